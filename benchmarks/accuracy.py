@@ -1,8 +1,11 @@
-"""Time to the peak force at bead 31 within 0.1 %: Hertz, the steel chain, followed until the wave is at bead 63.
+"""Time to the peak force at bead 31 within 0.1 %: Hertz, the steel chain, followed until the wave
+is at bead 63.
 
-Each code runs at the coarsest step or tolerance at which it, and every finer one tried, has the peak. Engine, NumPy, naive Numba and plain
-Python march by the same scheme, so that they share the step. The peak is the vertex of a parabola through three samples, for all; DOP853
-is asked for samples around the peak only. What is right is DOP853 at its finest, with which the engine at a small step has to agree.
+Each code runs at the coarsest step or tolerance at which it, and every finer one tried, has the
+peak. Engine, NumPy, naive Numba and plain Python march by the same scheme, so that they share the
+step. The peak is the vertex of a parabola through three samples, for all; DOP853 is asked for
+samples around the peak only. What is right is DOP853 at its finest, with which the engine at a
+small step has to agree.
 """
 
 from __future__ import annotations
@@ -19,7 +22,19 @@ import numpy as np
 import plain_numpy
 import plain_python
 import scipy
-from racing import ROUNDS, SMALL_ROUNDS, TURNS, Answer, Contender, machine, measured, race, save, small, taken_on
+from racing import (
+    ROUNDS,
+    SMALL_ROUNDS,
+    TURNS,
+    Answer,
+    Contender,
+    machine,
+    measured,
+    race,
+    save,
+    small,
+    taken_on,
+)
 from scipy.integrate import solve_ivp
 from steel_chain import N_BODIES, SPEED, Run, granchain, loop_of, run_to_bead_63
 
@@ -31,7 +46,8 @@ BEAD, WITHIN = 31, 1e-3
 # Tried from the coarsest on: steps [s], and relative tolerances of DOP853.
 STEPS = tuple(2e-6 * 0.95**i for i in range(60))[:: 10 if small() else 1]
 TOLERANCES = tuple(10.0 ** (-1.0 - 0.25 * i) for i in range(24))[:: 4 if small() else 1]
-# Engine against DOP853 at their finest: an error of order two, 9.5e-6 at 1e-7 s, is 1e-7 at this step [s].
+# Engine against DOP853 at their finest: an error of order two, 9.5e-6 at 1e-7 s, is 1e-7 at this
+# step [s].
 FINE, AGREE = 1e-8, 1e-6
 
 
@@ -50,7 +66,9 @@ def engine_peak(run: Run) -> float:
     """[N]."""
     state = State(run.contacts, run.chain, run.step, sampled(run))
     state.advance(run.step.n_steps + 1)
-    return peak(np.arange(run.step.n_steps + 1) * run.step.value, state.records.sensor_force[:, 0]).force
+    return peak(
+        np.arange(run.step.n_steps + 1) * run.step.value, state.records.sensor_force[:, 0]
+    ).force
 
 
 class Dop853:
@@ -83,9 +101,18 @@ class Dop853:
         """Solution at samples 5 us around the peak, and at the end."""
         times = np.append(np.arange(self.around - 5e-6, self.around + 5e-6, spacing), self.end)
         start = np.r_[np.zeros(N_BODIES), self.run.chain.velocity]
-        # absolute: a bead is moved by some 1e-5 m while the wave passes, at up to the striker's speed
+        # absolute: a bead is moved by some 1e-5 m while the wave passes, at up to the striker's
+        # speed
         absolute = tolerance * np.r_[np.full(N_BODIES, 1e-5), np.full(N_BODIES, SPEED)]
-        return solve_ivp(self.slope, (0.0, self.end), start, "DOP853", t_eval=times, rtol=max(tolerance, 3e-14), atol=absolute)
+        return solve_ivp(
+            self.slope,
+            (0.0, self.end),
+            start,
+            "DOP853",
+            t_eval=times,
+            rtol=max(tolerance, 3e-14),
+            atol=absolute,
+        )
 
     def peak(self, solution: Any) -> float:
         """[N]."""
@@ -124,7 +151,9 @@ def reference() -> tuple[Run, Dop853, float]:
     equations = Dop853(run, float(np.argmax(state.records.sensor_force[:, 0])) * run.step.value)
     exact = equations.peak(equations.solve(1e-11, 2.5e-8))
     off = abs(engine_peak(at_step(run, FINE)) / exact - 1.0)
-    assert off <= AGREE, f"engine and DOP853 at their finest differ by {off:.1e} in the peak at bead {BEAD}"
+    assert off <= AGREE, (
+        f"engine and DOP853 at their finest differ by {off:.1e} in the peak at bead {BEAD}"
+    )
     return run, equations, exact
 
 
@@ -140,7 +169,8 @@ def coarsest_run() -> tuple[Run, float]:
 
 
 def whole_run(run: Run) -> Contender:
-    """`gc.run` of the case as a user writes it, without sensors but bead 31: all that a call costs, once the loop is compiled."""
+    """`gc.run` of the case as a user writes it, without sensors but bead 31: all that a call
+    costs, once the loop is compiled."""
     case = gc.load_case("steel-chain").replace(
         **{
             "contact.law": "hertz", "contact.psi": None, "contact.xi": None,
@@ -163,7 +193,9 @@ def measure(rounds: int) -> dict[str, Any]:
     """Milliseconds to the peak, of each code."""
     _, equations, exact = reference()
     run, error = coarsest_run()
-    tolerance = coarsest(TOLERANCES, lambda value: abs(equations.peak(equations.solve(value)) / exact - 1.0))
+    tolerance = coarsest(
+        TOLERANCES, lambda value: abs(equations.peak(equations.solve(value)) / exact - 1.0)
+    )
     racing = {
         "granchain": granchain(run, sampled(run)),
         "granchain, gc.run": whole_run(run),
@@ -176,7 +208,8 @@ def measure(rounds: int) -> dict[str, Any]:
     for contender in held.values():
         contender.prepare()()
     return {
-        "peak": exact, "error": error, "time_step": run.step.value, "steps": run.step.n_steps, "tolerance": tolerance,
+        "peak": exact, "error": error, "time_step": run.step.value, "steps": run.step.n_steps,
+        "tolerance": tolerance,
         "error_dop853": abs(equations.peak(equations.solve(tolerance)) / exact - 1.0),
         **measured(race(held, rounds), ("granchain",), unit=1e3),
     }  # fmt: skip
@@ -185,23 +218,37 @@ def measure(rounds: int) -> dict[str, Any]:
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
     print(
-        f"peak force at bead {BEAD}, {result['peak']:.6g} N, within {WITHIN:.1%}, wave up to bead 63: {result['steps']} steps of "
+        f"peak force at bead {BEAD}, {result['peak']:.6g} N, within {WITHIN:.1%}, wave up to bead "
+        f"63: {result['steps']} steps of "
         f"{result['time_step']:.3g} s ({result['error']:.2%}); "
         f"DOP853 at a tolerance of {result['tolerance']:.2g} ({result['error_dop853']:.2%})"
     )
     for name, ms in result["times"].items():
         ratio = result["ratios"]["granchain"].get(name)
-        text = f"   {ratio['median']:8.1f} [{ratio['low']:.1f} {ratio['high']:.1f}] x granchain" if ratio else ""
+        text = (
+            f"   {ratio['median']:8.1f} [{ratio['low']:.1f} {ratio['high']:.1f}] x granchain"
+            if ratio
+            else ""
+        )
         print(f"  {name:22s} {ms['median']:10.4f} ms   best {ms['best']:10.4f}{text}")
     print(f"\n{taken_on(result['machine'])}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds of the race, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds of the race, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/accuracy.json")
     options = parser.parse_args()
-    result = {"machine": machine(scipy=scipy.__version__), "rounds": options.rounds, **measure(options.rounds)}
+    result = {
+        "machine": machine(scipy=scipy.__version__),
+        "rounds": options.rounds,
+        **measure(options.rounds),
+    }
     report(result)
     if options.save:
         save("accuracy", result)

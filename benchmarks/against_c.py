@@ -1,8 +1,10 @@
-"""The engine against C written by hand and against the square-root floor, per bead and step, in one process, in turn.
+"""The engine against C written by hand and against the square-root floor, per bead and step, in one
+process, in turn.
 
-Every form in kernels.c races, and the fastest counts: "bare", which leaves displacements and velocities only, and "keep", which leaves what
-the engine leaves: of every contact the force of each step, the largest force and the largest overlap. All give the engine's answer to
-the last bit, which is asserted first. Without a compiler nothing is measured, and that is said.
+Every form in kernels.c races, and the fastest counts: "bare", which leaves displacements and
+velocities only, and "keep", which leaves what the engine leaves: of every contact the force of each
+step, the largest force and the largest overlap. All give the engine's answer to the last bit, which
+is asserted first. Without a compiler nothing is measured, and that is said.
 """
 
 from __future__ import annotations
@@ -21,37 +23,67 @@ from steel_chain import N_BODIES, SENSORS, granchain, racing_run
 KINDS = {"bare": False, "keep": True}
 
 
-def race_of_law(libraries: dict[int, ctypes.CDLL], law: str, all_beads: bool, rounds: int) -> dict[str, Any]:
+def race_of_law(
+    libraries: dict[int, ctypes.CDLL], law: str, all_beads: bool, rounds: int
+) -> dict[str, Any]:
     """One law, behind the front or over all beads."""
     run = racing_run(law)
     same = {"granchain": granchain(run, all_beads=all_beads)}
     for kind, keep in KINDS.items():
-        same |= {f"{form}, {kind}": contender for form, contender in forms(libraries, run, keep, all_beads).items()}
+        same |= {
+            f"{form}, {kind}": contender
+            for form, contender in forms(libraries, run, keep, all_beads).items()
+        }
     assert_same(same)
     racing = same | floors(libraries, run)
     times = race(racing, rounds)
-    best = {kind: min((name for name in times if name.endswith(kind)), key=lambda name: statistics.median(times[name])) for kind in KINDS}
+    best = {
+        kind: min(
+            (name for name in times if name.endswith(kind)),
+            key=lambda name: statistics.median(times[name]),
+        )
+        for kind in KINDS
+    }
     found = measured(times, ("granchain",), run.bead_steps)
-    ratio = measured({"granchain": times["granchain"], **{kind: times[name] for kind, name in best.items()}}, tuple(KINDS))["ratios"]
-    return {"steps": run.step.n_steps, "times": found["times"], "best": best, "ratios": {kind: ratio[kind]["granchain"] for kind in KINDS}}
+    ratio = measured(
+        {"granchain": times["granchain"], **{kind: times[name] for kind, name in best.items()}},
+        tuple(KINDS),
+    )["ratios"]
+    return {
+        "steps": run.step.n_steps,
+        "times": found["times"],
+        "best": best,
+        "ratios": {kind: ratio[kind]["granchain"] for kind in KINDS},
+    }
 
 
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
-    print(f"{N_BODIES} bodies, up to the peak at bead {SENSORS[-1]}; ns per bead and step; same bits in all")
+    print(
+        f"{N_BODIES} bodies, up to the peak at bead {SENSORS[-1]}; ns per bead and step; same "
+        "bits in all"
+    )
     for name, found in result["cases"].items():
         print(f"\n{name}: {found['steps']} steps")
         for contender, ns in found["times"].items():
             print(f"  {contender:30s} {ns['median']:8.3f} ns   best {ns['best']:8.3f}")
         for kind, ratio in found["ratios"].items():
             low, high = ratio["low"], ratio["high"]
-            print(f"  granchain {ratio['median']:.3f} [{low:.3f} {high:.3f}] x the best C, {kind} ({found['best'][kind]})")
+            print(
+                f"  granchain {ratio['median']:.3f} [{low:.3f} {high:.3f}] x the best C, {kind} "
+                f"({found['best'][kind]})"
+            )
     print(f"\n{taken_on(result['machine'])}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds of each race, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds of each race, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/against_c.json")
     options = parser.parse_args()
     if compiler() is None:
@@ -62,7 +94,8 @@ if __name__ == "__main__":
         result = {
             "machine": machine(gcc=version()), "bodies": N_BODIES, "rounds": options.rounds,
             "cases": {
-                f"{law}, {'all beads' if all_beads else 'behind the front'}": race_of_law(libraries, law, all_beads, options.rounds)
+                f"{law}, {'all beads' if all_beads else 'behind the front'}": race_of_law(libraries,
+                law, all_beads, options.rounds)
                 for law in LAWS for all_beads in (True, False)
             },
         }  # fmt: skip

@@ -1,7 +1,9 @@
-"""kernels.c, compiled on the spot with the options of this machine, and called through ctypes on the engine's own arrays.
+"""kernels.c, compiled on the spot with the options of this machine, and called through ctypes on
+the engine's own arrays.
 
-Strict arithmetic (-ffp-contract=off: no fused multiply-add but in the corrected square root), so that each form gives the engine's bits.
-What the plain forms may lose to is taken from them: no errno and no traps, and vectors of both widths that an x86 may prefer.
+Strict arithmetic (-ffp-contract=off: no fused multiply-add but in the corrected square root), so
+that each form gives the engine's bits. What the plain forms may lose to is taken from them: no
+errno and no traps, and vectors of both widths that an x86 may prefer.
 """
 
 from __future__ import annotations
@@ -23,18 +25,34 @@ from granchain.engine.state import State
 from granchain.jit.options import VECTOR
 
 SOURCE = Path(__file__).with_name("kernels.c")
-OPTIONS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-std=gnu11", "-shared", "-fPIC")
+OPTIONS = (
+    "-O3",
+    "-march=native",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-std=gnu11",
+    "-shared",
+    "-fPIC",
+)
 WIDTHS = (256, 512) if platform.machine() == "x86_64" else (0,)
 
-# Name in kernels.c of the law of a run, and of its forms; those in vectors are there where the processor has AVX-512.
+# Name in kernels.c of the law of a run, and of its forms; those in vectors are there where the
+# processor has AVX-512.
 LAWS = {"hertz": "hertz", "ma-liu": "ma_liu", "flores": "dashpot"}
-FORMS = {"two passes": "two_passes", "carried": "carried", "AVX-512": "vectors_sqrt", "AVX-512 rsqrt": "vectors_rsqrt"}
+FORMS = {
+    "two passes": "two_passes",
+    "carried": "carried",
+    "AVX-512": "vectors_sqrt",
+    "AVX-512 rsqrt": "vectors_rsqrt",
+}
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 INTEGERS = ("n_steps", "front", "last_contact", "width")
 NUMBERS = ("dt", "kick", "inverse_mass", "stiffness", "damping", "lowest_force")
 ROWS = (
-    "u", "v", "a", "start", "kicks", "inverse_masses", "stiffnesses", "dampings", "row", "peak", "reach",
+    "u", "v", "a", "start", "kicks", "inverse_masses", "stiffnesses", "dampings", "row", "peak",
+    "reach",
     "limit", "residual", "unloading", "ma_liu",
 )  # fmt: skip
 
@@ -62,19 +80,24 @@ def compiled(folder: Path, widths: tuple[int, ...] = WIDTHS) -> dict[int, ctypes
     for width in widths:
         library = folder / f"kernels{width}.so"
         wide = [f"-mprefer-vector-width={width}"] if width else []
-        subprocess.run([str(compiler()), *OPTIONS, *wide, str(SOURCE), "-o", str(library), "-lm"], check=True)
+        subprocess.run(
+            [str(compiler()), *OPTIONS, *wide, str(SOURCE), "-o", str(library), "-lm"], check=True
+        )
         found[width] = ctypes.CDLL(str(library))
     return found
 
 
 def version() -> str:
     """Of the compiler."""
-    done = subprocess.run([str(compiler()), "-dumpfullversion"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(compiler()), "-dumpfullversion"], capture_output=True, text=True, check=False
+    )
     return done.stdout.strip()
 
 
 def row_of(values: np.ndarray, width: int, rest: float) -> np.ndarray:
-    """Values at the start of a row of `width` and a vector more, on the boundary of a cache line."""
+    """Values at the start of a row of `width` and a vector more, on the boundary of a cache
+    line."""
     memory = np.full(width + 3 * VECTOR, rest)
     first = -memory.ctypes.data % 64 // 8
     row = memory[first : first + width + VECTOR]
@@ -99,9 +122,15 @@ class Kernel:
         state = State(run.contacts, run.chain, run.step, BARE)
         n, width, bodies = run.chain.n_bodies, state.contacts.force.size, state.bodies
         names = [quantity.name for quantity in run.contacts.model.coefficients]
-        stiffness = run.contacts.c[names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")]
+        stiffness = run.contacts.c[
+            names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")
+        ]
         damping = run.contacts.c[names.index("damping")] if "damping" in names else np.zeros(n + 1)
-        lowest = run.contacts.c[names.index("lowest_force")] if "lowest_force" in names else np.zeros(n + 1)
+        lowest = (
+            run.contacts.c[names.index("lowest_force")]
+            if "lowest_force" in names
+            else np.zeros(n + 1)
+        )
         at_rest = np.zeros(0)
         history = state.h if run.law == "ma-liu" else [at_rest] * 3
         rows = {
@@ -135,25 +164,36 @@ class Kernel:
 
     def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of each contact the last force, the largest force [N] and the largest overlap [m]."""
-        return self.rows["row"][1 : self.n + 2], self.rows["peak"][: self.n + 1], self.rows["reach"][: self.n + 1]
+        return (
+            self.rows["row"][1 : self.n + 2],
+            self.rows["peak"][: self.n + 1],
+            self.rows["reach"][: self.n + 1],
+        )
 
 
-def forms(libraries: dict[int, ctypes.CDLL], run: Run, keep: bool, all_beads: bool) -> dict[str, Contender]:
+def forms(
+    libraries: dict[int, ctypes.CDLL], run: Run, keep: bool, all_beads: bool
+) -> dict[str, Contender]:
     """All forms of the law of a run."""
     found = {}
     for label, form in FORMS.items():
         for width, library in libraries.items():
             name = f"{LAWS[run.law]}_{form}_{'keep' if keep else 'bare'}"
             # by hand, the width is the same whatever the compiler prefers
-            if not hasattr(library, name) or (form.startswith("vectors") and width != max(libraries)):
+            if not hasattr(library, name) or (
+                form.startswith("vectors") and width != max(libraries)
+            ):
                 continue
             plain = f"{label}, {width} bit" if width and not form.startswith("vectors") else label
-            found[plain] = Contender(partial(Kernel, getattr(library, name), run, all_beads), same=0.0)
+            found[plain] = Contender(
+                partial(Kernel, getattr(library, name), run, all_beads), same=0.0
+            )
     return found
 
 
 def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
-    """As many square roots as the run has contacts, padded to whole vectors, and steps, and nothing else."""
+    """As many square roots as the run has contacts, padded to whole vectors, and steps, and
+    nothing else."""
     if not libraries:
         return {}
     library = libraries[max(libraries)]
@@ -164,7 +204,9 @@ def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
             x = row_of(np.linspace(0.5, 2.0, n), n, 1.0)
 
             def timed() -> Answer:
-                function(x.ctypes.data_as(DOUBLES), ctypes.c_long(n), ctypes.c_long(run.step.n_steps + 1))
+                function(
+                    x.ctypes.data_as(DOUBLES), ctypes.c_long(n), ctypes.c_long(run.step.n_steps + 1)
+                )
                 return x, x
 
             return timed
@@ -172,4 +214,8 @@ def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
         return Contender(prepare, computes=False)
 
     names = {"square roots": "roots_sqrt", "square roots by rsqrt": "roots_rsqrt"}
-    return {label: contender(getattr(library, name)) for label, name in names.items() if hasattr(library, name)}
+    return {
+        label: contender(getattr(library, name))
+        for label, name in names.items()
+        if hasattr(library, name)
+    }

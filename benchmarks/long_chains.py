@@ -1,7 +1,9 @@
-"""What a bead and step cost in precompressed rows of 10^2 to 10^6 moving beads, over the cost in one of 70; on one thread and on two.
+"""What a bead and step cost in precompressed rows of 10^2 to 10^6 moving beads, over the cost in
+one of 70; on one thread and on two.
 
-Every bead moves from the start and every contact is pressed: nothing is left out ahead of a front. A look at the state is part of each
-block, as in a run. Two threads are timed by the wall, beside a pure spin on two threads in the same rounds: what this machine has of them.
+Every bead moves from the start and every contact is pressed: nothing is left out ahead of a front.
+A look at the state is part of each block, as in a run. Two threads are timed by the wall, beside a
+pure spin on two threads in the same rounds: what this machine has of them.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ LAWS = ("hertz", "flores", "ma-liu")
 # The base, and the lengths.
 BASE, LENGTHS = 70, (100, 1_000, 10_000, 100_000, 1_000_000)
 SMALL_LENGTHS = (100, 5_000)
-# Bead-steps of a block: at a nanosecond each, 20 ms of one chain after the other; the longest take 256 steps, as in a run.
+# Bead-steps of a block: at a nanosecond each, 20 ms of one chain after the other; the longest take
+# 256 steps, as in a run.
 WORK, STEPS = 1e5 if small() else 2e7, 256
 ROUNDS, SMALL_ROUNDS = 9, 2
-# Of the order of what a Hertz pulse of 1.77 m/s has behind it; the static overlap under 60 N is some micrometres, so no contact opens.
+# Of the order of what a Hertz pulse of 1.77 m/s has behind it; the static overlap under 60 N is
+# some micrometres, so no contact opens.
 SPEED, LOAD = 0.02, 60.0
 
 
@@ -39,7 +43,9 @@ def pressed_row(n_bodies: int) -> Chain:
     """Steel beads pressed against a wall, each with a small speed of its own."""
     speeds = np.random.default_rng(1).uniform(-SPEED, SPEED, n_bodies)
     wall = End(WALL, MATERIALS["steel-316"])
-    return replace(steel_chain(n_bodies), velocity=speeds, precompression=LOAD, right=wall, has_striker=False)
+    return replace(
+        steel_chain(n_bodies), velocity=speeds, precompression=LOAD, right=wall, has_striker=False
+    )
 
 
 def block_of(n_bodies: int) -> int:
@@ -83,13 +89,18 @@ def spun(threads: int, turns: int = 10_000_000) -> float:
 
 
 def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, Any]:
-    """Cost per bead-step over that of the base in the same round; gain of two threads, and of a spin on two."""
+    """Cost per bead-step over that of the base in the same round; gain of two threads, and of a
+    spin on two."""
     found: dict[str, Any] = {}
     for n in lengths:
         runs = []
         for n_bodies in (BASE, n):
             run = run_of(law, pressed_row(n_bodies))
-            runs.append(replace(run, step=replace(run.step, n_steps=block_of(n_bodies) * (rounds + 2) + 100)))
+            runs.append(
+                replace(
+                    run, step=replace(run.step, n_steps=block_of(n_bodies) * (rounds + 2) + 100)
+                )
+            )
         base, alone, both = advancing(runs[0], 1), advancing(runs[1], 1), advancing(runs[1], 2)
         shorter, longer = (block_of(run.chain.n_bodies) * run.chain.n_bodies for run in runs)
         costs, ratios, gains, spins = [], [], [], []
@@ -101,17 +112,25 @@ def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, An
             gains.append(wall / together)
             spins.append(spun(1) / spun(2))
         found[str(n)] = {
-            "ns": spread(costs), "over base": spread(ratios), "two threads": spread(gains), "spin": spread(spins),
+            "ns": spread(costs), "over base": spread(ratios), "two threads": spread(gains),
+            "spin": spread(spins),
             "threads": Bands(State(runs[1].contacts, runs[1].chain, runs[1].step, BARE), 2).threads,
         }  # fmt: skip
-        print(f"{law:8s} {n:8d} beads: {statistics.median(costs):7.3f} ns, {statistics.median(ratios):5.2f} of {BASE} beads; two threads "
-              f"{statistics.median(gains):5.2f}, spin {statistics.median(spins):5.2f}", flush=True)  # fmt: skip
+        print(f"{law:8s} {n:8d} beads: {statistics.median(costs):7.3f} ns, "
+            f"{statistics.median(ratios):5.2f} of {BASE} beads; two threads "
+              f"{statistics.median(gains):5.2f}, spin {statistics.median(spins):5.2f}",
+              flush=True)  # fmt: skip
     return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/long_chains.json")
     options = parser.parse_args()
     lengths = SMALL_LENGTHS if small() else LENGTHS

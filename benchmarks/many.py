@@ -1,8 +1,9 @@
-"""1,024 chains at once: one after the other in compiled code, and by hand in C, eight side by side in a vector.
+"""1,024 chains at once: one after the other in compiled code, and by hand in C, eight side by side
+in a vector.
 
-Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and step of the whole chain, in one process,
-in turn. All forms give the same bits, which is asserted first. Then two threads over one, next to a loop that only counts, in the same
-rounds.
+Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and
+step of the whole chain, in one process, in turn. All forms give the same bits, which is asserted
+first. Then two threads over one, next to a loop that only counts, in the same rounds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,21 @@ from typing import Any
 import numba
 import numpy as np
 from kernels import DOUBLES, WIDTHS, compiled, compiler, version
-from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine, measured, race, ratios, save, small, spread, taken_on
+from racing import (
+    ROUNDS,
+    SMALL_ROUNDS,
+    Answer,
+    Contender,
+    assert_same,
+    machine,
+    measured,
+    race,
+    ratios,
+    save,
+    small,
+    spread,
+    taken_on,
+)
 from steel_chain import BARE, INPUTS, N_BODIES, SPEED, Run, run_of, steel_chain
 
 from granchain.contact import laws
@@ -36,14 +51,30 @@ MEMBERS, STEPS = 1024, 1041
 SMALL_MEMBERS, SMALL_STEPS = 16, 100
 # Steps of 0.4 us: in 1,041 of them the pulse comes to bead 63.
 STEP = 4e-7
-COLUMNS = ("u", "v", "row", "peak", "reach", "limit", "residual", "unloading", "start", "kicks", "stiffnesses", "dts")
+COLUMNS = (
+    "u",
+    "v",
+    "row",
+    "peak",
+    "reach",
+    "limit",
+    "residual",
+    "unloading",
+    "start",
+    "kicks",
+    "stiffnesses",
+    "dts",
+)
 
 
 class Side(ctypes.Structure):
     """`struct side` of kernels.c."""
 
     _fields_ = [
-        *((name, ctypes.c_long) for name in ("groups", "columns", "n_steps", "front", "last_contact", "width")),
+        *(
+            (name, ctypes.c_long)
+            for name in ("groups", "columns", "n_steps", "front", "last_contact", "width")
+        ),
         *((name, DOUBLES) for name in (*COLUMNS, "ma_liu")),
     ]
 
@@ -62,7 +93,9 @@ def states_of(run: Run, members: int) -> list[State]:
 def inside(states: list[State]) -> Answer:
     """Displacements and velocities of all bodies."""
     n = states[0].chain.n_bodies
-    return np.array([state.bodies.u[1 : n + 1] for state in states]), np.array([state.bodies.v[1 : n + 1] for state in states])
+    return np.array([state.bodies.u[1 : n + 1] for state in states]), np.array(
+        [state.bodies.v[1 : n + 1] for state in states]
+    )
 
 
 def granchain(run: Run, members: int, all_beads: bool) -> Contender:
@@ -92,7 +125,8 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
         states = states_of(run, members)
         one, groups = states[0], members // VECTOR
         width = one.contacts.force.size
-        # an odd number of cache lines a row, and one more than there are contacts: no two rows begin at the same part of a page
+        # an odd number of cache lines a row, and one more than there are contacts: no two rows
+        # begin at the same part of a page
         columns = ((width + 1) | 1) * VECTOR
         rows = dict(zip(COLUMNS, page_aligned(((groups, columns),) * len(COLUMNS)), strict=True))
         names = [quantity.name for quantity in run.contacts.model.coefficients]
@@ -101,8 +135,10 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
         for m, state in enumerate(states):
             group, place = divmod(m, VECTOR)
             taken = {
-                "u": state.bodies.u, "v": state.bodies.v, "kicks": state.bodies.dt_over_m, "start": state.contacts.start,
-                "reach": state.contacts.reach, "stiffnesses": state.c[stiffness], "dts": np.full(width, state.time_step.value),
+                "u": state.bodies.u, "v": state.bodies.v, "kicks": state.bodies.dt_over_m,
+                "start": state.contacts.start,
+                "reach": state.contacts.reach, "stiffnesses": state.c[stiffness],
+                "dts": np.full(width, state.time_step.value),
             }  # fmt: skip
             if run.law == "ma-liu":
                 taken |= dict(zip(("limit", "residual", "unloading"), state.h, strict=False))
@@ -112,12 +148,19 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
         n = run.chain.n_bodies
         arguments = Side(
             groups, columns, run.step.n_steps, n if all_beads else int(one.clock.front), n, width,
-            *(rows[name].ctypes.data_as(DOUBLES) for name in COLUMNS), ma_liu.ctypes.data_as(DOUBLES),
+            *(rows[name].ctypes.data_as(DOUBLES) for name in COLUMNS),
+            ma_liu.ctypes.data_as(DOUBLES),
         )  # fmt: skip
 
         def timed() -> Answer:
             function(ctypes.byref(arguments))
-            u, v = (rows[name].reshape(groups, -1, VECTOR)[:, 1 : n + 1].transpose(0, 2, 1).reshape(members, n) for name in "uv")
+            u, v = (
+                rows[name]
+                .reshape(groups, -1, VECTOR)[:, 1 : n + 1]
+                .transpose(0, 2, 1)
+                .reshape(members, n)
+                for name in "uv"
+            )
             return u, v
 
         return timed
@@ -170,10 +213,14 @@ def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
             one = wall(work, members, 1)
             gains[name].append(one / wall(work, members, 2))
     share = ratios(gains["chains"], gains["spin"])
-    return {name: spread(values) for name, values in gains.items()} | {"chains over spin": spread(share)}
+    return {name: spread(values) for name, values in gains.items()} | {
+        "chains over spin": spread(share)
+    }
 
 
-def race_of_law(library: ctypes.CDLL | None, law: str, members: int, steps: int, all_beads: bool, rounds: int) -> dict[str, Any]:
+def race_of_law(
+    library: ctypes.CDLL | None, law: str, members: int, steps: int, all_beads: bool, rounds: int
+) -> dict[str, Any]:
     """One law, behind the front or over all beads: the stack, and the stack over C."""
     inputs = SimpleNamespace(**{q.name: INPUTS.get(q.name, q.default) for q in laws()[law].inputs})
     run = run_of(law, steel_chain(), inputs, end=steps * STEP, step=STEP)
@@ -183,7 +230,10 @@ def race_of_law(library: ctypes.CDLL | None, law: str, members: int, steps: int,
     assert_same(racing)
     bases = tuple(name for name in racing if name != "stack")
     found = measured(race(racing, rounds), bases, members * run.bead_steps)
-    return {"times": found["times"], "ratios": {base: found["ratios"][base]["stack"] for base in bases}}
+    return {
+        "times": found["times"],
+        "ratios": {base: found["ratios"][base]["stack"] for base in bases},
+    }
 
 
 def spread_of(found: dict[str, float]) -> str:
@@ -193,18 +243,34 @@ def spread_of(found: dict[str, float]) -> str:
 
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
-    print(f"{result['members']} chains of {N_BODIES} bodies, {result['steps']} steps; ns per bead and step; same bits in all")
+    print(
+        f"{result['members']} chains of {N_BODIES} bodies, {result['steps']} steps; ns per bead "
+        "and step; same bits in all"
+    )
     for name, found in result["cases"].items():
-        times = ", ".join(f"{form} {ns['median']:.3f} (best {ns['best']:.3f})" for form, ns in found["times"].items())
-        over = ", ".join(f"stack {spread_of(ratio)} x {base}" for base, ratio in found["ratios"].items())
+        times = ", ".join(
+            f"{form} {ns['median']:.3f} (best {ns['best']:.3f})"
+            for form, ns in found["times"].items()
+        )
+        over = ", ".join(
+            f"stack {spread_of(ratio)} x {base}" for base, ratio in found["ratios"].items()
+        )
         print(f"  {name:26s} {times}; {over}")
-    print("\nsecond thread: " + ", ".join(f"{name} {spread_of(gain)}" for name, gain in result["threads"].items()))
+    print(
+        "\nsecond thread: "
+        + ", ".join(f"{name} {spread_of(gain)}" for name, gain in result["threads"].items())
+    )
     print(f"\n{taken_on(result['machine'])}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds of each race, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds of each race, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/many.json")
     options = parser.parse_args()
     members, steps = (SMALL_MEMBERS, SMALL_STEPS) if small() else (MEMBERS, STEPS)
@@ -216,12 +282,16 @@ if __name__ == "__main__":
             library = compiled(Path(folder), WIDTHS[-1:])[WIDTHS[-1]]
     names = LAWS[:1] if small() else LAWS
     rounds = options.rounds
-    hertz = run_of("hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP)
+    hertz = run_of(
+        "hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP
+    )
     result = {
-        "machine": machine(gcc=version()) if library is not None else machine(), "bodies": N_BODIES, "members": members, "steps": steps,
+        "machine": machine(gcc=version()) if library is not None else machine(), "bodies": N_BODIES,
+        "members": members, "steps": steps,
         "rounds": rounds,
         "cases": {
-            f"{law}, {where}": race_of_law(library, law, members, steps, where == "all beads", rounds)
+            f"{law}, {where}": race_of_law(library, law, members, steps, where == "all beads",
+            rounds)
             for law in names for where in ("behind the front", "all beads")
         },
         "threads": race_of_threads(hertz, members, rounds),

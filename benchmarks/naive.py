@@ -1,8 +1,8 @@
 """The chain as one would write it in Numba at first: what the engine is measured against.
 
-Forces into an array that is zeroed each step, two additions a contact, `**1.5`, branches on the phases of a law inside the loop. The
-scheme and the step are the engine's, kick-drift-kick with half a kick at both ends and the rate predicted to the full step, so that the
-answer is the same.
+Forces into an array that is zeroed each step, two additions a contact, `**1.5`, branches on the
+phases of a law inside the loop. The scheme and the step are the engine's, kick-drift-kick with half
+a kick at both ends and the rate predicted to the full step, so that the answer is the same.
 """
 
 import math
@@ -63,7 +63,8 @@ def hysteresis(n_steps, dt, mass, stiffness, damping, u, v):  # type: ignore[no-
 
 @njit
 def ma_liu(n_steps, dt, mass, radius, modulus, d_y, d_p, c1, c2, c3, f_p, k1, u, v):  # type: ignore[no-untyped-def]
-    """Ma and Liu: loading by phase, unloading on a flattened radius from the largest overlap; names as in the law's file."""
+    """Ma and Liu: loading by phase, unloading on a flattened radius from the largest overlap;
+    names as in the law's file."""
     n = u.size
     force = mass * 0.0
     d_max, f_max = mass * 0.0, mass * 0.0
@@ -88,12 +89,24 @@ def ma_liu(n_steps, dt, mass, radius, modulus, d_y, d_p, c1, c2, c3, f_p, k1, u,
                     flattened = radius
                     residual = 0.0
                 elif d_max[k] < d_p:
-                    flattened = radius * (4.0 / 3.0 * modulus * math.sqrt(radius) * d_max[k] ** 1.5) / f_max[k]
-                    residual = d_max[k] - (3.0 * f_max[k] / (4.0 * modulus * math.sqrt(flattened))) ** (2.0 / 3.0)
+                    flattened = (
+                        radius
+                        * (4.0 / 3.0 * modulus * math.sqrt(radius) * d_max[k] ** 1.5)
+                        / f_max[k]
+                    )
+                    residual = d_max[k] - (
+                        3.0 * f_max[k] / (4.0 * modulus * math.sqrt(flattened))
+                    ) ** (2.0 / 3.0)
                 else:
                     flattened = radius * (4.0 / 3.0 * modulus * math.sqrt(radius) * d_p**1.5) / f_p
-                    residual = d_max[k] - (3.0 * f_max[k] / (4.0 * modulus * math.sqrt(flattened))) ** (2.0 / 3.0)
-                f = 4.0 / 3.0 * modulus * math.sqrt(flattened) * (d - residual) ** 1.5 if d > residual else 0.0
+                    residual = d_max[k] - (
+                        3.0 * f_max[k] / (4.0 * modulus * math.sqrt(flattened))
+                    ) ** (2.0 / 3.0)
+                f = (
+                    4.0 / 3.0 * modulus * math.sqrt(flattened) * (d - residual) ** 1.5
+                    if d > residual
+                    else 0.0
+                )
             force[k] -= f
             force[k + 1] += f
         for i in range(n):

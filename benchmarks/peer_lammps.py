@@ -1,7 +1,9 @@
-"""The chain in LAMMPS, in a process and an environment of its own: a question in JSON on standard input, the answer on standard output.
+"""The chain in LAMMPS, in a process and an environment of its own: a question in JSON on standard
+input, the answer on standard output.
 
-Elastic spheres in three dimensions, by the pair style that is asked for. What a chain does not need is switched off: neighbours are listed
-once, nothing is printed, and the bodies do not turn (fix nve), though forces and torques are those of bodies that can.
+Elastic spheres in three dimensions, by the pair style that is asked for. What a chain does not need
+is switched off: neighbours are listed once, nothing is printed, and the bodies do not turn (fix
+nve), though forces and torques are those of bodies that can.
 """
 
 import json
@@ -20,9 +22,11 @@ def start(asked, style):
     # F = Kn sqrt(R_eff) d^1.5
     stiffness = asked["stiffness"] / math.sqrt(radius / 2.0)
     pair = {
-        "gran/hertz/history": f"pair_style gran/hertz/history {stiffness!r} 0.0 0.0 0.0 0.0 0\npair_coeff * *",
+        "gran/hertz/history": f"pair_style gran/hertz/history {stiffness!r} 0.0 0.0 0.0 0.0 "
+        "0\npair_coeff * *",
         "granular hertz": "pair_style granular\n"
-        f"pair_coeff * * hertz {stiffness!r} 0.0 tangential linear_nohistory 0.0 0.0 damping velocity",
+        f"pair_coeff * * hertz {stiffness!r} 0.0 tangential linear_nohistory 0.0 0.0 damping "
+        "velocity",
     }[style]
     engine = lammps(cmdargs=["-log", "none", "-screen", "none", "-nocite"])
     engine.commands_string(f"""
@@ -39,7 +43,9 @@ def start(asked, style):
     position[:, 0] = 2.0 * radius * np.arange(n)
     velocity = np.zeros((n, 3))
     velocity[0, 0] = asked["speed"]
-    engine.create_atoms(n, list(range(1, n + 1)), [1] * n, position.ravel().tolist(), velocity.ravel().tolist())
+    engine.create_atoms(
+        n, list(range(1, n + 1)), [1] * n, position.ravel().tolist(), velocity.ravel().tolist()
+    )
     engine.commands_string(f"""
         set group all diameter {2.0 * radius!r}
         set group all density {density!r}
@@ -62,7 +68,8 @@ def state(engine, rest):
 
 
 def answer(asked):
-    """Final state; seconds of each run; the force at the asked bead at each step, from the overlaps, where that is asked."""
+    """Final state; seconds of each run; the force at the asked bead at each step, from the
+    overlaps, where that is asked."""
     found = {"seconds": []}
     for _ in range(asked["repeats"]):
         engine, rest = start(asked, asked["style"])

@@ -1,8 +1,10 @@
-"""The chain in LIGGGHTS, run as a program of its own: a question in JSON on standard input, the answer on standard output.
+"""The chain in LIGGGHTS, run as a program of its own: a question in JSON on standard input, the
+answer on standard output.
 
-Elastic spheres in three dimensions, by the pair style that is asked for. What a chain does not need is switched off: neighbours are listed
-once, nothing is printed, and the bodies do not turn (fix nve), though forces and torques are those of bodies that can. The time is the
-one that LIGGGHTS prints for its loop, elapsed and not the processor's: on a machine that is busy, it is too long.
+Elastic spheres in three dimensions, by the pair style that is asked for. What a chain does not need
+is switched off: neighbours are listed once, nothing is printed, and the bodies do not turn (fix
+nve), though forces and torques are those of bodies that can. The time is the one that LIGGGHTS
+prints for its loop, elapsed and not the processor's: on a machine that is busy, it is too long.
 """
 
 import itertools
@@ -33,7 +35,8 @@ def script(asked, sensor, runs):
         newton off
         communicate single vel yes
         units si
-        region box block {-width} {2.0 * radius * n + width} {-width} {width} {-width} {width} units box
+        region box block {-width} {2.0 * radius * n + width} {-width} {width} {-width} {width} &
+    units box
         create_box 1 box
         neighbor {0.5 * radius} nsq
         neigh_modify delay 1000000000 every 1000000000 check no
@@ -73,19 +76,29 @@ def frames(path):
     """Positions and velocities of each frame of a dump, in the order of the beads."""
     for frame in path.read_text().split("ITEM: ATOMS")[1:]:
         rows = [line.split() for line in frame.splitlines()[1:] if line[:1].isdigit()]
-        yield [(int(number), float(x), float(v)) for number, x, v in (row for row in rows if len(row) == 3)]
+        yield [
+            (int(number), float(x), float(v))
+            for number, x, v in (row for row in rows if len(row) == 3)
+        ]
 
 
 def bead_force(frame, asked):
     """Mean of the two contact forces at the middle one of three beads [N]."""
     gaps = (after[1] - before[1] for before, after in itertools.pairwise(frame))
-    return sum(0.5 * asked["stiffness"] * max(2.0 * asked["radius"] - gap, 0.0) ** 1.5 for gap in gaps)
+    return sum(
+        0.5 * asked["stiffness"] * max(2.0 * asked["radius"] - gap, 0.0) ** 1.5 for gap in gaps
+    )
 
 
 def ran(asked, sensor, runs, folder):
     """What LIGGGHTS printed."""
     done = subprocess.run(
-        ["liggghts", "-log", "none"], input=script(asked, sensor, runs), capture_output=True, text=True, cwd=folder, check=False
+        ["liggghts", "-log", "none"],
+        input=script(asked, sensor, runs),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
     )
     if done.returncode != 0 or "ERROR" in done.stdout:
         raise SystemExit(f"liggghts: {done.stdout[-600:]}{done.stderr[-600:]}")
@@ -93,17 +106,26 @@ def ran(asked, sensor, runs, folder):
 
 
 def answer(asked):
-    """Final state; seconds of each run; the force at the asked bead at each step, from the overlaps, where that is asked."""
+    """Final state; seconds of each run; the force at the asked bead at each step, from the
+    overlaps, where that is asked."""
     radius, sensor = asked["radius"], asked["sensor"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         text = ran(asked, None, asked["repeats"], folder)
         found = {
             "version": re.search(r"LIGGGHTS-PUBLIC ([\d.]+)", text).group(1),
-            "seconds": [float(s) for s in re.findall(rf"Loop time of (\S+) on 1 procs for {asked['n_steps']} steps", text)],
+            "seconds": [
+                float(s)
+                for s in re.findall(
+                    rf"Loop time of (\S+) on 1 procs for {asked['n_steps']} steps", text
+                )
+            ],
         }
         (*_, end) = frames(folder / "end.txt")
-        found |= {"u": [x - 2.0 * radius * (number - 1) for number, x, _ in end], "v": [v for *_, v in end]}
+        found |= {
+            "u": [x - 2.0 * radius * (number - 1) for number, x, _ in end],
+            "v": [v for *_, v in end],
+        }
         if sensor is not None:
             ran(asked, sensor, 1, folder)
             found["force"] = [bead_force(frame, asked) for frame in frames(folder / "near.txt")]

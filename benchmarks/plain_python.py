@@ -1,4 +1,5 @@
-"""The chain as one would write it in plain Python: a loop over steps and contacts, without any package; same scheme, step and answer."""
+"""The chain as one would write it in plain Python: a loop over steps and contacts, without any
+package; same scheme, step and answer."""
 
 from __future__ import annotations
 
@@ -10,9 +11,15 @@ from typing import Any
 Force = Callable[[int, float, float], float]
 
 
-def march(n_steps: int, dt: float, masses: Any, force_of: Force, displacements: Any, velocities: Any) -> None:
+def march(
+    n_steps: int, dt: float, masses: Any, force_of: Force, displacements: Any, velocities: Any
+) -> None:
     """Kick-drift-kick; displacements and velocities are advanced in place."""
-    m, u, v = list(map(float, masses)), list(map(float, displacements)), list(map(float, velocities))
+    m, u, v = (
+        list(map(float, masses)),
+        list(map(float, displacements)),
+        list(map(float, velocities)),
+    )
     n = len(u)
     a = [0.0] * n
     for step in range(n_steps + 1):

@@ -1,7 +1,8 @@
-"""Contenders that do the same work in turn: their times, ratios within a round, and what they were measured on.
+"""Contenders that do the same work in turn: their times, ratios within a round, and what they were
+measured on.
 
-Times drift with the machine, so a ratio is taken within a round, and median and quartiles over the rounds are kept. The time is the
-thread's own, without that of other programs.
+Times drift with the machine, so a ratio is taken within a round, and median and quartiles over the
+rounds are kept. The time is the thread's own, without that of other programs.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ RESULTS = Path(__file__).with_name("results")
 ROUNDS, TURNS = 25, 5
 SMALL_ROUNDS = 2
 
-# Final displacements and velocities of two contenders, over the largest: rounding of a few thousand steps.
+# Final displacements and velocities of two contenders, over the largest: rounding of a few thousand
+# steps.
 SAME = 1e-9
 
 # As programs write themselves.
 NAMES = {
-    "python": "Python", "numba": "Numba", "numpy": "NumPy", "scipy": "SciPy", "lammps": "LAMMPS", "liggghts": "LIGGGHTS",
+    "python": "Python", "numba": "Numba", "numpy": "NumPy", "scipy": "SciPy", "lammps": "LAMMPS",
+    "liggghts": "LIGGGHTS",
     "exudyn": "Exudyn",
 }  # fmt: skip
 
@@ -40,7 +43,8 @@ Answer = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Contender:
-    """`prepare` makes a fresh start, untimed, and returns what is timed; that returns final displacements and velocities of the bodies.
+    """`prepare` makes a fresh start, untimed, and returns what is timed; that returns final
+    displacements and velocities of the bodies.
 
     Parameters
     ----------
@@ -67,7 +71,10 @@ def small() -> bool:
 
 def away(answer: Answer, other: Answer) -> float:
     """The largest difference of two answers, displacements and velocities each over its largest."""
-    return max(float(np.abs(mine - its).max() / np.abs(mine).max()) for mine, its in zip(answer, other, strict=True))
+    return max(
+        float(np.abs(mine - its).max() / np.abs(mine).max())
+        for mine, its in zip(answer, other, strict=True)
+    )
 
 
 def assert_same(contenders: dict[str, Contender]) -> dict[str, float]:
@@ -80,7 +87,9 @@ def assert_same(contenders: dict[str, Contender]) -> dict[str, float]:
         if not contender.computes:
             continue
         found[name] = away(answer, other)
-        assert found[name] <= contender.same, f"{name} ends {found[name]:.1e} away, allowed {contender.same:g}"
+        assert found[name] <= contender.same, (
+            f"{name} ends {found[name]:.1e} away, allowed {contender.same:g}"
+        )
     return found
 
 
@@ -99,7 +108,9 @@ def race(contenders: dict[str, Contender], rounds: int) -> dict[str, list[float]
     for turn in range(rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
-            times[name].append(min(seconds(contenders[name]) for _ in range(contenders[name].turns)))
+            times[name].append(
+                min(seconds(contenders[name]) for _ in range(contenders[name].turns))
+            )
     return times
 
 
@@ -114,12 +125,21 @@ def spread(values: Iterable[float]) -> dict[str, float]:
     return {"median": median, "low": low, "high": high}
 
 
-def measured(times: dict[str, list[float]], bases: Iterable[str], bead_steps: int = 1, unit: float = 1e9) -> dict[str, Any]:
+def measured(
+    times: dict[str, list[float]], bases: Iterable[str], bead_steps: int = 1, unit: float = 1e9
+) -> dict[str, Any]:
     """Times per bead and step in a unit of 1/`unit` s, and ratios to each of the bases."""
     scaled = {name: [t / bead_steps * unit for t in values] for name, values in times.items()}
     return {
         "times": {name: {**spread(values), "best": min(values)} for name, values in scaled.items()},
-        "ratios": {base: {name: spread(ratios(values, times[base])) for name, values in times.items() if name != base} for base in bases},
+        "ratios": {
+            base: {
+                name: spread(ratios(values, times[base]))
+                for name, values in times.items()
+                if name != base
+            }
+            for base in bases
+        },
     }
 
 
@@ -128,16 +148,28 @@ def machine(**versions: str) -> dict[str, Any]:
     model = platform.processor()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        model = next((line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")), model)
+        model = next(
+            (
+                line.split(":", 1)[1].strip()
+                for line in cpuinfo.read_text().splitlines()
+                if line.startswith("model name")
+            ),
+            model,
+        )
     return {
-        "cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), "numba": numba.__version__, "numpy": np.__version__,
+        "cpu": model, "cores": os.cpu_count(), "python": platform.python_version(),
+        "numba": numba.__version__, "numpy": np.__version__,
         **versions, "date": date.today().isoformat(),
     }  # fmt: skip
 
 
 def taken_on(taken: dict[str, Any]) -> str:
     """The machine in a line."""
-    versions = ", ".join(f"{NAMES.get(key, key)} {value}" for key, value in taken.items() if key not in ("cpu", "cores", "date"))
+    versions = ", ".join(
+        f"{NAMES.get(key, key)} {value}"
+        for key, value in taken.items()
+        if key not in ("cpu", "cores", "date")
+    )
     return f"{taken['cpu']}, {taken['cores']} cores, {versions}, {taken['date']}."
 
 

@@ -1,8 +1,10 @@
-"""Milliseconds that a member of `granchain.run_many` costs beside its compiled loop, and those of a warm `granchain.run`.
+"""Milliseconds that a member of `granchain.run_many` costs beside its compiled loop, and those of a
+warm `granchain.run`.
 
-1,024 chains of 70 steel beads, each of another kind of contact, up to the fast step nearest 1,041; processor time of all threads from the
-call on, without that of the compiled marches: set-up, and collection into results. Each round has numbers of its own: what a process
-remembers of one does not serve the next. A single run, of 70 beads too, is of the same case again, wall time.
+1,024 chains of 70 steel beads, each of another kind of contact, up to the fast step nearest 1,041;
+processor time of all threads from the call on, without that of the compiled marches: set-up, and
+collection into results. Each round has numbers of its own: what a process remembers of one does not
+serve the next. A single run, of 70 beads too, is of the same case again, wall time.
 """
 
 from __future__ import annotations
@@ -27,16 +29,28 @@ RUNS, SMALL_RUNS = 301, 5
 STEPS = 1041
 
 # As a study runs it: the fast step, without the energy ledger; and as the case is, with it.
-RECORDED: dict[str, dict[str, Any]] = {"as a study": {"energy.ledger": False}, "with the ledger": {}}
+RECORDED: dict[str, dict[str, Any]] = {
+    "as a study": {"energy.ledger": False},
+    "with the ledger": {},
+}
 # Changes of the steel chain, and the key that is another number in each member.
 LAWS: dict[str, tuple[dict[str, Any], Callable[[float], dict[str, Any]]]] = {
     "ma-liu": ({}, lambda x: {"contact.psi": 2.84 * x}),
     "hertz": ({"contact.law": "hertz"}, lambda x: {"striker.speed": 1.77 * x}),
-    "flores": ({"contact.law": "flores", "contact.restitution": 0.7}, lambda x: {"contact.restitution": 0.7 * x}),
-    "tsuji": ({"contact.law": "tsuji", "contact.restitution": 0.7}, lambda x: {"contact.restitution": 0.7 * x}),
+    "flores": (
+        {"contact.law": "flores", "contact.restitution": 0.7},
+        lambda x: {"contact.restitution": 0.7 * x},
+    ),
+    "tsuji": (
+        {"contact.law": "tsuji", "contact.restitution": 0.7},
+        lambda x: {"contact.restitution": 0.7 * x},
+    ),
     "kogut-etsion": ({"contact.law": "kogut-etsion"}, lambda x: {"striker.speed": 1.77 * x}),
     "flores, e of ma-liu": (
-        {"contact.law": "flores", "contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}},
+        {
+            "contact.law": "flores",
+            "contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
+        },
         lambda x: {"contact.restitution": {"law": "ma-liu", "psi": 2.84 * x, "xi": 13.0}},
     ),
 }
@@ -45,7 +59,9 @@ SMALL_LAWS = ("ma-liu", "hertz")
 
 def case_of(law: str, recorded: str) -> granchain.Case:
     """The steel chain under a law, for as many fast steps."""
-    case = granchain.load_case("steel-chain").replace(**{"time.step": "fast", **RECORDED[recorded], **LAWS[law][0]})
+    case = granchain.load_case("steel-chain").replace(
+        **{"time.step": "fast", **RECORDED[recorded], **LAWS[law][0]}
+    )
     _, _, step = prepare(case)
     return case.replace(**{"time.end": STEPS * step.value})
 
@@ -64,7 +80,8 @@ def timed(total: list[float], what: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def members(law: str, recorded: str, count: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of set-up and of collection, and of the march of the compiled loops, per member."""
+    """Milliseconds of set-up and of collection, and of the march of the compiled loops, per
+    member."""
     base, varied = case_of(law, recorded), LAWS[law][1]
     times: dict[str, list[float]] = {"set-up": [], "collection": [], "march": []}
     # one is not counted: it loads the loops and scans
@@ -75,14 +92,20 @@ def members(law: str, recorded: str, count: int, rounds: int) -> dict[str, dict[
         with (
             mock.patch.object(Stack, "advance", timed(march, Stack.advance)),
             mock.patch.object(set_up_together, "set_up", timed(before, set_up_together.set_up)),
-            mock.patch.object(set_up_together, "pieces_of", timed(before, set_up_together.pieces_of)),
+            mock.patch.object(
+                set_up_together, "pieces_of", timed(before, set_up_together.pieces_of)
+            ),
         ):
             begin = time.process_time()
             ensemble = granchain.run_many(cases, threads=1)
             total = time.process_time() - begin
         assert all(not status.failed for status in ensemble.status), ensemble
         if turn >= 0:
-            for name, value in (("set-up", before[0]), ("collection", total - before[0] - march[0]), ("march", march[0])):
+            for name, value in (
+                ("set-up", before[0]),
+                ("collection", total - before[0] - march[0]),
+                ("march", march[0]),
+            ):
                 times[name].append(1e3 * value / count)
     return {name: spread(values) for name, values in times.items()}
 
@@ -91,7 +114,8 @@ def runs(law: str, recorded: str, count: int) -> dict[str, float]:
     """Milliseconds of a warm run of the same case again."""
     case = case_of(law, recorded)
     times = []
-    # a process that has looked at some thousand contacts afterwards compiles what looks at them: a hundred runs
+    # a process that has looked at some thousand contacts afterwards compiles what looks at them: a
+    # hundred runs
     for turn in range(-100 if count > SMALL_RUNS else -1, count):
         begin = time.perf_counter()
         granchain.run(case)
@@ -102,25 +126,38 @@ def runs(law: str, recorded: str, count: int) -> dict[str, float]:
 
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
-    print(f"milliseconds: of each of {result['members']} members beside its loop, median of {result['rounds']} [quartiles]; of a run again")
+    print(
+        f"milliseconds: of each of {result['members']} members beside its loop, median of "
+        f"{result['rounds']} [quartiles]; of a run again"
+    )
     for law, found in result["laws"].items():
         for recorded, parts in found.items():
-            shown = ", ".join(f"{name} {part['median']:.3f} [{part['low']:.3f} {part['high']:.3f}]" for name, part in parts.items())
+            shown = ", ".join(
+                f"{name} {part['median']:.3f} [{part['low']:.3f} {part['high']:.3f}]"
+                for name, part in parts.items()
+            )
             print(f"{law}, {recorded}: {shown}")
     print(f"\n{taken_on(result['machine'])}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/setup.json")
     options = parser.parse_args()
     count, repeated = (SMALL_MEMBERS, SMALL_RUNS) if small() else (MEMBERS, RUNS)
     result = {
-        "machine": machine(), "members": count, "rounds": options.rounds, "runs": repeated, "steps": STEPS,
+        "machine": machine(), "members": count, "rounds": options.rounds, "runs": repeated,
+        "steps": STEPS,
         "laws": {
             law: {
-                recorded: {**members(law, recorded, count, options.rounds), "run": runs(law, recorded, repeated)} for recorded in RECORDED
+                recorded: {**members(law, recorded, count, options.rounds),
+                "run": runs(law, recorded, repeated)} for recorded in RECORDED
             }
             for law in (SMALL_LAWS if small() else LAWS)
         },

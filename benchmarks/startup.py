@@ -1,7 +1,9 @@
-"""Seconds of whole processes: `granchain --help`, `granchain run` with its loop in the cache, and the first run, which compiles.
+"""Seconds of whole processes: `granchain --help`, `granchain run` with its loop in the cache, and
+the first run, which compiles.
 
-In turn, in rounds, elapsed from the shell to the end. Beside them Python alone, the floor, and with the packages that a run cannot do
-without. Where everything is to run once, the first run is left out.
+In turn, in rounds, elapsed from the shell to the end. Beside them Python alone, the floor, and with
+the packages that a run cannot do without. Where everything is to run once, the first run is left
+out.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ PACKAGES = "import numpy, numba, h5py, pydantic, typer"
 def elapsed(command: list[str], folder: Path, **environment: str) -> float:
     """Seconds of one process."""
     begin = time.perf_counter()
-    subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True, capture_output=True)
+    subprocess.run(
+        command, cwd=folder, env={**os.environ, **environment}, check=True, capture_output=True
+    )
     return time.perf_counter() - begin
 
 
@@ -54,27 +58,39 @@ def measure(rounds: int, cold_rounds: int) -> dict[str, Any]:
         for _ in range(rounds):
             for what, command in commands.items():
                 times[what].append(elapsed(command, folder))
-        cold = [elapsed(run_into("cold.h5"), folder, NUMBA_CACHE_DIR=str(folder / f"cache{i}")) for i in range(cold_rounds)]
+        cold = [
+            elapsed(run_into("cold.h5"), folder, NUMBA_CACHE_DIR=str(folder / f"cache{i}"))
+            for i in range(cold_rounds)
+        ]
         if cold:
             times["granchain run, first"] = cold
-    return {what: {**spread(values * 2 if len(values) == 1 else values), "best": min(values)} for what, values in times.items()}
+    return {
+        what: {**spread(values * 2 if len(values) == 1 else values), "best": min(values)}
+        for what, values in times.items()
+    }
 
 
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
     print(f"seconds of the whole process, median of {result['rounds']} [quartiles]")
     for what, taken in result["processes"].items():
-        print(f"  {what:24s} {taken['median']:7.3f} [{taken['low']:.3f} {taken['high']:.3f}]   best {taken['best']:.3f}")
+        print(
+            f"  {what:24s} {taken['median']:7.3f} [{taken['low']:.3f} {taken['high']:.3f}]   best "
+            f"{taken['best']:.3f}"
+        )
     print(f"\n{taken_on(result['machine'])}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=1 if small() else ROUNDS, help="processes of each kind")
+    parser.add_argument(
+        "--rounds", type=int, default=1 if small() else ROUNDS, help="processes of each kind"
+    )
     parser.add_argument("--save", action="store_true", help="write results/startup.json")
     options = parser.parse_args()
     result = {
-        "machine": machine(scipy=scipy.__version__, h5py=h5py.__version__), "rounds": options.rounds,
+        "machine": machine(scipy=scipy.__version__, h5py=h5py.__version__),
+        "rounds": options.rounds,
         "processes": measure(options.rounds, 0 if small() else COLD_ROUNDS),
     }  # fmt: skip
     report(result)

@@ -1,4 +1,5 @@
-"""The chain that all races are run on: 70 touching steel beads and a striker, up to the peak of the force at bead 63."""
+"""The chain that all races are run on: 70 touching steel beads and a striker, up to the peak of
+the force at bead 63."""
 
 from __future__ import annotations
 
@@ -17,13 +18,15 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
 
-# Wang, Liu & Liu 2022, table 8 and section 5.2, doi:10.1016/j.ijmecsci.2022.107214: 70 beads and the striker, and where the sensors are.
+# Wang, Liu & Liu 2022, table 8 and section 5.2, doi:10.1016/j.ijmecsci.2022.107214: 70 beads and
+# the striker, and where the sensors are.
 N_BODIES = 71
 RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 # Its inputs; an input that is not named here has the law's default.
 INPUTS = {"psi": 2.84, "xi": 13.0, "restitution": 0.65, "impact_speed": SPEED}
-# Long enough for the pulse to pass bead 63: 0.30 m at the 734 m/s of Hertz is 0.41 ms, and every dissipative law is slower.
+# Long enough for the pulse to pass bead 63: 0.30 m at the 734 m/s of Hertz is 0.41 ms, and every
+# dissipative law is slower.
 END = 0.8e-3
 
 BARE = Recording(ledger=False)
@@ -60,10 +63,17 @@ def steel_chain(n_bodies: int = N_BODIES) -> Chain:
     )
 
 
-def run_of(law: str, chain: Chain, inputs: Any = None, end: float = END, step: str | float = "auto") -> Run:
+def run_of(
+    law: str, chain: Chain, inputs: Any = None, end: float = END, step: str | float = "auto"
+) -> Run:
     """The law's run up to a time [s]."""
     if inputs is None:
-        inputs = SimpleNamespace(**{quantity.name: INPUTS.get(quantity.name, quantity.default) for quantity in laws()[law].inputs})
+        inputs = SimpleNamespace(
+            **{
+                quantity.name: INPUTS.get(quantity.name, quantity.default)
+                for quantity in laws()[law].inputs
+            }
+        )
     contacts = contacts_of(laws()[law], chain, inputs)
     return Run(law, chain, contacts, time_step_of(contacts, chain, step, end))
 
@@ -71,9 +81,16 @@ def run_of(law: str, chain: Chain, inputs: Any = None, end: float = END, step: s
 def run_to_bead_63(law: str, inputs: Any = None) -> Run:
     """The law's run, steps counted up to the largest force at the last sensor."""
     run = run_of(law, steel_chain(), inputs)
-    state = State(run.contacts, run.chain, run.step, Recording((SENSORS[-1],), (), run.step.value, None, ledger=False))
+    state = State(
+        run.contacts,
+        run.chain,
+        run.step,
+        Recording((SENSORS[-1],), (), run.step.value, None, ledger=False),
+    )
     state.advance(run.step.n_steps + 1)
-    return replace(run, step=replace(run.step, n_steps=int(np.argmax(state.records.sensor_force[:, 0]))))
+    return replace(
+        run, step=replace(run.step, n_steps=int(np.argmax(state.records.sensor_force[:, 0])))
+    )
 
 
 def racing_run(law: str) -> Run:
@@ -101,13 +118,25 @@ def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) ->
 
 
 def loop_of(run: Run, module: Any, turns: int) -> Contender | None:
-    """The same chain in naive Numba, NumPy or plain Python, where the law has been written there."""
+    """The same chain in naive Numba, NumPy or plain Python, where the law has been written
+    there."""
     pair, law = run.chain.pair(), run.contacts.model
-    named = {quantity.name: float(row[1]) for quantity, row in zip(law.coefficients, run.contacts.c, strict=True)}
+    named = {
+        quantity.name: float(row[1])
+        for quantity, row in zip(law.coefficients, run.contacts.c, strict=True)
+    }
     if run.law == "hertz":
         loop, parameters = module.hertz, (named["stiffness"],)
     elif run.law == "ma-liu":
-        names = ("yield_overlap", "plastic_overlap", "c1", "c2", "c3", "plastic_force", "plastic_stiffness")
+        names = (
+            "yield_overlap",
+            "plastic_overlap",
+            "c1",
+            "c2",
+            "c3",
+            "plastic_force",
+            "plastic_stiffness",
+        )
         sphere = (float(pair.effective_radius[1]), float(pair.effective_modulus[1]))
         loop, parameters = module.ma_liu, (*sphere, *(named[name] for name in names))
     elif tuple(named) == ("stiffness", "damping", "lowest_force") and not law.history:

@@ -1,7 +1,9 @@
-"""The tables of speed, as Markdown, from results/*.json: docs/speed.md, and the small one of the README.
+"""The tables of speed, as Markdown, from results/*.json: docs/speed.md, and the small one of the
+README.
 
-`make bench` and `make bench-peers` measure, keep the results and write both anew; `python benchmarks/table.py peers` prints one table, and
-`--check` fails where a page is not what the results say.
+`make bench` and `make bench-peers` measure, keep the results and write both anew; `python
+benchmarks/table.py peers` prints one table, and `--check` fails where a page is not what the
+results say.
 """
 
 from __future__ import annotations
@@ -41,15 +43,19 @@ def ratio(entry: dict[str, float] | None) -> str:
 def throughput(result: dict[str, Any]) -> list[str]:
     """Ma-Liu against dashpots, and against what one would write in their place."""
     heading = (
-        "law", "granchain, ns", "all beads, ns", "naive Numba, ns", "naive Numba / granchain", "NumPy / granchain", "Python / granchain",
+        "law", "granchain, ns", "all beads, ns", "naive Numba, ns", "naive Numba / granchain",
+        "NumPy / granchain", "Python / "
+            "granchain",
         "with 8 sensors", "with ledger",
     )  # fmt: skip
     times = {law: found["times"] for law, found in result["laws"].items()}
     ratios = {law: found["ratios"]["granchain"] for law, found in result["laws"].items()}
     lines = [
         (
-            law, number(times[law]["granchain"]), number(times[law]["granchain, all beads"]), number(times[law].get("naive Numba")),
-            number(ratios[law].get("naive Numba"), ".2g"), number(ratios[law].get("plain NumPy"), ".2g"),
+            law, number(times[law]["granchain"]), number(times[law]["granchain, all beads"]),
+            number(times[law].get("naive Numba")),
+            number(ratios[law].get("naive Numba"), ".2g"), number(ratios[law].get("plain NumPy"),
+            ".2g"),
             number(ratios[law].get("plain Python"), ".2g"),
             number(ratios[law]["granchain, 8 sensors"]), number(ratios[law]["granchain, ledger"]),
         )
@@ -59,8 +65,10 @@ def throughput(result: dict[str, Any]) -> list[str]:
     return [
         *rows(heading, lines),
         "",
-        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of {result['rounds']} rounds, all in turn; "
-        f"8 sensors at each step, the ledger every 200th part of the run. One square root a contact and step alone: {floor:.2g} ns.",
+        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
+        f"{result['rounds']} rounds, all in turn; "
+        "8 sensors at each step, the ledger every 200th part of the run. One square root a "
+        f"contact and step alone: {floor:.2g} ns.",
     ]
 
 
@@ -79,19 +87,27 @@ def against_c(result: dict[str, Any]) -> list[str]:
     lines = []
     for case, found in result["cases"].items():
         times, best = found["times"], found["best"]
-        floor = min((times[name] for name in ("square roots", "square roots by rsqrt") if name in times), key=lambda taken: taken["median"])
+        floor = min(
+            (times[name] for name in ("square roots", "square roots by rsqrt") if name in times),
+            key=lambda taken: taken["median"],
+        )
         lines.append(
             (
-                case, number(times["granchain"]), number(times[best["keep"]]), ratio(found["ratios"]["keep"]),
-                number(times[best["bare"]]), ratio(found["ratios"]["bare"]), best["bare"].rsplit(",", 1)[0], number(floor),
+                case, number(times["granchain"]), number(times[best["keep"]]),
+                ratio(found["ratios"]["keep"]),
+                number(times[best["bare"]]), ratio(found["ratios"]["bare"]),
+                best["bare"].rsplit(",", 1)[0], number(floor),
             )
         )  # fmt: skip
     return [
         *rows(heading, lines),
         "",
-        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of {result['rounds']} rounds, quartiles of "
-        "ratios within a round. Same bits in all. Keeping the same: of every contact the force, the largest force and the largest overlap. "
-        "Floor: one square root a contact and step over all beads, the faster of the instruction and its reciprocal, corrected.",
+        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
+        f"{result['rounds']} rounds, quartiles of "
+        "ratios within a round. Same bits in all. Keeping the same: of every contact the force, "
+        "the largest force and the largest overlap. "
+        "Floor: one square root a contact and step over all beads, the faster of the instruction "
+        "and its reciprocal, corrected.",
     ]
 
 
@@ -106,9 +122,12 @@ def many(result: dict[str, Any]) -> list[str]:
     return [
         *rows(heading, lines),
         "",
-        f"{result['members']} chains of {result['bodies']} bodies, {result['steps']} steps, per bead and step; medians of "
-        f"{result['rounds']} rounds, quartiles of ratios within a round. Same bits in all; all keep of every contact the force, the "
-        "largest force and the largest overlap. Stack: one chain after the other; C: eight of them in a vector. A second thread: "
+        f"{result['members']} chains of {result['bodies']} bodies, {result['steps']} steps, per "
+        "bead and step; medians of "
+        f"{result['rounds']} rounds, quartiles of ratios within a round. Same bits in all; all "
+        "keep of every contact the force, the "
+        "largest force and the largest overlap. Stack: one chain after the other; C: eight of "
+        "them in a vector. A second thread: "
         f"{ratio(gain['chains'])} times as fast, a loop that only counts {ratio(gain['spin'])}.",
     ]
 
@@ -116,12 +135,17 @@ def many(result: dict[str, Any]) -> list[str]:
 def accuracy(result: dict[str, Any]) -> list[str]:
     """Time to a peak that is right."""
     ratios = result["ratios"]["granchain"]
-    lines = [(name, number(taken), ratio(ratios[name]) if name in ratios else "1") for name, taken in result["times"].items()]
+    lines = [
+        (name, number(taken), ratio(ratios[name]) if name in ratios else "1")
+        for name, taken in result["times"].items()
+    ]
     return [
         *rows(("code", "ms", "/ granchain"), lines),
         "",
-        f"Peak force at bead 31 within 0.1 %, Hertz, until the wave is at bead 63; medians of {result['rounds']} rounds. "
-        f"{result['steps']} steps of {result['time_step']:.2g} s; DOP853 at a tolerance of {result['tolerance']:.1g}.",
+        "Peak force at bead 31 within 0.1 %, Hertz, until the wave is at bead 63; medians of "
+        f"{result['rounds']} rounds. "
+        f"{result['steps']} steps of {result['time_step']:.2g} s; DOP853 at a tolerance of "
+        f"{result['tolerance']:.1g}.",
     ]
 
 
@@ -130,24 +154,38 @@ def peers(result: dict[str, Any]) -> list[str]:
     same, loose = result["same steps"], result["to the peak"]
     lines = [
         (
-            name, number(same["times"][name]), ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
-            number(loose["times"][name]), ratio(loose["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
+            name, number(same["times"][name]),
+            ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
+            number(loose["times"][name]),
+            ratio(loose["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
         )
         for name in same["times"]
     ]  # fmt: skip
     return [
-        *rows(("program", "ns per bead and step", "/ granchain", "ms to the peak", "/ granchain"), lines),
+        *rows(
+            ("program", "ns per bead and step", "/ granchain", "ms to the peak", "/ granchain"),
+            lines,
+        ),
         "",
-        f"Hertz, same chain, step and number of steps, and the peak at bead 31 within 0.1 % ({result['time_step']:.2g} s); medians of "
-        f"{result['rounds']} rounds. LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, "
+        "Hertz, same chain, step and number of steps, and the peak at bead 31 within 0.1 % "
+        f"({result['time_step']:.2g} s); medians of "
+        f"{result['rounds']} rounds. LAMMPS and LIGGGHTS carry three dimensions, rotation and "
+        "neighbours, "
         "which a row of beads does not need.",
     ]
 
 
 def startup(result: dict[str, Any]) -> list[str]:
     """Whole processes."""
-    lines = [(what, number(taken), number({"median": taken["best"]})) for what, taken in result["processes"].items()]
-    return [*rows(("process", "s", "best"), lines), "", f"From the shell to the end; medians of {result['rounds']}."]
+    lines = [
+        (what, number(taken), number({"median": taken["best"]}))
+        for what, taken in result["processes"].items()
+    ]
+    return [
+        *rows(("process", "s", "best"), lines),
+        "",
+        f"From the shell to the end; medians of {result['rounds']}.",
+    ]
 
 
 def setup(result: dict[str, Any]) -> list[str]:
@@ -158,10 +196,22 @@ def setup(result: dict[str, Any]) -> list[str]:
         for recorded, parts in found.items()
     ]
     return [
-        *rows(("law", "recorded", "set-up, ms", "collection, ms", "its compiled loop, ms", "one run again, ms"), lines),
+        *rows(
+            (
+                "law",
+                "recorded",
+                "set-up, ms",
+                "collection, ms",
+                "its compiled loop, ms",
+                "one run again, ms",
+            ),
+            lines,
+        ),
         "",
-        f"Per member of an ensemble of {result['members']:,} chains of 70 steel beads, all of other contacts, {result['steps']:,} steps: "
-        f"processor time from the call on, medians of {result['rounds']} rounds. One run of such a case again: wall time, median of "
+        f"Per member of an ensemble of {result['members']:,} chains of 70 steel beads, all of "
+        f"other contacts, {result['steps']:,} steps: "
+        f"processor time from the call on, medians of {result['rounds']} rounds. One run of such "
+        "a case again: wall time, median of "
         f"{result['runs']}.",
     ]
 
@@ -169,23 +219,46 @@ def setup(result: dict[str, Any]) -> list[str]:
 def long_chains(result: dict[str, Any]) -> list[str]:
     """Long chains, on one thread and on two."""
     lines = [
-        (law, f"{int(n):,}", number(one["ns"]), ratio(one["over base"]), ratio(one["two threads"]) if one["threads"] > 1 else "-",
+        (law, f"{int(n):,}", number(one["ns"]), ratio(one["over base"]),
+        ratio(one["two threads"]) if one["threads"] > 1 else "-",
          ratio(one["spin"]))
         for law, found in result["laws"].items()
         for n, one in found.items()
     ]  # fmt: skip
     return [
-        *rows(("law", "beads", "ns", f"/ {result['base']} beads", "one thread / two", "a spin: one / two"), lines),
+        *rows(
+            (
+                "law",
+                "beads",
+                "ns",
+                f"/ {result['base']} beads",
+                "one thread / two",
+                "a spin: one / two",
+            ),
+            lines,
+        ),
         "",
-        f"Per bead and step of a precompressed row in which every bead moves, looks at the state included, no ledger; medians of "
-        f"{result['rounds']} rounds. One thread: its own time; two: wall time, beside a pure spin in the same rounds.",
+        "Per bead and step of a precompressed row in which every bead moves, looks at the state "
+        "included, no ledger; medians of "
+        f"{result['rounds']} rounds. One thread: its own time; two: wall time, beside a pure spin "
+        "in the same rounds.",
     ]
 
 
 def all_laws(result: dict[str, Any]) -> list[str]:
     """Every loop of the library."""
-    ordered = sorted(result["laws"].items(), key=lambda item: -item[1]["behind the front"]["median"])
-    lines = [(law, number(found["nanoseconds"]), ratio(found["behind the front"]), ratio(found["all beads"])) for law, found in ordered]
+    ordered = sorted(
+        result["laws"].items(), key=lambda item: -item[1]["behind the front"]["median"]
+    )
+    lines = [
+        (
+            law,
+            number(found["nanoseconds"]),
+            ratio(found["behind the front"]),
+            ratio(found["all beads"]),
+        )
+        for law, found in ordered
+    ]
     return [
         *rows(("law", "ns", "/ Hertz over all beads", "all beads / Hertz over all beads"), lines),
         "",
@@ -194,13 +267,24 @@ def all_laws(result: dict[str, Any]) -> list[str]:
 
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
-    "throughput": throughput, "against_c": against_c, "many": many, "accuracy": accuracy, "peers": peers, "startup": startup,
+    "throughput": throughput, "against_c": against_c, "many": many, "accuracy": accuracy,
+    "peers": peers, "startup": startup,
     "all_laws": all_laws, "setup": setup, "long_chains": long_chains,
 }  # fmt: skip
 
 
 # In this order on the page; the long one comes last.
-ORDER = ("throughput", "against_c", "accuracy", "peers", "startup", "setup", "many", "long_chains", "all_laws")
+ORDER = (
+    "throughput",
+    "against_c",
+    "accuracy",
+    "peers",
+    "startup",
+    "setup",
+    "many",
+    "long_chains",
+    "all_laws",
+)
 INTRODUCTION = """# Speed
 
 Printed by `python benchmarks/table.py` from what `make bench` and `make bench-peers` measured; not written by hand. Each table names its
@@ -229,7 +313,9 @@ def page() -> str:
     for name in measured(ORDER):
         result = result_of(name)
         title = (TABLES[name].__doc__ or "").strip().rstrip(".")
-        parts.append("\n".join([f"## {title}", "", *TABLES[name](result), taken_on(result["machine"]), ""]))
+        parts.append(
+            "\n".join([f"## {title}", "", *TABLES[name](result), taken_on(result["machine"]), ""])
+        )
     return "\n".join(parts)
 
 
@@ -238,13 +324,19 @@ def small_table() -> str:
     result = result_of("peers")
     same = result["same steps"]
     lines = [
-        (name, number(same["times"][name]), ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1")
+        (
+            name,
+            number(same["times"][name]),
+            ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
+        )
         for name in same["times"]
     ]
     table = rows(("program", "ns per bead and step", "/ granchain"), lines)
     under = (
-        f"70 steel beads struck at 1.77 m/s under Hertz, same chain, step and number of steps; medians of {result['rounds']} rounds, "
-        "one core. LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a row of beads does not need."
+        "70 steel beads struck at 1.77 m/s under Hertz, same chain, step and number of steps; "
+        f"medians of {result['rounds']} rounds, "
+        "one core. LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a "
+        "row of beads does not need."
     )
     return "\n".join([*table, "", under, taken_on(result["machine"]), ""])
 
@@ -260,20 +352,37 @@ def pages() -> dict[Path, str]:
 def main() -> None:
     """Write, compare or print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: write the pages")
+    parser.add_argument(
+        "names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: write the pages"
+    )
     parser.add_argument("--check", action="store_true", help="compare the pages with the results")
     asked = parser.parse_args()
     for name in asked.names:
         if name not in TABLES or not measured([name]):
-            raise SystemExit(f"table.py: got {name}, allowed: {', '.join(TABLES)}, measured before by benchmarks/{name}.py --save")
+            raise SystemExit(
+                f"table.py: got {name}, allowed: {', '.join(TABLES)}, measured before by "
+                f"benchmarks/{name}.py --save"
+            )
         result = result_of(name)
-        print("\n".join([f"{(TABLES[name].__doc__ or '').strip()}\n", *TABLES[name](result), taken_on(result["machine"]), ""]))
+        print(
+            "\n".join(
+                [
+                    f"{(TABLES[name].__doc__ or '').strip()}\n",
+                    *TABLES[name](result),
+                    taken_on(result["machine"]),
+                    "",
+                ]
+            )
+        )
     if not asked.names:
         for path, text in pages().items():
             if not asked.check:
                 path.write_text(text)
             elif path.read_text() != text:
-                raise SystemExit(f"{path} is not what benchmarks/results say: write it anew with python benchmarks/table.py")
+                raise SystemExit(
+                    f"{path} is not what benchmarks/results say: write it anew with python "
+                    "benchmarks/table.py"
+                )
 
 
 if __name__ == "__main__":

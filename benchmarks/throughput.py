@@ -1,6 +1,8 @@
-"""Nanoseconds per bead and step of the 70-bead steel chain: the engine, naive Numba, NumPy, plain Python and the square-root floor.
+"""Nanoseconds per bead and step of the 70-bead steel chain: the engine, naive Numba, NumPy, plain
+Python and the square-root floor.
 
-All in one process, in turn, in rounds. Before anything is timed, all contenders must give the same displacements and velocities.
+All in one process, in turn, in rounds. Before anything is timed, all contenders must give the same
+displacements and velocities.
 """
 
 from __future__ import annotations
@@ -15,8 +17,32 @@ import numba
 import numpy as np
 import plain_numpy
 import plain_python
-from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine, measured, race, ratios, save, small, spread, taken_on
-from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, racing_run, run_of, steel_chain
+from racing import (
+    ROUNDS,
+    SMALL_ROUNDS,
+    Answer,
+    Contender,
+    assert_same,
+    machine,
+    measured,
+    race,
+    ratios,
+    save,
+    small,
+    spread,
+    taken_on,
+)
+from steel_chain import (
+    BARE,
+    N_BODIES,
+    SENSORS,
+    Run,
+    granchain,
+    loop_of,
+    racing_run,
+    run_of,
+    steel_chain,
+)
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
@@ -24,7 +50,15 @@ from granchain.engine.state import Recording, State
 from granchain.jit.options import VECTOR
 
 # Hertz, Ma-Liu, and dashpots: those of the naive loops' form, and two that carry an onset weight.
-LAWS = ("hertz", "ma-liu", "hunt-crossley", "lankarani-nikravesh", "flores", "wang-liu-viscous", "tsuji")
+LAWS = (
+    "hertz",
+    "ma-liu",
+    "hunt-crossley",
+    "lankarani-nikravesh",
+    "flores",
+    "wang-liu-viscous",
+    "tsuji",
+)
 SMALL_LAWS = ("hertz", "ma-liu", "flores")
 # Steps of a law whose pulse does not come to bead 63, or takes many.
 MOST_STEPS = 12_000
@@ -32,14 +66,16 @@ MOST_STEPS = 12_000
 
 @numba.njit(error_model="numpy")
 def take_roots(x, passes):  # type: ignore[no-untyped-def]
-    """One square root a contact and step, and nothing else; the sum keeps the operands from settling at 1."""
+    """One square root a contact and step, and nothing else; the sum keeps the operands from
+    settling at 1."""
     for _ in range(passes):
         for i in range(x.size):
             x[i] = np.sqrt(x[i] + 0.5)
 
 
 def square_roots(run: Run) -> Contender:
-    """The floor: as many vectorised square roots as the run has contacts, padded to whole vectors, and steps."""
+    """The floor: as many vectorised square roots as the run has contacts, padded to whole
+    vectors, and steps."""
 
     def prepare() -> Callable[[], Answer]:
         x = np.linspace(0.5, 2.0, -(-(run.chain.n_bodies + 1) // VECTOR) * VECTOR)
@@ -95,15 +131,22 @@ def loops() -> dict[str, Run]:
 
 
 def race_of_loops(rounds: int) -> dict[str, Any]:
-    """Every loop of the library, each once: its time over that of Hertz over all beads in the same round."""
-    runs = {name: replace(run, step=replace(run.step, n_steps=steps_of(run))) for name, run in loops().items()}
+    """Every loop of the library, each once: its time over that of Hertz over all beads in the
+    same round."""
+    runs = {
+        name: replace(run, step=replace(run.step, n_steps=steps_of(run)))
+        for name, run in loops().items()
+    }
     racing = {}
     for name, run in runs.items():
         pair = {name: granchain(run), f"{name}, all beads": granchain(run, all_beads=True)}
         assert_same(pair)
         racing.update(pair)
         print(f"{name}: {run.step.n_steps} steps", flush=True)
-    times = {name: [t / runs[name.split(",")[0]].bead_steps for t in values] for name, values in race(racing, rounds).items()}
+    times = {
+        name: [t / runs[name.split(",")[0]].bead_steps for t in values]
+        for name, values in race(racing, rounds).items()
+    }
     base = times["hertz, all beads"]
     return {
         name: {
@@ -118,39 +161,74 @@ def race_of_loops(rounds: int) -> dict[str, Any]:
 def steps_of(run: Run) -> int:
     """Up to the largest force at the last sensor, where the pulse comes there."""
     step = replace(run.step, n_steps=min(run.step.n_steps, MOST_STEPS))
-    state = State(run.contacts, run.chain, step, Recording((SENSORS[-1],), (), step.value, None, ledger=False))
+    state = State(
+        run.contacts, run.chain, step, Recording((SENSORS[-1],), (), step.value, None, ledger=False)
+    )
     state.advance(step.n_steps + 1)
     return int(np.argmax(state.records.sensor_force[:, 0])) or step.n_steps
 
 
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
-    print(f"{N_BODIES} bodies, up to the peak at bead {SENSORS[-1]}; ns per bead and step; ratios within a round [quartiles]")
+    print(
+        f"{N_BODIES} bodies, up to the peak at bead {SENSORS[-1]}; ns per bead and step; ratios "
+        "within a round [quartiles]"
+    )
     for law, found in result["laws"].items():
-        print(f"\n{law}: {found['steps']} steps of {found['time_step']:.4g} s; answers within {max(found['away'].values()):.1g}")
+        print(
+            f"\n{law}: {found['steps']} steps of {found['time_step']:.4g} s; answers within "
+            f"{max(found['away'].values()):.1g}"
+        )
         for name, ns in found["times"].items():
             text = f"  {name:22s} {ns['median']:9.3f} ns   best {ns['best']:9.3f}"
-            for base, label in (("granchain", "x granchain"), ("granchain, all beads", "x all beads")):
+            for base, label in (
+                ("granchain", "x granchain"),
+                ("granchain, all beads", "x all beads"),
+            ):
                 if name in found["ratios"][base]:
                     ratio = found["ratios"][base][name]
-                    text += f"   {ratio['median']:7.3f} [{ratio['low']:.3f} {ratio['high']:.3f}] {label}"
+                    text += (
+                        f"   {ratio['median']:7.3f} [{ratio['low']:.3f} {ratio['high']:.3f}] "
+                        f"{label}"
+                    )
             print(text)
     print(f"\n{taken_on(result['machine'])}")
 
 
 def report_loops(found: dict[str, Any]) -> None:
     """Slowest first."""
-    print("\ntime per bead and step over that of Hertz over all beads: behind the front [quartiles], all beads")
-    for name, ratio in sorted(found.items(), key=lambda item: -item[1]["behind the front"]["median"]):
+    print(
+        "\ntime per bead and step over that of Hertz over all beads: behind the front "
+        "[quartiles], all beads"
+    )
+    for name, ratio in sorted(
+        found.items(), key=lambda item: -item[1]["behind the front"]["median"]
+    ):
         front = ratio["behind the front"]
-        print(f"  {name:32s} {front['median']:6.2f} [{front['low']:.2f} {front['high']:.2f}]   {ratio['all beads']['median']:6.2f}")
+        print(
+            f"  {name:32s} {front['median']:6.2f} [{front['low']:.2f} {front['high']:.2f}]   "
+            f"{ratio['all beads']['median']:6.2f}"
+        )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--all-laws", action="store_true", help="every loop of the library against Hertz; compiles all of them, minutes")
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds of each race, two or more")
-    parser.add_argument("--save", action="store_true", help="write results/throughput.json, or results/all_laws.json")
+    parser.add_argument(
+        "--all-laws",
+        action="store_true",
+        help="every loop of the library against Hertz; compiles all of them, minutes",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds of each race, two or more",
+    )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="write results/throughput.json, or results/all_laws.json",
+    )
     options = parser.parse_args()
     if options.all_laws:
         every = race_of_loops(options.rounds)

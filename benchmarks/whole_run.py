@@ -1,6 +1,8 @@
-"""Milliseconds of a whole `granchain.run` of the steel chain, warm, over its compiled loop alone, and of the change of a case before it.
+"""Milliseconds of a whole `granchain.run` of the steel chain, warm, over its compiled loop alone,
+and of the change of a case before it.
 
-All in one process, in turn, in rounds: the loop alone, a run of the same case again, a case made by `replace` and its run. Wall time.
+All in one process, in turn, in rounds: the loop alone, a run of the same case again, a case made by
+`replace` and its run. Wall time.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def measure(law: str, rounds: int) -> dict[str, Any]:
     speed = case.striker.speed
     chain, contacts, step = prepare(case)
     recording = recording_of(case)
-    times: dict[str, list[float]] = {name: [] for name in ("loop alone", "run", "replace", "run of another case")}
+    times: dict[str, list[float]] = {
+        name: [] for name in ("loop alone", "run", "replace", "run of another case")
+    }
     # the first two are not counted: they load the loop, and fill what a process remembers
     for turn in range(-2, rounds):
         state = State(contacts, chain, step, recording)
@@ -48,14 +52,18 @@ def measure(law: str, rounds: int) -> dict[str, Any]:
         run, result = timed(lambda: granchain.run(case))
         assert (result.final_velocity == state.bodies.v[1 : chain.n_bodies + 1]).all()
         # a hundred different speeds within .1 %: each is another impact
-        changed, other = timed(lambda turn=turn: case.replace(**{"striker.speed": speed * (1.0 + 1e-5 * (turn % 100))}))
+        changed, other = timed(
+            lambda turn=turn: case.replace(**{"striker.speed": speed * (1.0 + 1e-5 * (turn % 100))})
+        )
         another, _ = timed(lambda other=other: granchain.run(other))
         if turn >= 0:
             for name, value in zip(times, (loop, run, changed, another), strict=True):
                 times[name].append(value)
     return {
         "steps": step.n_steps,
-        "milliseconds": {name: spread(1e3 * value for value in values) for name, values in times.items()},
+        "milliseconds": {
+            name: spread(1e3 * value for value in values) for name, values in times.items()
+        },
         "run over loop": spread(ratios(times["run"], times["loop alone"])),
     }
 
@@ -65,7 +73,10 @@ def report(result: dict[str, Any]) -> None:
     print(f"milliseconds, median of {result['rounds']} [quartiles]")
     for law, found in result["laws"].items():
         ratio = found["run over loop"]
-        print(f"\n{law}: {found['steps']} steps; run over loop {ratio['median']:.2f} [{ratio['low']:.2f} {ratio['high']:.2f}]")
+        print(
+            f"\n{law}: {found['steps']} steps; run over loop {ratio['median']:.2f} "
+            f"[{ratio['low']:.2f} {ratio['high']:.2f}]"
+        )
         for name, taken in found["milliseconds"].items():
             print(f"  {name:20s} {taken['median']:7.3f} [{taken['low']:.3f} {taken['high']:.3f}]")
     print(f"\n{taken_on(result['machine'])}")
@@ -73,10 +84,19 @@ def report(result: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds, two or more")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=SMALL_ROUNDS if small() else ROUNDS,
+        help="rounds, two or more",
+    )
     parser.add_argument("--save", action="store_true", help="write results/whole_run.json")
     options = parser.parse_args()
-    result = {"machine": machine(), "rounds": options.rounds, "laws": {law: measure(law, options.rounds) for law in LAWS}}
+    result = {
+        "machine": machine(),
+        "rounds": options.rounds,
+        "laws": {law: measure(law, options.rounds) for law in LAWS},
+    }
     report(result)
     if options.save:
         save("whole_run", result)

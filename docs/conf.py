@@ -1,6 +1,7 @@
 """Sphinx: how the documentation is built.
 
-What can be generated is: the reference from the program's own tables, the gallery by drawing it, the notebooks from notebooks/.
+What can be generated is: the reference from the program's own tables, the gallery by drawing it,
+the notebooks from notebooks/.
 """
 
 import shutil
@@ -21,7 +22,14 @@ project = "granchain"
 author = "The granchain developers"
 project_copyright = "2026, The granchain developers"
 version = release = granchain.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton", "mathml"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "mathml",
+]
 # Of a console block, the commands are copied, without the prompt and what they print.
 copybutton_prompt_text = "$ "
 exclude_patterns = ["_build", "examples", "jupyter_execute"]
@@ -50,4 +58,9 @@ reference_pages.write(DOCS / "reference")
 law_pages.write(DOCS / "reference" / "laws")
 gallery.write(DOCS / "gallery")
 explained.write(DOCS / "gallery")
-shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", ".*", "*.h5"))
+shutil.copytree(
+    DOCS.parent / "notebooks",
+    DOCS / "notebooks",
+    dirs_exist_ok=True,
+    ignore=shutil.ignore_patterns("*.py", ".*", "*.h5"),
+)

@@ -23,12 +23,14 @@ from granchain.two_body import contact_of_two, two_bodies
 STEPS = np.unique(np.round(np.geomspace(11, 1100, 19)).astype(int))
 
 
-# How far a body flies before it meets the force: no part of a step, so that the onset falls anywhere in one.
+# How far a body flies before it meets the force: no part of a step, so that the onset falls
+# anywhere in one.
 GAP, END = 1.0 / math.sqrt(23.0), 1.0
 
 
 def onset_run(power: float, n_steps: int, weighted: bool) -> float:
-    """Speed at the end of a unit mass with unit speed that meets F = d^1.5 + d^a rate, in n steps of kick and drift."""
+    """Speed at the end of a unit mass with unit speed that meets F = d^1.5 + d^a rate, in n
+    steps of kick and drift."""
     dt, polynomial = END / n_steps, onset_weight(power)
     d, half, acceleration, closed = -GAP, 1.0, 0.0, False
     for _ in range(n_steps):
@@ -50,8 +52,15 @@ def onset_weights() -> Figure:
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     theta = np.linspace(0.01, 1.0, 200)
-    for power, label, colour in zip((0.0, 0.25, 0.5, 0.65), ("0", "1/4", "1/2", "0.65"), palette(), strict=False):
-        left.plot(theta, np.polyval(onset_weight(power), theta) / theta**power, color=colour, label=f"a = {label}")
+    for power, label, colour in zip(
+        (0.0, 0.25, 0.5, 0.65), ("0", "1/4", "1/2", "0.65"), palette(), strict=False
+    ):
+        left.plot(
+            theta,
+            np.polyval(onset_weight(power), theta) / theta**power,
+            color=colour,
+            label=f"a = {label}",
+        )
     left.axhline(1.0, color="#888888", linewidth=0.5)
     left.set(
         xlabel="part \N{GREEK SMALL LETTER THETA} of the step after the onset",
@@ -61,9 +70,14 @@ def onset_weights() -> Figure:
     )
     left.legend(loc="lower right")
     exact = onset_run(0.25, 65521, True)
-    for weighted, label, colour in ((False, "weight 1", palette()[2]), (True, "with the weight", palette()[0])):
+    for weighted, label, colour in (
+        (False, "weight 1", palette()[2]),
+        (True, "with the weight", palette()[0]),
+    ):
         errors = [abs(onset_run(0.25, int(n), weighted) - exact) for n in STEPS]
-        right.loglog(END / STEPS, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=label)
+        right.loglog(
+            END / STEPS, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=label
+        )
     slopes(right, END / STEPS, {2.0: 0.01, 1.25: 0.3})
     right.set(xlabel="time step", ylabel="error of the speed / speed of impact")
     right.xaxis.set_minor_formatter(NullFormatter())
@@ -76,7 +90,14 @@ def slopes(axes: Axes, steps: np.ndarray, through: dict[float, float]) -> None:
     for order, factor in through.items():
         axes.loglog(steps, factor * steps**order, color="#b4b4b4", linewidth=0.8, zorder=0)
         place = (steps[-1], factor * steps[-1] ** order)
-        axes.annotate(f"order {order:g}", place, (4, 8), textcoords="offset points", color="#777777", fontsize=8)
+        axes.annotate(
+            f"order {order:g}",
+            place,
+            (4, 8),
+            textcoords="offset points",
+            color="#777777",
+            fontsize=8,
+        )
 
 
 # A unit mass at unit speed: F = d up to the jump, d + J beyond.
@@ -89,7 +110,9 @@ def jump_exact(time: float) -> tuple[float, float]:
     if time <= crossing:
         return math.sin(time), math.cos(time)
     s, rate = time - crossing, math.cos(crossing)
-    return (JUMP_AT + JUMP) * math.cos(s) + rate * math.sin(s) - JUMP, rate * math.cos(s) - (JUMP_AT + JUMP) * math.sin(s)
+    return (JUMP_AT + JUMP) * math.cos(s) + rate * math.sin(s) - JUMP, rate * math.cos(s) - (
+        JUMP_AT + JUMP
+    ) * math.sin(s)
 
 
 def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
@@ -99,8 +122,13 @@ def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
         before, d = d, d + dt * half
         rate, extra = half + 0.5 * dt * acceleration, 0.0
         if corrected and before < JUMP_AT <= d:
-            # s = theta dt, the time since the jump, on the parabola of the step: d - s rate + s^2 A/2 is the overlap of the jump
-            s = 2.0 * (d - JUMP_AT) / (rate + math.sqrt(rate * rate - 2.0 * acceleration * (d - JUMP_AT)))
+            # s = theta dt, the time since the jump, on the parabola of the step: d - s rate + s^2
+            # A/2 is the overlap of the jump
+            s = (
+                2.0
+                * (d - JUMP_AT)
+                / (rate + math.sqrt(rate * rate - 2.0 * acceleration * (d - JUMP_AT)))
+            )
             theta = s / dt
             d -= 0.5 * s * s * JUMP
             rate -= s * JUMP
@@ -113,16 +141,30 @@ def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
 
 @styled
 def force_jump() -> Figure:
-    """A rate near a jump of the force, and the error of an overlap over the step, with the correction and without it."""
+    """A rate near a jump of the force, and the error of an overlap over the step, with the
+    correction and without it."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     times = np.linspace(0.0, 0.8, 400)
-    left.plot(times, [jump_exact(float(time))[1] for time in times], color="#b4b4b4", linewidth=3.0, label="exact")
-    for corrected, label, colour, mark in ((False, "across the jump", palette()[2], "s"), (True, "corrected", palette()[0], "o")):
+    left.plot(
+        times,
+        [jump_exact(float(time))[1] for time in times],
+        color="#b4b4b4",
+        linewidth=3.0,
+        label="exact",
+    )
+    for corrected, label, colour, mark in (
+        (False, "across the jump", palette()[2], "s"),
+        (True, "corrected", palette()[0], "o"),
+    ):
         run = jump_run(10, 1.0, corrected)
         left.plot(run[:, 0], run[:, 2], mark, color=colour, markersize=4.5, label=label)
-        errors = [abs(jump_run(int(n), 1.0, corrected)[-1, 1] / jump_exact(1.0)[0] - 1.0) for n in STEPS]
-        right.loglog(1.0 / STEPS, errors, f"{mark}-", color=colour, markersize=3, linewidth=0.8, label=label)
+        errors = [
+            abs(jump_run(int(n), 1.0, corrected)[-1, 1] / jump_exact(1.0)[0] - 1.0) for n in STEPS
+        ]
+        right.loglog(
+            1.0 / STEPS, errors, f"{mark}-", color=colour, markersize=3, linewidth=0.8, label=label
+        )
     left.axvline(math.asin(JUMP_AT), color="#888888", linewidth=0.5)
     left.set(xlabel="time", ylabel="rate", xlim=(0.0, 0.8), ylim=(0.1, 1.05))
     left.legend(loc="lower left")
@@ -134,7 +176,8 @@ def force_jump() -> Figure:
 
 @styled
 def energy_guard() -> Figure:
-    """The loss of Stronge's law over the largest overlap, as printed and guarded, and what it unloads along."""
+    """The loss of Stronge's law over the largest overlap, as printed and guarded, and what it
+    unloads along."""
     law = gc.laws()["stronge"]
     contacts = contact_of_two(law, two_bodies(PAIR, 1.77), PAIR, example_inputs(law))
     c, guarded = tuple(map(float, contacts.c[:, 1])), contacts.model
@@ -148,14 +191,30 @@ def energy_guard() -> Figure:
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     overlaps = np.linspace(1.001, 4.5, 300)
-    for model, label, colour, style in ((printed, "as printed", palette()[2], "--"), (guarded, "guarded", palette()[0], "-")):
+    for model, label, colour, style in (
+        (printed, "as printed", palette()[2], "--"),
+        (guarded, "guarded", palette()[0], "-"),
+    ):
         lost = [model.functions.plastic(c, after(model, w * d_y)) / work_y for w in overlaps]
         left.plot(overlaps, lost, style, color=colour, label=label)
         h = after(model, 2.0 * d_y)
         d = np.linspace(max(h[1], 0.0), 2.0 * d_y, 200)
-        right.plot(d / d_y, [model.functions.force(float(x), 0.0, c, h) for x in d], style, color=colour, label=f"unloading, {label}")
+        right.plot(
+            d / d_y,
+            [model.functions.force(float(x), 0.0, c, h) for x in d],
+            style,
+            color=colour,
+            label=f"unloading, {label}",
+        )
     loading = np.linspace(0.0, 2.3, 200)
-    right.plot(loading, [law.loading(float(w * d_y), c) for w in loading], color="#888888", linewidth=1.0, label="loading", zorder=0)
+    right.plot(
+        loading,
+        [law.loading(float(w * d_y), c) for w in loading],
+        color="#888888",
+        linewidth=1.0,
+        label="loading",
+        zorder=0,
+    )
     left.axhline(0.0, color="#888888", linewidth=0.5)
     left.set(xlabel="largest overlap / $d_y$", ylabel="loss / work up to $d_y$", xlim=(1.0, 4.5))
     left.legend(loc="upper left")
@@ -165,7 +224,8 @@ def energy_guard() -> Figure:
 
 
 def largest_stable(ratio: float) -> float:
-    """Largest omega dt at which no root of the scheme leaves the unit circle, for gamma/omega; by bisection."""
+    """Largest omega dt at which no root of the scheme leaves the unit circle, for gamma/omega;
+    by bisection."""
     low, high = 0.0, 4.0
     for _ in range(40):
         step = 0.5 * (low + high)
@@ -178,27 +238,59 @@ def largest_stable(ratio: float) -> float:
 
 @styled
 def time_steps() -> Figure:
-    """The limit of stability with the steps that are taken, and the error of impacts over the step."""
+    """The limit of stability with the steps that are taken, and the error of impacts over the
+    step."""
     figure = new_figure(7.4, 3.1)
     left, right = figure.subplots(1, 2)
     ratio = np.geomspace(1e-2, 1e2, 200)
     left.loglog(ratio, 2.0 / (ratio + np.sqrt(ratio**2 + 1.0)), color=palette()[2], label="limit")
     dots = np.geomspace(1e-2, 1e2, 17)
-    left.loglog(dots, [largest_stable(float(r)) for r in dots], "o", color=palette()[2], markersize=3.5, label="limit, by the roots")
+    left.loglog(
+        dots,
+        [largest_stable(float(r)) for r in dots],
+        "o",
+        color=palette()[2],
+        markersize=3.5,
+        label="limit, by the roots",
+    )
     auto = np.minimum(0.02, 0.05 / ratio)
     left.loglog(ratio, 5.0 * auto, "--", color=palette()[0], label='"fast"')
     left.loglog(ratio, auto, color=palette()[0], label='"auto"')
-    left.set(xlabel="\N{GREEK SMALL LETTER GAMMA} / \N{GREEK SMALL LETTER OMEGA}", ylabel="\N{GREEK SMALL LETTER OMEGA} dt")
+    left.set(
+        xlabel="\N{GREEK SMALL LETTER GAMMA} / \N{GREEK SMALL LETTER OMEGA}",
+        ylabel="\N{GREEK SMALL LETTER OMEGA} dt",
+    )
     left.legend(loc="lower left")
-    laws: dict[str, dict[str, float]] = {"hertz": {}, "ma-liu": {"psi": 2.84, "xi": 13.0}, "tsuji": {"restitution": 0.65}}
+    laws: dict[str, dict[str, float]] = {
+        "hertz": {},
+        "ma-liu": {"psi": 2.84, "xi": 13.0},
+        "tsuji": {"restitution": 0.65},
+    }
     refinements = np.array([0.2, 0.35, 0.6, 1.0, 2.0, 4.0, 8.0])
     for (law, inputs), colour in zip(laws.items(), palette(), strict=False):
         peak = gc.impact(law=law, pair=PAIR, speed=1.77, refine=64.0, **inputs).max_force
-        errors = [abs(gc.impact(law=law, pair=PAIR, speed=1.77, refine=float(r), **inputs).max_force / peak - 1.0) for r in refinements]
-        right.loglog(1.0 / refinements, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=law)
+        errors = [
+            abs(
+                gc.impact(law=law, pair=PAIR, speed=1.77, refine=float(r), **inputs).max_force
+                / peak
+                - 1.0
+            )
+            for r in refinements
+        ]
+        right.loglog(
+            1.0 / refinements, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=law
+        )
     for at, word in ((1.0, '"auto"'), (5.0, '"fast"')):
         right.axvline(at, color="#b4b4b4", linewidth=0.8, zorder=0)
-        right.annotate(word, (at, 0.03), xycoords=("data", "axes fraction"), ha="right", color="#777777", fontsize=8, rotation=90)
+        right.annotate(
+            word,
+            (at, 0.03),
+            xycoords=("data", "axes fraction"),
+            ha="right",
+            color="#777777",
+            fontsize=8,
+            rotation=90,
+        )
     right.set(xlabel="time step / automatic step", ylabel="relative error of the largest force")
     right.set_xticks([0.2, 0.5, 1.0, 2.0, 5.0], ["0.2", "0.5", "1", "2", "5"])
     right.xaxis.set_minor_formatter(NullFormatter())
@@ -212,7 +304,9 @@ FIGURES: tuple[Callable[[], Figure], ...] = (onset_weights, force_jump, energy_g
 def write(folder: Path) -> None:
     """Draw what is not there yet or older than the package."""
     folder.mkdir(exist_ok=True)
-    newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
+    newest = max(
+        file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")]
+    )
     for draw in FIGURES:
         target = folder / f"{draw.__name__.replace('_', '-')}.png"
         if not target.exists() or target.stat().st_mtime < newest:

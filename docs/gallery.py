@@ -1,4 +1,5 @@
-"""The gallery: every figure that granchain draws, drawn when the documentation is built, with the lines that draw it."""
+"""The gallery: every figure that granchain draws, drawn when the documentation is built, with
+the lines that draw it."""
 
 from __future__ import annotations
 
@@ -33,11 +34,19 @@ def slider_crank() -> gc.Result:
 def scotch_yokes() -> list[gc.Result]:
     """The other one, under the five laws of its source."""
     laws = ("johnson", "radzimovsky", "goldsmith", "esdu-78035", "lankarani-nikravesh-cylinder")
-    return [gc.run_mechanism(gc.load_mechanism("scotch-yoke", [f"contact.law={law}"])) for law in laws]
+    return [
+        gc.run_mechanism(gc.load_mechanism("scotch-yoke", [f"contact.law={law}"])) for law in laws
+    ]
 
 
-# Two beads of that chain: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; half the radius and mass, E/(2 (1 - nu^2)).
-PAIR = gc.Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2 * (1 - 0.3**2)), effective_mass=0.225e-3, yield_stress=900e6)
+# Two beads of that chain: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; half
+# the radius and mass, E/(2 (1 - nu^2)).
+PAIR = gc.Pair(
+    effective_radius=1.19e-3,
+    effective_modulus=193e9 / (2 * (1 - 0.3**2)),
+    effective_mass=0.225e-3,
+    yield_stress=900e6,
+)
 
 
 def force_traces() -> Any:
@@ -46,21 +55,27 @@ def force_traces() -> Any:
 
 
 def force_traces_of_laws() -> Any:
-    """Several contact laws on one axis: elastic, elastoplastic, and a dashpot of restitution 0.65."""
+    """Several contact laws on one axis: elastic, elastoplastic, and a dashpot of restitution
+    0.65."""
     case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
     changes = [{}, {"contact.law": "hertz"}, {"contact.law": "flores", "contact.restitution": 0.65}]
-    return figures.force_traces(*(gc.run(case.replace(**change)) for change in changes), sensors=[9, 24, 40, 63])
+    return figures.force_traces(
+        *(gc.run(case.replace(**change)) for change in changes), sensors=[9, 24, 40, 63]
+    )
 
 
 def peaks() -> Any:
-    """What becomes of the pulse along the chain, and the power laws that it follows. `granchain plot` draws it."""
+    """What becomes of the pulse along the chain, and the power laws that it follows. `granchain
+    plot` draws it."""
     return figures.peaks(steel_chain())
 
 
 def peaks_of_laws() -> Any:
     """The same beside an elastic chain, whose pulse does not decay."""
     case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
-    return figures.peaks(*(gc.run(case.replace(**change)) for change in ({}, {"contact.law": "hertz"})))
+    return figures.peaks(
+        *(gc.run(case.replace(**change)) for change in ({}, {"contact.law": "hertz"}))
+    )
 
 
 def animation() -> Any:
@@ -69,7 +84,8 @@ def animation() -> Any:
 
 
 def space_time() -> Any:
-    """Bead velocity over time and place, with the line of the wave front. `granchain plot` draws it."""
+    """Bead velocity over time and place, with the line of the wave front. `granchain plot`
+    draws it."""
     return figures.space_time(steel_chain())
 
 
@@ -94,7 +110,8 @@ def losses() -> Any:
 
 
 def comparison() -> Any:
-    """A run beside a trace, here a synthetic one: no measurement. `granchain compare ... --figure` draws it."""
+    """A run beside a trace, here a synthetic one: no measurement. `granchain compare ...
+    --figure` draws it."""
     trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
@@ -104,7 +121,8 @@ def pulse_numbers() -> Any:
     trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
     sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
     measured, computed = (
-        {one.bead: figures.Sides(getattr(one.peak, side), one.peak.uncertainty, getattr(one.arrival, side), one.arrival.uncertainty)
+        {one.bead: figures.Sides(getattr(one.peak, side), one.peak.uncertainty,
+        getattr(one.arrival, side), one.arrival.uncertainty)
          for one in sensors} for side in ("measured", "computed")
     )  # fmt: skip
     return figures.pulse_numbers("Synthetic trace, no experiment", measured, {"ma-liu": computed})
@@ -113,13 +131,21 @@ def pulse_numbers() -> Any:
 @cache
 def bands_of_the_steel_chain() -> Any:
     """Bands of the chain, with what each number's part is."""
-    keys = ("striker.speed", "chain.radius", "chain.material.youngs_modulus", "chain.material.yield_stress", "contact.psi", "contact.xi")
+    keys = (
+        "striker.speed",
+        "chain.radius",
+        "chain.material.youngs_modulus",
+        "chain.material.yield_stress",
+        "contact.psi",
+        "contact.xi",
+    )
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
     return gc.bands(case, {key: 0.01 for key in keys}, n=128, sensitivity=True)
 
 
 def band_traces() -> Any:
-    """What tolerances of 1 % make of the pulses: the middle half of the members, and 95 % of them."""
+    """What tolerances of 1 % make of the pulses: the middle half of the members, and 95 % of
+    them."""
     return figures.band_traces(bands_of_the_steel_chain())
 
 
@@ -129,31 +155,54 @@ def sensitivities() -> Any:
 
 
 def impact_comparison() -> Any:
-    """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ... --data ... --out` draws it."""
+    """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ...
+    --data ... --out` draws it."""
     folder = Path(__file__).parents[1] / "data" / "leeb-steel"
-    return figures.impact_comparison(gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio"))
+    return figures.impact_comparison(
+        gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio")
+    )
 
 
 def equivalence() -> Any:
-    """Which dashpot comes nearest to Ma and Liu's law, and what it leaves unexplained. `granchain equivalent` draws it."""
+    """Which dashpot comes nearest to Ma and Liu's law, and what it leaves unexplained.
+    `granchain equivalent` draws it."""
     laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
     return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
 
 
 def fit() -> Any:
-    """Two numbers of a case found from a trace, here a synthetic one: no measurement. `granchain fit ... --figure` draws it."""
+    """Two numbers of a case found from a trace, here a synthetic one: no measurement.
+    `granchain fit ... --figure` draws it."""
     case = gc.load_case("steel-chain")
-    return figures.fit(gc.fit(case, Path(__file__).parents[1] / "data" / "synthetic2026", ["contact.psi", "striker.speed"]))
+    return figures.fit(
+        gc.fit(
+            case,
+            Path(__file__).parents[1] / "data" / "synthetic2026",
+            ["contact.psi", "striker.speed"],
+        )
+    )
 
 
 @cache
 def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
     """Heavy and light beads pressed together with 20 N; noise at the left end."""
-    noise = {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": 1e-9, "seed": 1, "ramp": 1e-3}
+    noise = {
+        "drive": "displacement",
+        "signal": "noise",
+        "band": [500.0, 1.3e5],
+        "rms": 1e-9,
+        "seed": 1,
+        "ramp": 1e-3,
+    }
     beads = [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
     case = gc.Case(
         title="40 steel beads, heavy and light, under 20 N and noise",
-        chain={"segment": beads, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0},
+        chain={
+            "segment": beads,
+            "radius": 2.38e-3,
+            "material": "steel-316",
+            "precompression": 20.0,
+        },
         ends={"left": noise, "right": "wall"},
         contact={"law": "hertz"},
         sensors={"beads": "all", "interval": 3e-6},
@@ -163,7 +212,8 @@ def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
 
 
 def spectrum() -> Any:
-    """What a chain lets through, and frequency over wavenumber, with the dispersion. `granchain spectrum ... --figure` draws it."""
+    """What a chain lets through, and frequency over wavenumber, with the dispersion. `granchain
+    spectrum ... --figure` draws it."""
     return figures.spectrum(spectrum_of_a_diatomic_chain())
 
 
@@ -178,7 +228,8 @@ def wave_map() -> Any:
 
 
 def dimer() -> Any:
-    """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
+    """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends
+    nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
 
 
@@ -189,29 +240,48 @@ def vertical_chain() -> Any:
 
 
 def impact_loops() -> Any:
-    """Two steel beads at 1.77 m/s: an elastoplastic law beside two dashpots. `granchain impact ... --out` draws it."""
-    laws = {"ma-liu": {"psi": 2.84, "xi": 13.0}, "flores": {"restitution": 0.84}, "tsuji": {"restitution": 0.84}}
-    return figures.impact_loops([gc.impact(law=law, pair=PAIR, speed=1.77, **inputs) for law, inputs in laws.items()])
+    """Two steel beads at 1.77 m/s: an elastoplastic law beside two dashpots. `granchain impact
+    ... --out` draws it."""
+    laws = {
+        "ma-liu": {"psi": 2.84, "xi": 13.0},
+        "flores": {"restitution": 0.84},
+        "tsuji": {"restitution": 0.84},
+    }
+    return figures.impact_loops(
+        [gc.impact(law=law, pair=PAIR, speed=1.77, **inputs) for law, inputs in laws.items()]
+    )
 
 
 def restitution_against_speed() -> Any:
-    """Restitution falls with the speed where beads yield; a dashpot's stays. `granchain impact ... --speeds` draws it."""
+    """Restitution falls with the speed where beads yield; a dashpot's stays. `granchain impact
+    ... --speeds` draws it."""
     speeds = np.geomspace(0.05, 20.0, 25)
 
     def curve(law: str, **inputs: float) -> list[tuple[float, float]]:
-        return [(float(v), gc.impact(law=law, pair=PAIR, speed=float(v), **inputs).restitution) for v in speeds]
+        return [
+            (float(v), gc.impact(law=law, pair=PAIR, speed=float(v), **inputs).restitution)
+            for v in speeds
+        ]
 
-    return figures.restitution_against_speed({"ma-liu": curve("ma-liu", psi=2.84, xi=13.0), "flores": curve("flores", restitution=0.84)})
+    return figures.restitution_against_speed(
+        {"ma-liu": curve("ma-liu", psi=2.84, xi=13.0), "flores": curve("flores", restitution=0.84)}
+    )
 
 
 def restitution_delivered() -> Any:
-    """What dashpots return for the restitution that they are asked for. `granchain impact ... --restitutions` draws it."""
+    """What dashpots return for the restitution that they are asked for. `granchain impact ...
+    --restitutions` draws it."""
     asked = np.linspace(0.1, 1.0, 19)
 
     def curve(law: str) -> list[tuple[float, float]]:
-        return [(float(e), gc.impact(law=law, pair=PAIR, speed=1.0, restitution=float(e)).restitution) for e in asked]
+        return [
+            (float(e), gc.impact(law=law, pair=PAIR, speed=1.0, restitution=float(e)).restitution)
+            for e in asked
+        ]
 
-    return figures.restitution_delivered({law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0)
+    return figures.restitution_delivered(
+        {law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0
+    )
 
 
 def study_curves() -> Any:
@@ -222,14 +292,16 @@ def study_curves() -> Any:
 
 
 def study_power_law() -> Any:
-    """Wave speed of an elastic chain over two decades of striker speed: the exponent is 1/5, and 1/6 against the force."""
+    """Wave speed of an elastic chain over two decades of striker speed: the exponent is 1/5,
+    and 1/6 against the force."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
     study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 9]}})
     return figures.study_power_law(study, "wave_speed", "striker.speed")
 
 
 def study_map() -> Any:
-    """A variable over two keys: the peak far down a chain over the speed of the striker and psi of Ma-Liu."""
+    """A variable over two keys: the peak far down a chain over the speed of the striker and psi
+    of Ma-Liu."""
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
     keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "contact.psi": {"linear": [2.4, 3.2, 9]}}
     return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "contact.psi")
@@ -238,11 +310,14 @@ def study_map() -> Any:
 def study_distribution() -> Any:
     """How the peak scatters in chains whose radii scatter by 5 %."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
-    return figures.study_distribution(gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak")
+    return figures.study_distribution(
+        gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak"
+    )
 
 
 def slider_acceleration() -> Any:
-    """A slider-crank with play: the slider's acceleration beside that without play. `granchain plot` draws it."""
+    """A slider-crank with play: the slider's acceleration beside that without play. `granchain
+    plot` draws it."""
     return figures.slider_acceleration(slider_crank())
 
 
@@ -257,7 +332,8 @@ def crank_energy() -> Any:
 
 
 def joint_force() -> Any:
-    """A scotch yoke with play: contact force under several laws, over the second revolution. `granchain plot` draws it for one."""
+    """A scotch yoke with play: contact force under several laws, over the second revolution.
+    `granchain plot` draws it for one."""
     return figures.joint_force(*scotch_yokes())
 
 
@@ -277,7 +353,8 @@ def joint_impact() -> Any:
 
 
 def slider_kinematics() -> Any:
-    """Position, velocity and acceleration of the yoke's slider. `granchain plot` draws it for one law."""
+    """Position, velocity and acceleration of the yoke's slider. `granchain plot` draws it for
+    one law."""
     return figures.slider_kinematics(*scotch_yokes())
 
 
@@ -353,10 +430,14 @@ def file_of(draw: Callable[[], Any]) -> str:
 def write(folder: Path) -> None:
     """Draw what is not there yet or older than the package, and write the page."""
     folder.mkdir(exist_ok=True)
-    newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
+    newest = max(
+        file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")]
+    )
     targets = [folder / file_of(draw) for draw in FIGURES]
     stale = [
-        (draw, target) for draw, target in zip(FIGURES, targets, strict=True) if not target.exists() or target.stat().st_mtime < newest
+        (draw, target)
+        for draw, target in zip(FIGURES, targets, strict=True)
+        if not target.exists() or target.stat().st_mtime < newest
     ]
     if stale:
         with ProcessPoolExecutor(min(len(stale), len(os.sched_getaffinity(0)))) as pool:

@@ -1,7 +1,9 @@
-"""The pages of the contact laws, family by family: equation, symbols, source, what a law delivers, and a picture of its loop.
+"""The pages of the contact laws, family by family: equation, symbols, source, what a law delivers,
+and a picture of its loop.
 
-`conf.py` writes them into docs/reference/laws/ when the documentation is built. The text is that of the classes, the equations are those of
-docs/equations, the restitutions those of docs/laws.md, the pictures those of docs/loops.py: nothing is written here.
+`conf.py` writes them into docs/reference/laws/ when the documentation is built. The text is that of
+the classes, the equations are those of docs/equations, the restitutions those of docs/laws.md, the
+pictures those of docs/loops.py: nothing is written here.
 """
 
 from __future__ import annotations
@@ -36,12 +38,15 @@ pull, or the law without its energy guard, takes another way, that is dashed."""
 
 def grid(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """A table in Markdown, of cells that are Markdown."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in [columns, ("---",) * len(columns), *rows])
+    return "\n".join(
+        "| " + " | ".join(row) + " |" for row in [columns, ("---",) * len(columns), *rows]
+    )
 
 
 @cache
 def printed() -> dict[str, dict[str, list[str]]]:
-    """Tables of docs/laws.md by their heading: cells of each row by the first one, the columns under the empty name."""
+    """Tables of docs/laws.md by their heading: cells of each row by the first one, the columns
+    under the empty name."""
     found: dict[str, dict[str, list[str]]] = {}
     heading = ""
     for line in LAWS.read_text(encoding="utf-8").splitlines():
@@ -49,7 +54,9 @@ def printed() -> dict[str, dict[str, list[str]]]:
             heading = line.lstrip("# ")
         elif line.startswith("| "):
             first, *rest = re.split(r"(?<!\\) \| ", line.strip("| "))
-            found.setdefault(heading, {"": rest}).setdefault(re.sub(r"^\[(.*)\]\(.*\)$", r"\1", first), rest)
+            found.setdefault(heading, {"": rest}).setdefault(
+                re.sub(r"^\[(.*)\]\(.*\)$", r"\1", first), rest
+            )
     return found
 
 
@@ -71,12 +78,22 @@ def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple
         rows[symbol] = (f"${symbol.name}$", escaped_markdown(text) + in_unit(unit), given)
     if any(CONDITIONS.keys() & expression.free_symbols for _, expression in equation.lines):
         (choice,) = (quantity for quantity in law.inputs if quantity.name == "contact")
-        rows[Symbol(choice.name)] = (" or ".join(choice.choices), choice.meaning, f"`contact.{choice.name}`")
+        rows[Symbol(choice.name)] = (
+            " or ".join(choice.choices),
+            choice.meaning,
+            f"`contact.{choice.name}`",
+        )
     # what a case gives first
-    return dict(sorted(rows.items(), key=lambda item: (not item[1][2].startswith("`contact"), not item[1][2])))
+    return dict(
+        sorted(
+            rows.items(), key=lambda item: (not item[1][2].startswith("`contact"), not item[1][2])
+        )
+    )
 
 
-def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str, ...]]) -> list[str]:
+def law_section(
+    law: type[ContactLaw], equation: Equation, shared: set[tuple[str, ...]]
+) -> list[str]:
     """One law; rows of symbols that are shared stand at the top of the page."""
     summary, *rest = paragraphs(law.__doc__)
     own = [row for row in symbol_rows(law, equation).values() if row not in shared]
@@ -84,7 +101,10 @@ def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str
     # the last column says something for symbols that a case gives
     width = 3 if any(row[2] for row in own) else 2
     blocks += [grid(SYMBOL_COLUMNS[:width], [row[:width] for row in own])] if own else []
-    blocks += [f"```{{image}} {law.name}.png\n:alt: Force over overlap of one impact under {law.name}\n:width: 420px\n```"]
+    blocks += [
+        f"```{{image}} {law.name}.png\n:alt: Force over overlap of one impact under "
+        f"{law.name}\n:width: 420px\n```"
+    ]
     blocks += [escaped_markdown(text) for text in rest]
     blocks += [delivered(law)]
     blocks += [f"Valid for: {escaped_markdown(law.validity)}."] if law.validity else []
@@ -97,7 +117,11 @@ def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str
 
 def own_families() -> list[Family]:
     """Those of the package: a law file that was loaded has its laws among the others."""
-    return [family for family in families() if family.laws[0].__module__.startswith("granchain.contact.")]
+    return [
+        family
+        for family in families()
+        if family.laws[0].__module__.startswith("granchain.contact.")
+    ]
 
 
 def family_page(family: Family) -> str:
@@ -109,10 +133,22 @@ def family_page(family: Family) -> str:
     shared = set(common.values())
     blocks = [f"# {family.title}", *(escaped_markdown(text) for text in family.paragraphs)]
     if len(told) > 1:
-        blocks += ["On this page: " + ", ".join(f"[{law.name}](#{law.name})" for law in family.laws) + "."]
+        blocks += [
+            "On this page: " + ", ".join(f"[{law.name}](#{law.name})" for law in family.laws) + "."
+        ]
     if shared:
-        blocks += ["## Symbols", "Those of two laws or more; each law has its own beside its equation."]
-        blocks += [grid(SYMBOL_COLUMNS, sorted(shared, key=lambda row: (not row[2].startswith("`contact"), not row[2], row)))]
+        blocks += [
+            "## Symbols",
+            "Those of two laws or more; each law has its own beside its equation.",
+        ]
+        blocks += [
+            grid(
+                SYMBOL_COLUMNS,
+                sorted(
+                    shared, key=lambda row: (not row[2].startswith("`contact"), not row[2], row)
+                ),
+            )
+        ]
     for law, equation in told:
         blocks += law_section(law, equation, shared)
     return "\n\n".join(blocks) + "\n"
@@ -126,7 +162,10 @@ def index() -> str:
         for family in own_families():
             if family.of_cylinders == cylinders:
                 rows = [
-                    (f"[{law.name}]({family.module}.md#{law.name})", escaped_markdown(law.summary()).replace("|", "\\|"))
+                    (
+                        f"[{law.name}]({family.module}.md#{law.name})",
+                        escaped_markdown(law.summary()).replace("|", "\\|"),
+                    )
                     for law in family.laws
                 ]
                 blocks += [f"### {family.title}", grid(("law", "what it is"), rows)]
@@ -140,13 +179,17 @@ def pages() -> dict[str, str]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages whose text has changed, and draw what is not there yet or older than the package."""
+    """Write the pages whose text has changed, and draw what is not there yet or older than the
+    package."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         file = folder / f"{name}.md"
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
-    newest = max(file.stat().st_mtime for file in [Path(loops.__file__), *Path(figures.__file__).parents[1].rglob("*.py")])
+    newest = max(
+        file.stat().st_mtime
+        for file in [Path(loops.__file__), *Path(figures.__file__).parents[1].rglob("*.py")]
+    )
     for family in own_families():
         for law in family.laws:
             target = folder / f"{law.name}.png"

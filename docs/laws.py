@@ -1,7 +1,9 @@
-"""Measure every contact law once, and print what was found: docs/laws.md for readers, granchain/contact/certified.json for a run.
+"""Measure every contact law once, and print what was found: docs/laws.md for readers,
+granchain/contact/certified.json for a run.
 
-`python docs/laws.py` writes both. `--check` fails where a law's source is not the one that was measured, which takes a moment; `--compare`
-measures again, and fails where that gives another page or table, which takes a minute or two: a long test does it.
+`python docs/laws.py` writes both. `--check` fails where a law's source is not the one that was
+measured, which takes a moment; `--compare` measures again, and fails where that gives another page
+or table, which takes a minute or two: a long test does it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ PAGE = Path(__file__).with_name("laws.md")
 
 
 def entry(one: Certificate) -> dict[str, object]:
-    """What a run has to know of a certificate; two digits of what a cycle creates, as the page has them."""
+    """What a run has to know of a certificate; two digits of what a cycle creates, as the page
+    has them."""
     created = one.created_as_printed or 0.0
     return {
         "source": source_of(one.law),
@@ -32,21 +35,36 @@ def entry(one: Certificate) -> dict[str, object]:
 
 
 def stale() -> list[str]:
-    """Laws whose source is not the one that was measured, and those that have no section on the page."""
-    sections = {line.removeprefix("### ") for line in PAGE.read_text().splitlines() if line.startswith("### ")}
-    return [name for name, law in laws().items() if name not in sections or certified().get(name, {}).get("source") != source_of(law)]
+    """Laws whose source is not the one that was measured, and those that have no section on the
+    page."""
+    sections = {
+        line.removeprefix("### ")
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("### ")
+    }
+    return [
+        name
+        for name, law in laws().items()
+        if name not in sections or certified().get(name, {}).get("source") != source_of(law)
+    ]
 
 
 def main() -> None:
     """Measure, then write or compare."""
     if "--check" in sys.argv[1:]:
         if stale():
-            sys.exit(f"{PAGE}: measured before these laws changed: {', '.join(stale())}; write it anew with make laws")
+            sys.exit(
+                f"{PAGE}: measured before these laws changed: {', '.join(stale())}; write it anew "
+                "with make laws"
+            )
         return
     certificates = measured_certificate(list(laws().values()), None)
     texts = {
         PAGE: markdown(reference_page(certificates)).rstrip("\n") + "\n",
-        CERTIFIED: json.dumps({one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True) + "\n",
+        CERTIFIED: json.dumps(
+            {one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True
+        )
+        + "\n",
     }
     for path, text in texts.items():
         if "--compare" not in sys.argv[1:]:

@@ -1,7 +1,8 @@
-"""The loop of every contact law: force over overlap in one impact of two steel beads, drawn when the documentation is built.
+"""The loop of every contact law: force over overlap in one impact of two steel beads, drawn when
+the documentation is built.
 
-The law's own functions are integrated here as plain Python, for `gc.impact` compiles a loop for each set of functions; a long test compares
-the two (tests/test_law_pages.py).
+The law's own functions are integrated here as plain Python, for `gc.impact` compiles a loop for
+each set of functions; a long test compares the two (tests/test_law_pages.py).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from granchain.errors import CaseError
 from granchain.figures.frame import new_figure, palette, styled
 from granchain.two_body import contact_of_two, two_bodies
 
-# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: the striker of the steel chain [m/s].
+# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: the striker of the steel chain
+# [m/s].
 SPEED = 1.77
 # Steps in a Hertz impact of this pair and speed, and at most; the loops are drawn, not measured.
 STEPS, MOST = 600, 20000
@@ -39,7 +41,9 @@ class Loop(NamedTuple):
         return float(-self.rate[-1] / self.rate[0])
 
 
-def loop_of(law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **changes: object) -> Loop:
+def loop_of(
+    law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **changes: object
+) -> Loop:
     """One impact of the example's pair under a law, from touching until the force has ended.
 
     Parameters
@@ -53,12 +57,19 @@ def loop_of(law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **c
         Inputs that differ from the example's.
     """
     pair = example_pair()
-    known = {"impact_speed": speed} if any(quantity.name == "impact_speed" for quantity in law.inputs) else {}
-    contacts = contact_of_two(law, two_bodies(pair, speed), pair, example_inputs(law, **known, **changes))
+    known = (
+        {"impact_speed": speed}
+        if any(quantity.name == "impact_speed" for quantity in law.inputs)
+        else {}
+    )
+    contacts = contact_of_two(
+        law, two_bodies(pair, speed), pair, example_inputs(law, **known, **changes)
+    )
     functions, uses_rate = contacts.model.functions, contacts.model.uses_rate
     c, h = (tuple(map(float, table[:, 1])) for table in (contacts.c, contacts.history))
     mass = float(pair.effective_mass)
-    # Hertz: 2.943 d_max/v, d_max = (5 m v^2/(4 K))^(2/5); Johnson 1985, Contact Mechanics, sec. 11.4, doi:10.1017/CBO9781139171731
+    # Hertz: 2.943 d_max/v, d_max = (5 m v^2/(4 K))^(2/5); Johnson 1985, Contact Mechanics, sec.
+    # 11.4, doi:10.1017/CBO9781139171731
     dt = 2.943 * (1.25 * mass * speed * speed / pair.hertz_stiffness) ** 0.4 / speed / steps
     d, v, acceleration = 0.0, speed, 0.0
     found = [(d, v, 0.0)]
@@ -66,7 +77,8 @@ def loop_of(law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **c
         half = v + 0.5 * dt * acceleration
         d += dt * half
         rate = half + 0.5 * dt * acceleration
-        # an opened or closed contact, and then the weight of its onset, which the picture leaves out
+        # an opened or closed contact, and then the weight of its onset, which the picture leaves
+        # out
         for _ in range(2):
             if functions.needs_update(d, rate, c, h):
                 h = functions.update((d, rate, rate, min(1.0, abs(d / (dt * half)))), c, h)
@@ -80,14 +92,21 @@ def loop_of(law: type[ContactLaw], speed: float = SPEED, steps: int = STEPS, **c
 
 
 def loops_of(law: type[ContactLaw]) -> dict[str, Loop]:
-    """A law's loop, and beside it that of a contact that may pull, or of the law as printed, where it is another."""
+    """A law's loop, and beside it that of a contact that may pull, or of the law as printed,
+    where it is another."""
     found = {"": loop_of(law)}
-    for word, changes in (("may pull", {"separation": "tensile"}), ("as printed", {"as_printed": True})):
+    for word, changes in (
+        ("may pull", {"separation": "tensile"}),
+        ("as printed", {"as_printed": True}),
+    ):
         try:
             other = loop_of(law, **changes)
         except CaseError:  # the law has no such input
             continue
-        if other.force.size != found[""].force.size or np.abs(other.force - found[""].force).max() > 1e-3 * other.force.max():
+        if (
+            other.force.size != found[""].force.size
+            or np.abs(other.force - found[""].force).max() > 1e-3 * other.force.max()
+        ):
             found[word] = other
     return found
 
@@ -111,21 +130,41 @@ def picture(law: type[ContactLaw], cylinders: bool) -> Figure:
     if name != law.name:
         axes.plot(1e6 * other.overlap, other.force, color=grey, linewidth=1.2, label=name, zorder=1)
     loops = loops_of(law)
-    for (word, loop), style, width in zip(loops.items(), ("-", "--", ":"), (1.8, 1.1, 1.1), strict=False):
+    for (word, loop), style, width in zip(
+        loops.items(), ("-", "--", ":"), (1.8, 1.1, 1.1), strict=False
+    ):
         label = f"{law.name}{', ' if word else ''}{word}: e = {loop.restitution:.3f}"
-        axes.plot(1e6 * loop.overlap, loop.force, style, color=colour, linewidth=width, label=label, zorder=3)
+        axes.plot(
+            1e6 * loop.overlap,
+            loop.force,
+            style,
+            color=colour,
+            linewidth=width,
+            label=label,
+            zorder=3,
+        )
     drawn = list(loops.values())
     if drawn[0].restitution < 0.999:
         for approach in (True, False):
             arrow(axes, drawn[0], approach, colour)
-    lowest, highest = min(loop.force.min() for loop in drawn), max(loop.force.max() for loop in drawn)
+    lowest, highest = (
+        min(loop.force.min() for loop in drawn),
+        max(loop.force.max() for loop in drawn),
+    )
     axes.set_xlim(0.0, 1.06e6 * max(loop.overlap.max() for loop in drawn))
     axes.set_ylim(1.08 * min(lowest, 0.0), 1.3 * highest)
     if lowest < 0.0:
         axes.axhline(0.0, color="#888888", linewidth=0.5, zorder=2)
     axes.set_xlabel("overlap [\N{MICRO SIGN}m]")
     axes.set_ylabel("force [N]")
-    axes.legend(loc="upper left", borderaxespad=0.1, frameon=True, edgecolor="none", facecolor="white", framealpha=0.85)
+    axes.legend(
+        loc="upper left",
+        borderaxespad=0.1,
+        frameon=True,
+        edgecolor="none",
+        facecolor="white",
+        framealpha=0.85,
+    )
     return figure
 
 
@@ -138,4 +177,10 @@ def arrow(axes: Axes, loop: Loop, approach: bool, colour: str) -> None:
     middle = 0.5 * (overlap[acts].min() + overlap[acts].max())
     at = min(max(int(acts[np.argmin(np.abs(overlap[acts] - middle))]), 4), overlap.size - 5)
     style = {"arrowstyle": "-|>", "color": colour, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (overlap[at + 4], force[at + 4]), (overlap[at - 4], force[at - 4]), arrowprops=style, zorder=4)
+    axes.annotate(
+        "",
+        (overlap[at + 4], force[at + 4]),
+        (overlap[at - 4], force[at - 4]),
+        arrowprops=style,
+        zorder=4,
+    )

@@ -34,13 +34,21 @@ def against(law: str, folder: str, fit: str | None) -> LawAgainstImpacts:
 
 def yielding() -> list[str]:
     """Laws with a dent that a folder with a hardness says enough for."""
-    return [name for name, law in gc.laws().items() if issubclass(law, Elastoplastic) and says_enough(name, STEEL)]
+    return [
+        name
+        for name, law in gc.laws().items()
+        if issubclass(law, Elastoplastic) and says_enough(name, STEEL)
+    ]
 
 
 def damped() -> list[str]:
     """Laws with one damping constant."""
     names = {"chi", "alpha", "restitution"}
-    return [name for name, law in gc.laws().items() if names & {quantity.name for quantity in law.inputs}]
+    return [
+        name
+        for name, law in gc.laws().items()
+        if names & {quantity.name for quantity in law.inputs}
+    ]
 
 
 def says_enough(law: str, folder: str) -> bool:
@@ -49,7 +57,7 @@ def says_enough(law: str, folder: str) -> bool:
     return all(quantity.name in stated for quantity in gc.laws()[law].inputs if quantity.required)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cells
 
 
@@ -58,7 +66,9 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
 
 
-def values(one: LawAgainstImpacts, cases: Sequence[str], quantity: str = "restitution") -> list[float]:
+def values(
+    one: LawAgainstImpacts, cases: Sequence[str], quantity: str = "restitution"
+) -> list[float]:
     """Computed numbers of some cases; nan where there is none."""
     found = {(row.measured.case, row.measured.quantity): row.computed for row in one.rows}
     return [math.nan if (value := found[case, quantity]) is None else value for case in cases]
@@ -85,10 +95,16 @@ SIGNS = ("-", "+", "*", "#", "=", "|")
 
 
 def words(text: str, bullet: str = "") -> str:
-    """A paragraph, or an entry of a list, in lines of which none begins with a sign that Markdown reads."""
+    """A paragraph, or an entry of a list, in lines of which none begins with a sign that
+    Markdown reads."""
     for width in range(140, 80, -1):
         lines = fill(
-            text, width, break_on_hyphens=False, break_long_words=False, initial_indent=bullet, subsequent_indent=" " * len(bullet)
+            text,
+            width,
+            break_on_hyphens=False,
+            break_long_words=False,
+            initial_indent=bullet,
+            subsequent_indent=" " * len(bullet),
         )
         if not any(line.lstrip().startswith(SIGNS) for line in lines.splitlines()[1:]):
             return lines
@@ -98,30 +114,51 @@ def words(text: str, bullet: str = "") -> str:
 def described(folder: str) -> str:
     """What was measured, by whom, and how sure it is."""
     about = read_impacts(DATA / folder).about
-    sources = "; ".join(one.printed + (f", doi:{one.doi}" if one.doi else "") for one in about.source)
+    sources = "; ".join(
+        one.printed + (f", doi:{one.doi}" if one.doi else "") for one in about.source
+    )
     doubts = "\n".join(words(doubt, "- ") for doubt in about.doubt)
     return f"{words(f'{about.what}. Folder `data/{folder}`, {about.kind}: {sources}.')}\n\n{doubts}"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Steel
 
 HARDNESSES = [f"D {hardness} HV" for hardness in (200, 300, 400, 500, 600, 700, 800)]
-STRUCK = [f"{device} {block} block" for device in ("D", "D+15", "C", "G") for block in ("hard", "soft")]
-INDENTATIONS = [f"{device} {hardness} HV" for device in "DCG" for hardness in (300, 600, 800) if (device, hardness) != ("G", 800)]
+STRUCK = [
+    f"{device} {block} block" for device in ("D", "D+15", "C", "G") for block in ("hard", "soft")
+]
+INDENTATIONS = [
+    f"{device} {hardness} HV"
+    for device in "DCG"
+    for hardness in (300, 600, 800)
+    if (device, hardness) != ("G", 800)
+]
 
 
 def steel_line(law: str, fit: str | None) -> list[str]:
     """A law's restitution at each hardness."""
     one = against(law, STEEL, fit)
-    ratio = ["-" if one.fitted is None else f"{one.fitted:.2f}" + (", at the limit" if at_bound(one) else "")] if fit else []
+    ratio = (
+        [
+            "-"
+            if one.fitted is None
+            else f"{one.fitted:.2f}" + (", at the limit" if at_bound(one) else "")
+        ]
+        if fit
+        else []
+    )
     return [link(law), *ratio, number(one.rms), *map(number, values(one, HARDNESSES))]
 
 
 def ratios(restitution: Sequence[float]) -> list[str]:
-    """e(D)/e(D+15), e(C)/e(D) and e(G)/e(D), each of the hard block and of the soft one, from the restitutions of `STRUCK`."""
+    """e(D)/e(D+15), e(C)/e(D) and e(G)/e(D), each of the hard block and of the soft one, from
+    the restitutions of `STRUCK`."""
     d, slow, small, large = np.array(restitution).reshape(4, 2)
-    return [*(number(float(x), 4) for x in d / slow), *(number(float(x)) for x in [*(small / d), *(large / d)])]
+    return [
+        *(number(float(x), 4) for x in d / slow),
+        *(number(float(x)) for x in [*(small / d), *(large / d)]),
+    ]
 
 
 def rate_line(law: str, fit: str | None = RATIO) -> list[str]:
@@ -135,18 +172,28 @@ def rate_measured() -> list[str]:
 
 
 def tilted(laws: Sequence[str]) -> str:
-    """Which fitted laws are too flat over the hardness, and which too steep: from the residuals at 200 and 800 HV."""
+    """Which fitted laws are too flat over the hardness, and which too steep: from the residuals
+    at 200 and 800 HV."""
     found: dict[bool, list[str]] = {True: [], False: []}
     for law in laws:
-        residual = np.array(values(against(law, STEEL, RATIO), HARDNESSES)) - measured(STEEL, HARDNESSES)
-        found[bool(residual[-1] < residual[0])].append(f"{link(law)} ({residual[0]:+.3f} at 200 HV, {residual[-1]:+.3f} at 800 HV)")
-    return f"Too flat over the hardness: {', '.join(found[True]) or 'none'}; too steep: {', '.join(found[False]) or 'none'}."
+        residual = np.array(values(against(law, STEEL, RATIO), HARDNESSES)) - measured(
+            STEEL, HARDNESSES
+        )
+        found[bool(residual[-1] < residual[0])].append(
+            f"{link(law)} ({residual[0]:+.3f} at 200 HV, {residual[-1]:+.3f} at 800 HV)"
+        )
+    return (
+        f"Too flat over the hardness: {', '.join(found[True]) or 'none'}; too steep: "
+        f"{', '.join(found[False]) or 'none'}."
+    )
 
 
 def oversize(law: str, fit: str | None) -> float:
     """Median of the computed diameter over the measured one, less 1, in per cent."""
     found = values(against(law, STEEL, fit), INDENTATIONS, "contact_diameter")
-    return 100.0 * float(np.median(np.array(found) / measured(STEEL, INDENTATIONS, "contact_diameter")) - 1.0)
+    return 100.0 * float(
+        np.median(np.array(found) / measured(STEEL, INDENTATIONS, "contact_diameter")) - 1.0
+    )
 
 
 def diameter_line(law: str, fit: str | None) -> list[str]:
@@ -172,59 +219,96 @@ def steel() -> list[str]:
         for row in against(law, STEEL, None).rows:
             if row.problem and row.measured.quantity == "restitution":
                 reasons.setdefault(row.problem, []).append(row.measured.case)
-        notes += [f"{link(law)}, 2.84, {', '.join(cases)}: {reason}" for reason, cases in reasons.items()]
-        notes += [f"{link(law)}: {problem}" for problem in [against(law, STEEL, RATIO).problem] if problem]
-    pressure = {law: factor / (against(law, STEEL, RATIO).fitted or math.nan) for law, factor in PRESSURES.items()}
+        notes += [
+            f"{link(law)}, 2.84, {', '.join(cases)}: {reason}" for reason, cases in reasons.items()
+        ]
+        notes += [
+            f"{link(law)}: {problem}" for problem in [against(law, STEEL, RATIO).problem] if problem
+        ]
+    pressure = {
+        law: factor / (against(law, STEEL, RATIO).fitted or math.nan)
+        for law, factor in PRESSURES.items()
+    }
     elastic = 1e3 * values(against("hertz", STEEL, None), ["D 800 HV"], "contact_diameter")[0]
     return [
         "## Steel under a ball of carbide",
         described(STEEL),
         "### Nothing fitted: hardness 2.84 times the yield stress",
-        table(["law", *heads], [["measured", "", *shown], *(steel_line(law, None) for law in sorted(laws, key=unfitted_rms))]),
+        table(
+            ["law", *heads],
+            [
+                ["measured", "", *shown],
+                *(steel_line(law, None) for law in sorted(laws, key=unfitted_rms)),
+            ],
+        ),
         "### One ratio of hardness to yield stress fitted to each law",
-        table(["law", "ratio", *heads], [["measured", "", "", *shown], *(steel_line(law, RATIO) for law in fitted)]),
+        table(
+            ["law", "ratio", *heads],
+            [["measured", "", "", *shown], *(steel_line(law, RATIO) for law in fitted)],
+        ),
         words(
             "One ratio moves a law's curve and hardly turns it. "
             + tilted(fitted)
             + " The contact pressure beyond first yield comes out as "
-            f"{pressure['du-wang']:.2f} times the hardness for Du and Wang, who have (1 + pi/2) times the yield stress and nothing in "
+            f"{pressure['du-wang']:.2f} times the hardness for Du and Wang, who have (1 + pi/2) "
+            "times the yield stress and nothing in "
             "between, and "
-            f"as {pressure['thornton']:.2f} times for Thornton, whose 1.6 times the yield stress is far too soft with 2.84, and whose "
+            f"as {pressure['thornton']:.2f} times for Thornton, whose 1.6 times the yield stress "
+            "is far too soft with 2.84, and whose "
             "law goes "
-            "from Hertz's slope to that of a constant pressure at once. Brake's cubic is so steep that hard steel returns nearly all, "
+            "from Hertz's slope to that of a constant pressure at once. Brake's cubic is so steep "
+            "that hard steel returns nearly all, "
             "whatever the "
             "ratio. Not computed, or not fitted:"
         ),
         "\n".join(words(note, "- ") for note in notes) or "- none",
         "### Rate independence",
         words(
-            "Devices D and D+15 have one energy and two speeds: a law that does not know the rate returns the same under both, measured "
+            "Devices D and D+15 have one energy and two speeds: a law that does not know the rate "
+            "returns the same under both, measured "
             "within 1 "
-            "and 3 %. C strikes with a quarter of the energy of D, G with eight times as much and a larger ball: what a law makes of the "
+            "and 3 %. C strikes with a quarter of the energy of D, G with eight times as much and "
+            "a larger ball: what a law makes of the "
             "energy. "
             "With the fitted ratio where there is one."
         ),
         table(
-            ["law", "e(D)/e(D+15), hard", "soft", "e(C)/e(D), hard", "soft", "e(G)/e(D), hard", "soft"],
+            [
+                "law",
+                "e(D)/e(D+15), hard",
+                "soft",
+                "e(C)/e(D), hard",
+                "soft",
+                "e(G)/e(D), hard",
+                "soft",
+            ],
             [rate_measured(), *(rate_line(law) for law in ranked)],
         ),
         words(
-            "None of these laws knows a rate, and the difference of D and D+15 asks for little of one: the slower blow returns a little "
+            "None of these laws knows a rate, and the difference of D and D+15 asks for little of "
+            "one: the slower blow returns a little "
             "more. "
-            "Between C and D most laws fall faster than what was measured; Ma and Liu's falls about as much on both blocks. On the hard "
+            "Between C and D most laws fall faster than what was measured; Ma and Liu's falls "
+            "about as much on both blocks. On the hard "
             "block "
-            "under G far less comes back than any law says; the soft block under G agrees with them."
+            "under G far less comes back than any law says; the soft block under G agrees with "
+            "them."
         ),
         "### Size of the indentation",
         words(
-            "Diameters in millimetres, against twice the largest contact radius; the second and the sixth are not as printed (see "
+            "Diameters in millimetres, against twice the largest contact radius; the second and "
+            "the sixth are not as printed (see "
             "above). The "
-            f"median of computed over measured is {oversize('ma-liu', None):+.0f} % for Ma and Liu and {oversize('thornton', None):+.0f} "
+            f"median of computed over measured is {oversize('ma-liu', None):+.0f} % for Ma and "
+            f"Liu and {oversize('thornton', None):+.0f} "
             "% for "
-            f"Thornton with 2.84, {oversize('ma-liu', RATIO):+.0f} % and {oversize('thornton', RATIO):+.0f} % with the ratio that fits the "
-            "restitution: no one ratio gives both. Beyond d_p Ma and Liu's pressure is psi times the yield stress, so that a lower yield "
+            f"Thornton with 2.84, {oversize('ma-liu', RATIO):+.0f} % and "
+            f"{oversize('thornton', RATIO):+.0f} % with the ratio that fits the "
+            "restitution: no one ratio gives both. Beyond d_p Ma and Liu's pressure is psi times "
+            "the yield stress, so that a lower yield "
             "stress widens "
-            f"the circle, while Thornton's circle is R d. At D 800 HV even the elastic contact is {elastic:.3f} mm wide: what is left of "
+            "the circle, while Thornton's circle is R d. At D 800 HV even the elastic contact is "
+            f"{elastic:.3f} mm wide: what is left of "
             "it and can be "
             "seen is less than the circle of contact where little is plastic."
         ),
@@ -236,7 +320,10 @@ def steel() -> list[str]:
                 *(diameter_line(law, fit) for law in circles for fit in (None, RATIO)),
             ],
         ),
-        words(f"The sources at hand state no contact radius over the whole of the loading of {none}; these laws give none."),
+        words(
+            "The sources at hand state no contact radius over the whole of the loading of "
+            f"{none}; these laws give none."
+        ),
     ]
 
 
@@ -250,13 +337,17 @@ def unfitted_rms(law: str) -> float:
     return math.inf if rms is None else rms
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A croquet ball
 
 
 def speeds() -> dict[str, float]:
     """Speed by case, of the table that laws are ranked by, in its order."""
-    return {row.case: row.stated["speed"] for row in read_impacts(DATA / CROQUET).rows if row.use != "show"}
+    return {
+        row.case: row.stated["speed"]
+        for row in read_impacts(DATA / CROQUET).rows
+        if row.use != "show"
+    }
 
 
 TIMES = ("wood 2.19 m/s", "wood 5.50 m/s")
@@ -265,13 +356,19 @@ TIMES = ("wood 2.19 m/s", "wood 5.50 m/s")
 def slope(speed: Sequence[float], value: Sequence[float]) -> float:
     """Exponent of a power of the speed, by a straight line through the logarithms."""
     value = np.asarray(value)
-    return float(np.polyfit(np.log(speed), np.log(value), 1)[0]) if (value > 0.0).all() else math.nan
+    return (
+        float(np.polyfit(np.log(speed), np.log(value), 1)[0]) if (value > 0.0).all() else math.nan
+    )
 
 
 def exponents(restitution: Sequence[float], times: Sequence[float]) -> list[str]:
     """How 1 - e and the time of contact go with the speed."""
     loss = slope(list(speeds().values()), [1.0 - e for e in restitution])
-    moments = [row.stated["speed"] for row in read_impacts(DATA / CROQUET).rows if row.quantity == "duration"]
+    moments = [
+        row.stated["speed"]
+        for row in read_impacts(DATA / CROQUET).rows
+        if row.quantity == "duration"
+    ]
     return [f"{loss:z.3f}" if math.isfinite(loss) else "-", f"{slope(moments, times):z.3f}"]
 
 
@@ -286,8 +383,11 @@ def croquet_line(law: str) -> list[str]:
     one = against(law, CROQUET, DAMPING)
     restitution, times = two(law)
     return [
-        link(law), f"{one.parameter} {one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else ""), number(one.rms, 4),
-        *map(number, restitution), *(number(1e3 * value) for value in times), *exponents(restitution, times),
+        link(law),
+        f"{one.parameter} {one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else ""),
+        number(one.rms, 4),
+        *map(number, restitution), *(number(1e3 * value) for value in times),
+        *exponents(restitution, times),
     ]  # fmt: skip
 
 
@@ -296,7 +396,9 @@ def croquet() -> list[str]:
     laws = damped()
     # laws that deliver the same differ in what is rounding
     rms = {law: against(law, CROQUET, DAMPING).rms for law in laws}
-    fitted = sorted((law for law in laws if rms[law] is not None), key=lambda law: (number(rms[law]), law))
+    fitted = sorted(
+        (law for law in laws if rms[law] is not None), key=lambda law: (number(rms[law]), law)
+    )
     left: dict[str, list[str]] = {}
     for law in laws:
         if law not in fitted:
@@ -304,28 +406,49 @@ def croquet() -> list[str]:
     heads = ["law", "constant", "rms", *(f"{speed:g} m/s" for speed in speeds().values())]
     heads += ["time at 2.19 m/s [ms]", "at 5.5 m/s", "exponent of 1 - e", "of the time"]
     restitution, times = measured(CROQUET, list(speeds())), measured(CROQUET, TIMES, "duration")
-    shown = ["measured", "", "", *map(number, restitution), *(number(1e3 * value) for value in times), *exponents(restitution, times)]
+    shown = [
+        "measured",
+        "",
+        "",
+        *map(number, restitution),
+        *(number(1e3 * value) for value in times),
+        *exponents(restitution, times),
+    ]
     return [
         "## A croquet ball on wood",
         described(CROQUET),
         "### One damping constant fitted to each law, at 2.83 m/s",
         words(
-            "With nothing fitted there is nothing to compare: no damping constant of the wood is printed, and without one the "
+            "With nothing fitted there is nothing to compare: no damping constant of the wood is "
+            "printed, and without one the "
             "restitution is 1. "
-            "The time of contact ends with the force; until the overlap is zero takes a few per cent more."
+            "The time of contact ends with the force; until the overlap is zero takes a few per "
+            "cent more."
         ),
         table(heads, [shown, *(croquet_line(law) for law in fitted)]),
         words(
-            "The measured restitution falls by six points from 0.5 to 6 m/s. A damping that grows as the root of the overlap (Kuwabara "
+            "The measured restitution falls by six points from 0.5 to 6 m/s. A damping that grows "
+            "as the root of the overlap (Kuwabara "
             "and Kono) "
-            f"falls nearly so, with one constant: weak damping gives 1 - e as the fifth root of the speed, and here its exponent is "
-            f"{exponents(*two('kuwabara-kono'))[0]}. With a higher power of the overlap the restitution falls too fast, and a dashpot "
+            "falls nearly so, with one constant: weak damping gives 1 - e as the fifth root of "
+            "the speed, and here its exponent is "
+            f"{exponents(*two('kuwabara-kono'))[0]}. With a higher power of the overlap the "
+            "restitution falls too fast, and a dashpot "
             "that is asked for a "
-            "restitution cannot fall at all; Gharib and Hurmuzlu's first law returns less than what was measured whatever it is asked "
+            "restitution cannot fall at all; Gharib and Hurmuzlu's first law returns less than "
+            "what was measured whatever it is asked "
             "for. The "
-            "time of contact goes about as Hertz's under all of them, v^-0.2; Gugan 2000 has v^-0.23."
+            "time of contact goes about as Hertz's under all of them, v^-0.2; Gugan 2000 has "
+            "v^-0.23."
         ),
-        words("Not fitted: " + "; ".join(f"{', '.join(link(law) for law in names)}: {problem}" for problem, names in left.items()) + ".")
+        words(
+            "Not fitted: "
+            + "; ".join(
+                f"{', '.join(link(law) for law in names)}: {problem}"
+                for problem, names in left.items()
+            )
+            + "."
+        )
         if left
         else "All of them were fitted.",
     ]
@@ -335,7 +458,12 @@ def lines() -> list[str]:
     """The section on what is printed in one line."""
     rows = read_impacts(DATA / LINES).rows
     cells = [
-        (row.case, f"{row.stated['speed']:g}", number(row.measured), "not stated" if row.uncertainty is None else f"{row.uncertainty:g}")
+        (
+            row.case,
+            f"{row.stated['speed']:g}",
+            number(row.measured),
+            "not stated" if row.uncertainty is None else f"{row.uncertainty:g}",
+        )
         for row in rows
     ]
     return [
@@ -343,7 +471,8 @@ def lines() -> list[str]:
         described(LINES),
         table(["case", "speed [m/s]", "restitution", "uncertainty"], cells),
         words(
-            "No effective modulus is stated, so that no law is run; with one, `granchain impact LAW --data data/one-line-impacts --set "
+            "No effective modulus is stated, so that no law is run; with one, `granchain impact "
+            "LAW --data data/one-line-impacts --set "
             "pair.effective_modulus=...` compares."
         ),
     ]
@@ -356,8 +485,10 @@ stands in `data/` with its source, each computed one is an impact of the engine.
 stands in [Compare laws with measured impacts](how-to/measured-impacts.md)."""
 
 CHAINS = (
-    "No measured force or speed of a chain of four beads or more is printed as numbers in any source at hand: none was found in some 250 "
-    "look-ups. The folder `data/carretero-gonzalez2009`, for the row of 70 steel beads, stays ready for the curve, and no law is called "
+    "No measured force or speed of a chain of four beads or more is printed as numbers in any "
+    "source at hand: none was found in some 250 "
+    "look-ups. The folder `data/carretero-gonzalez2009`, for the row of 70 steel beads, stays "
+    "ready for the curve, and no law is called "
     "validated "
     "on a chain."
 )

@@ -19,7 +19,8 @@ FILE = Path(__file__).with_suffix(".png")
 
 
 def draw() -> Figure:
-    """A struck row of beads that yield: on the left where the wave is, on the right what sensor beads feel, beside an elastic row."""
+    """A struck row of beads that yield: on the left where the wave is, on the right what sensor
+    beads feel, beside an elastic row."""
     case = gc.load_case("steel-chain")
     yielding, elastic = gc.run(case), gc.run(case.replace(**{"contact.law": "hertz"}))
     with matplotlib.rc_context(gc.figures.style()):

@@ -1,7 +1,8 @@
-"""The pages of the reference that are generated: case file, command line, output file, Python names.
+"""The pages of the reference that are generated: case file, command line, output file, Python
+names.
 
-Every page is made from what the program itself reads, checks or prints, so that it cannot say something else. `conf.py` writes them into
-docs/reference/ when the documentation is built.
+Every page is made from what the program itself reads, checks or prints, so that it cannot say
+something else. `conf.py` writes them into docs/reference/ when the documentation is built.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ import typer
 
 import granchain as gc
 from granchain import material
-from granchain.case import Case, case_names, listing, load_case, load_mechanism, mechanism, mechanism_names, tables
+from granchain.case import (
+    Case,
+    case_names,
+    listing,
+    load_case,
+    load_mechanism,
+    mechanism,
+    mechanism_names,
+    tables,
+)
 from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table
@@ -26,7 +36,11 @@ from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
-    lines = [columns, ["---"] * len(columns), *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)]
+    lines = [
+        columns,
+        ["---"] * len(columns),
+        *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -35,7 +49,7 @@ def paragraphs(docstring: str | None) -> str:
     return inspect.cleandoc(docstring or "")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Case file
 
 
@@ -55,9 +69,12 @@ def case_file() -> str:
     """The keys of a case file."""
     blocks = [
         "# Case file",
-        'A case is one TOML file. Numbers are in SI units; where pint is installed, a string with a unit will do: `"2.38 mm"`. '
-        "An unknown key, a value out of range or a missing one is told with all other mistakes of the file, and nothing is "
-        "computed. On the command line `--set` changes a key: `--set chain.beads=20`, `--set chain.segment.0.mass=1e-4`.",
+        "A case is one TOML file. Numbers are in SI units; where pint is installed, a string with "
+        'a unit will do: `"2.38 mm"`. '
+        "An unknown key, a value out of range or a missing one is told with all other mistakes of "
+        "the file, and nothing is "
+        "computed. On the command line `--set` changes a key: `--set chain.beads=20`, `--set "
+        "chain.segment.0.mass=1e-4`.",
         "This page is generated from the checks that read a case.",
         "## Above the tables",
         grid(KEY_COLUMNS, key_rows(tables.HeadingTable)),
@@ -69,34 +86,84 @@ def case_file() -> str:
             blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":
             blocks.append(
-                "All other keys of this table are the law's own inputs, with units and limits: see [the reference of "
-                "the laws](../laws.md), or `granchain laws NAME`. A restitution may be a number or a table `{ law = "
-                '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact itself.'
+                "All other keys of this table are the law's own inputs, with units and limits: "
+                "see [the reference of "
+                "the laws](../laws.md), or `granchain laws NAME`. A restitution may be a number "
+                "or a table `{ law = "
+                '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact '
+                "itself."
             )
     for heading, model in listing.INNER:
         words, sign, code = heading.rpartition(": ")
-        blocks += [f"## {words}{sign}`{code}`", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
+        blocks += [
+            f"## {words}{sign}`{code}`",
+            paragraphs(model.__doc__),
+            grid(KEY_COLUMNS, key_rows(model)),
+        ]
     blocks += [
         "## Mechanisms",
-        "The case of a mechanism has `mechanism`, its name, above the tables, and tables of its own beside `[contact]`, whose keys are the "
-        "law's: `granchain cases slider-crank` and `granchain cases scotch-yoke` print the built-in ones.",
+        "The case of a mechanism has `mechanism`, its name, above the tables, and tables of its "
+        "own beside `[contact]`, whose keys are the "
+        "law's: `granchain cases slider-crank` and `granchain cases scotch-yoke` print the "
+        "built-in ones.",
     ]
     seen: set[type[Table]] = set()
     for name, kind in mechanism.MECHANISM_KINDS.items():
         for table, field in kind.model_fields.items():
-            model = mechanism.FittedTable if table == "fitted" else mechanism.FrictionTable if table == "friction" else field.annotation
-            if not (isinstance(model, type) and issubclass(model, Table)) or model is tables.ContactTable or model in seen:
+            model = (
+                mechanism.FittedTable
+                if table == "fitted"
+                else mechanism.FrictionTable
+                if table == "friction"
+                else field.annotation
+            )
+            if (
+                not (isinstance(model, type) and issubclass(model, Table))
+                or model is tables.ContactTable
+                or model in seen
+            ):
                 continue
             seen.add(model)
             where = f"`[[{table}]]`" if table == "fitted" else f"`[{table}]`"
-            of = f" of a {name}" if table not in mechanism.MechanismCase.model_fields else " of a mechanism"
-            blocks += [f"### {where}{of}", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
-    blocks += ["## Materials", "Named materials, each with its source. A name is expanded when a case is read."]
+            of = (
+                f" of a {name}"
+                if table not in mechanism.MechanismCase.model_fields
+                else " of a mechanism"
+            )
+            blocks += [
+                f"### {where}{of}",
+                paragraphs(model.__doc__),
+                grid(KEY_COLUMNS, key_rows(model)),
+            ]
+    blocks += [
+        "## Materials",
+        "Named materials, each with its source. A name is expanded when a case is read.",
+    ]
     rows = []
     for name, substance in material.MATERIALS.items():
-        values = (substance.youngs_modulus, substance.poissons_ratio, substance.density, substance.yield_stress, substance.hardness)
-        rows.append((f"`{name}`", *("-" if value is None else f"{value:g}" for value in values), substance.source))
-    columns = ("name", "Young's modulus [Pa]", "Poisson's ratio", "density [kg/m^3]", "yield stress [Pa]", "hardness [Pa]", "source")
+        values = (
+            substance.youngs_modulus,
+            substance.poissons_ratio,
+            substance.density,
+            substance.yield_stress,
+            substance.hardness,
+        )
+        rows.append(
+            (
+                f"`{name}`",
+                *("-" if value is None else f"{value:g}" for value in values),
+                substance.source,
+            )
+        )
+    columns = (
+        "name",
+        "Young's modulus [Pa]",
+        "Poisson's ratio",
+        "density [kg/m^3]",
+        "yield stress [Pa]",
+        "hardness [Pa]",
+        "source",
+    )
     blocks.append(grid(columns, rows))
     titles = [(f"`{name}`", load_case(name).title) for name in case_names()]
     titles += [(f"`{name}`", load_mechanism(name).title) for name in mechanism_names()]
@@ -104,7 +171,7 @@ def case_file() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Command line
 
 
@@ -126,7 +193,13 @@ def parameter_row(parameter: Any) -> tuple[str, str, str]:
         value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
         label = "/".join(parameter.opts) + value
     default = parameter.default
-    shown = "**required**" if parameter.required else "" if default in (None, False, ()) else f"`{default}`"
+    shown = (
+        "**required**"
+        if parameter.required
+        else ""
+        if default in (None, False, ())
+        else f"`{default}`"
+    )
     return f"`{label}`", parameter.help or "", shown
 
 
@@ -145,19 +218,25 @@ def command_line() -> str:
     program = typer.main.get_command(options.app)
     blocks = [
         "# Command line",
-        "`granchain COMMAND`, or `python -m granchain COMMAND`. The result goes to standard output, everything else that is said "
-        "to standard error. This page is generated from the commands themselves; `granchain COMMAND --help` says the same.",
+        "`granchain COMMAND`, or `python -m granchain COMMAND`. The result goes to standard "
+        "output, everything else that is said "
+        "to standard error. This page is generated from the commands themselves; `granchain "
+        "COMMAND --help` says the same.",
         paragraphs(program.epilog),
     ]
     for name, command in commands(program, "granchain"):
-        blocks += [f"## `{name}`", f"```text\n{usage(name, command)}\n```", paragraphs(command.help)]
+        blocks += [
+            f"## `{name}`",
+            f"```text\n{usage(name, command)}\n```",
+            paragraphs(command.help),
+        ]
         rows = [parameter_row(parameter) for parameter in command.params]
         if rows:
             blocks.append(grid(("argument or option", "meaning", "default"), rows))
     return "\n\n".join(blocks) + "\n"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Output file
 
 
@@ -172,32 +251,45 @@ def output_file() -> str:
                 kept.setdefault(quantity.name, []).append(name)
     blocks = [
         "# Output file",
-        "HDF5 that opens as netCDF-4: every axis has its labels, every variable `units` and `long_name`. This page is generated "
+        "HDF5 that opens as netCDF-4: every axis has its labels, every variable `units` and "
+        "`long_name`. This page is generated "
         "from the table that the file is written by.",
         "## Variables",
-        "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins body k and k + 1; the left "
-        "wall's contact is -1 (0 without a striker). A variable is there when the case asks for it: `granchain info FILE` lists "
+        "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins "
+        "body k and k + 1; the left "
+        "wall's contact is -1 (0 without a striker). A variable is there when the case asks for "
+        "it: `granchain info FILE` lists "
         "those of a file.",
         grid(
             ("variable", "axes", "unit", "meaning"),
-            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in VARIABLES.items()],
+            [
+                (f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name)
+                for name, entry in VARIABLES.items()
+            ],
         ),
         "## Variables of a mechanism",
         "Beside `time` and the ledger. Its contacts have no variables of their own.",
         grid(
             ("variable", "axes", "unit", "meaning"),
-            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in VARIABLES_OF_MECHANISM.items()],
+            [
+                (f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name)
+                for name, entry in VARIABLES_OF_MECHANISM.items()
+            ],
         ),
         "## History of the contacts",
-        "What a law with memory leaves behind, one value a contact, at the end of the run. A unit whose power is no whole number (n is the "
-        'exponent of the unloading curve) is none that UDUNITS reads: the number is in SI, `units` is "1", and `unit_in_words` the unit.',
+        "What a law with memory leaves behind, one value a contact, at the end of the run. A unit "
+        "whose power is no whole number (n is the "
+        "exponent of the unloading curve) is none that UDUNITS reads: the number is in SI, "
+        '`units` is "1", and `unit_in_words` the unit.',
         grid(
             ("variable", "unit", "meaning", "laws"),
             [(f"`{n}`", q.unit or "1", q.meaning, ", ".join(kept[n])) for n, q in history.items()],
         ),
         "## Attributes",
-        "In the root: `Conventions`, `title`, `granchain_format`, `granchain_version`, `law`, `status`, `time_step` [s], and what "
-        "a NeXus viewer plots by itself. In the group `provenance`, all that is needed to say how the file came about, and nothing "
+        "In the root: `Conventions`, `title`, `granchain_format`, `granchain_version`, `law`, "
+        "`status`, `time_step` [s], and what "
+        "a NeXus viewer plots by itself. In the group `provenance`, all that is needed to say how "
+        "the file came about, and nothing "
         "about who ran it or where:",
         "\n".join(f"* `{name}`" for name in TEXTS)
         + "\n"
@@ -208,7 +300,7 @@ def output_file() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Python
 
 
@@ -216,14 +308,21 @@ def python_names() -> str:
     """The public names, by autodoc."""
     blocks = [
         "# Python",
-        "`import granchain as gc`; every public name is an attribute of it. The texts are those of the code.",
+        "`import granchain as gc`; every public name is an attribute of it. The texts are those "
+        "of the code.",
     ]
     for name in gc.__all__:
         value = getattr(gc, name)
         if inspect.ismodule(value):
             directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
         elif inspect.isclass(value):
-            directive, extra = "autoclass", ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
+            directive, extra = (
+                "autoclass",
+                [
+                    "   :members:",
+                    "   :exclude-members: model_config, model_fields, model_post_init",
+                ],
+            )
         elif callable(value):
             directive, extra = "autofunction", []
         else:
@@ -231,7 +330,10 @@ def python_names() -> str:
         lines = [f".. {directive}:: granchain.{name}", *extra]
         blocks += [f"## {name}", "```{eval-rst}\n" + "\n".join(lines) + "\n```"]
     for module in (name for name in MODULES if name not in gc.__all__):
-        blocks += [f"## granchain.{module}", f"```{{eval-rst}}\n.. automodule:: granchain.{module}\n   :members:\n```"]
+        blocks += [
+            f"## granchain.{module}",
+            f"```{{eval-rst}}\n.. automodule:: granchain.{module}\n   :members:\n```",
+        ]
     return "\n\n".join(blocks) + "\n"
 
 

@@ -1,8 +1,10 @@
-"""Print docs/steps.md: how far peaks and arrivals are from converged ones at the steps "auto" and "fast", law by law.
+"""Print docs/steps.md: how far peaks and arrivals are from converged ones at the steps "auto" and
+"fast", law by law.
 
     python docs/steps.py > docs/steps.md
 
-Each law computes an impact of two beads and a struck row, with weak and strong damping, and again with a step of a tenth of "auto".
+Each law computes an impact of two beads and a struck row, with weak and strong damping, and again
+with a step of a tenth of "auto".
 """
 
 from __future__ import annotations
@@ -21,12 +23,15 @@ from granchain.simulation import prepare
 
 # Asked restitutions: of metal, of a strongly damped contact, and next to none.
 RESTITUTIONS = (0.65, 0.2, 0.01)
-# Steps in automatic steps, and the one that stands for the limit: order two leaves a hundredth of the automatic step's error in it.
+# Steps in automatic steps, and the one that stands for the limit: order two leaves a hundredth of
+# the automatic step's error in it.
 STEPS = {"auto": 1.0, "fast": FAST}
 REFERENCE = 0.1
-# Impact speed [m/s] of the steel chain: Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214.
+# Impact speed [m/s] of the steel chain: Wang, Liu & Liu 2022, sec. 5.2,
+# doi:10.1016/j.ijmecsci.2022.107214.
 SPEED = 1.77
-# The row: some beads, those with a sensor, and the part of the first one's peak below which a pulse is no longer looked at.
+# The row: some beads, those with a sensor, and the part of the first one's peak below which a pulse
+# is no longer looked at.
 BEADS, SENSORS, LEAST = 12, (1, 2, 3, 4, 5), 0.01
 
 HEAD = f"""# What the time step costs, law by law
@@ -39,12 +44,15 @@ the restitution. What your own case has is measured by [`granchain verify`](how-
 
 
 def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -> dict[str, float]:
-    """Peaks [N] and their times [s], of an impact and of the beads of a row, at a step by name or of so many automatic ones."""
+    """Peaks [N] and their times [s], of an impact and of the beads of a row, at a step by name
+    or of so many automatic ones."""
     parts = STEPS[step] if isinstance(step, str) else step
     hit = gc.impact(law=law.name, pair=example_pair(), speed=SPEED, refine=1.0 / parts, **inputs)
     case = row(law, inputs)
     value = step if isinstance(step, str) else step * prepare(case)[2].value
-    sensors = [one for one in summary(gc.run(case.replace(**{"time.step": value}))).sensors if one.complete]
+    sensors = [
+        one for one in summary(gc.run(case.replace(**{"time.step": value}))).sensors if one.complete
+    ]
     seen = [one for one in sensors if one.peak > LEAST * sensors[0].peak]
     forces = {"impact": hit.max_force, **{f"peak of bead {one.bead}": one.peak for one in seen}}
     return forces | {f"arrival at bead {one.bead}": one.arrival for one in seen}
@@ -53,7 +61,8 @@ def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -
 def row(law: type[ContactLaw], inputs: dict[str, object]) -> gc.Case:
     """Some beads of the steel chain under a law."""
     changes = {
-        "chain.beads": BEADS, "sensors.beads": SENSORS, "sensors.contacts": [], "sensors.interval": 2e-8, "time.end": 2e-4,
+        "chain.beads": BEADS, "sensors.beads": SENSORS, "sensors.contacts": [],
+        "sensors.interval": 2e-8, "time.end": 2e-4,
         "snapshots": None,
         # of hardened steel, for the laws that ask for one; its value is the same at every step
         "chain.material.hardness": 5e9,
@@ -71,7 +80,10 @@ def errors(law: type[ContactLaw], inputs: dict[str, object]) -> dict[str, float]
     last = max(value for what, value in limit.items() if what.startswith("arrival"))
     scale = {what: last if what.startswith("arrival") else value for what, value in limit.items()}
     # a pulse at the edge of what is looked at may be missing at one of the steps
-    return {name: max(abs(one[what] - limit[what]) / scale[what] for what in limit if what in one) for name, one in found.items()}
+    return {
+        name: max(abs(one[what] - limit[what]) / scale[what] for what in limit if what in one)
+        for name, one in found.items()
+    }
 
 
 def line(law: type[ContactLaw]) -> str:
@@ -81,7 +93,11 @@ def line(law: type[ContactLaw]) -> str:
         columns = [errors(law, values | {"restitution": asked}) for asked in RESTITUTIONS]
     else:
         columns = [errors(law, values)] + [dict.fromkeys(STEPS, math.nan)] * (len(RESTITUTIONS) - 1)
-    cells = [f"{100.0 * column[name]:.2g}" if math.isfinite(column[name]) else "-" for name in STEPS for column in columns]
+    cells = [
+        f"{100.0 * column[name]:.2g}" if math.isfinite(column[name]) else "-"
+        for name in STEPS
+        for column in columns
+    ]
     return f"| [{law.name}](laws.md#{law.name}) | " + " | ".join(cells) + " |"
 
 

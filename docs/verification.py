@@ -2,7 +2,8 @@
 
     python docs/verification.py > docs/verification.md
 
-Every run goes through a case, as a user's does. The exact values come from granchain/theory/, which knows neither the laws nor the loop.
+Every run goes through a case, as a user's does. The exact values come from granchain/theory/, which
+knows neither the laws nor the loop.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from granchain import theory
 from granchain.analysis import peak, pulse_width
 from granchain.simulation import prepare
 
-# The steel chain: radius, mass, modulus, striker of Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214.
+# The steel chain: radius, mass, modulus, striker of Wang, Liu & Liu 2022, table 8 and sec. 5.2,
+# doi:10.1016/j.ijmecsci.2022.107214.
 STEEL = gc.load_case("steel-chain-hertz")
 RADIUS, MASS, SPEED = STEEL.chain.radius, STEEL.chain.mass, STEEL.striker.speed
-MODULUS = STEEL.chain.material.youngs_modulus / (2.0 * (1.0 - STEEL.chain.material.poissons_ratio**2))
+MODULUS = STEEL.chain.material.youngs_modulus / (
+    2.0 * (1.0 - STEEL.chain.material.poissons_ratio**2)
+)
 STIFFNESS = theory.hertz_stiffness(MODULUS, 0.5 * RADIUS)
 # Nothing is recorded but what a check asks for.
 BARE = {"sensors.beads": [], "sensors.contacts": [], "snapshots": None}
@@ -31,7 +35,8 @@ BARE = {"sensors.beads": [], "sensors.contacts": [], "snapshots": None}
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: `allowed` bounds the difference, relative to the exact value unless `absolute`."""
+    """One comparison: `allowed` bounds the difference, relative to the exact value unless
+    `absolute`."""
 
     what: str
     computed: float
@@ -70,10 +75,16 @@ def run(case: gc.Case, refine: float = 1.0) -> gc.Result:
 
 def two_spheres() -> Section:
     """Impact of two elastic spheres."""
-    pair = gc.Pair(effective_radius=0.5 * RADIUS, effective_modulus=MODULUS, effective_mass=0.5 * MASS)
-    found, exact = gc.impact(law="hertz", pair=pair, speed=SPEED), theory.elastic_impact(STIFFNESS, 0.5 * MASS, SPEED)
+    pair = gc.Pair(
+        effective_radius=0.5 * RADIUS, effective_modulus=MODULUS, effective_mass=0.5 * MASS
+    )
+    found, exact = (
+        gc.impact(law="hertz", pair=pair, speed=SPEED),
+        theory.elastic_impact(STIFFNESS, 0.5 * MASS, SPEED),
+    )
     text = (
-        "Two steel beads at the automatic step, against the closed form (Hertz 1882, doi:10.1515/crll.1882.92.156; Johnson "
+        "Two steel beads at the automatic step, against the closed form (Hertz 1882, "
+        "doi:10.1515/crll.1882.92.156; Johnson "
         "1985, Contact Mechanics, sec. 11.4, doi:10.1017/CBO9781139171731)."
     )
     checks = (
@@ -88,7 +99,12 @@ def two_spheres() -> Section:
 def solitary_wave() -> Section:
     """Amplitude, speed, shape and rebound of the wave in a struck chain."""
     interval = 2e-8  # s; some 500 samples over the half-width of the pulse
-    recorded = {"sensors.beads": [30], "sensors.contacts": [20, 60], "sensors.interval": interval, "snapshots.interval": interval}
+    recorded = {
+        "sensors.beads": [30],
+        "sensors.contacts": [20, 60],
+        "sensors.interval": interval,
+        "snapshots.interval": interval,
+    }
     # s; the wave has passed contact 60, and beads 1 to 3 move freely
     result = run(STEEL.replace(**recorded, **{"time.end": 0.45e-3}), 4.0)
     wave, chain = theory.solitary_wave(), theory.equal_striker(STIFFNESS, MASS, SPEED)
@@ -96,22 +112,55 @@ def solitary_wave() -> Section:
     speed = (60 - 20) / (last.time - first.time)
     bead = result.velocity[:, 30]
     checks = [
-        Check("peak force of the first contact", result.contact_peak_force[0], chain.first_force, 1e-5, "N"),
-        Check("peak force of contact 40", result.contact_peak_force[40], chain.peak_force, 1e-5, "N"),
-        Check("peak velocity of bead 30", peak(result.snapshot_time, bead).force, chain.peak_velocity, 1e-5, "m/s"),
-        Check("peak of the sensor in bead 30", peak(result.time, result.sensor_force[:, 0]).force, chain.sensor_force, 1e-5, "N"),
+        Check(
+            "peak force of the first contact",
+            result.contact_peak_force[0],
+            chain.first_force,
+            1e-5,
+            "N",
+        ),
+        Check(
+            "peak force of contact 40", result.contact_peak_force[40], chain.peak_force, 1e-5, "N"
+        ),
+        Check(
+            "peak velocity of bead 30",
+            peak(result.snapshot_time, bead).force,
+            chain.peak_velocity,
+            1e-5,
+            "m/s",
+        ),
+        Check(
+            "peak of the sensor in bead 30",
+            peak(result.time, result.sensor_force[:, 0]).force,
+            chain.sensor_force,
+            1e-5,
+            "N",
+        ),
         Check("wave speed, contact 20 to 60", speed, chain.wave_speed, 1e-4, "beads/s"),
     ]
     for level in (0.5, 0.1, 0.01):
         width = speed * pulse_width(result.snapshot_time, bead, level)
-        checks.append(Check(f"width of the velocity pulse at {level:.0%} of its peak", width, wave.width(level), 1e-5, "diameters"))
+        checks.append(
+            Check(
+                f"width of the velocity pulse at {level:.0%} of its peak",
+                width,
+                wave.width(level),
+                1e-5,
+                "diameters",
+            )
+        )
     for i, name in enumerate(("the striker", "bead 1", "bead 2", "bead 3")):
         label = f"velocity of {name} at the end, in the striker's"
-        checks.append(Check(label, result.final_velocity[i] / SPEED, theory.STRUCK_REBOUND[i], 1e-6, "", True))
+        checks.append(
+            Check(label, result.final_velocity[i] / SPEED, theory.STRUCK_REBOUND[i], 1e-6, "", True)
+        )
     text = (
-        "70 touching steel beads under Hertz's law, struck by an equal one at 1.77 m/s; a quarter of the automatic step. The "
-        "exact values are those of the discrete chain: the travelling-wave equation solved in Fourier space, and the chain "
-        "integrated by an independent program (scipy, DOP853, tolerance 1e-13) for what the striker hands over. Nesterenko's "
+        "70 touching steel beads under Hertz's law, struck by an equal one at 1.77 m/s; a quarter "
+        "of the automatic step. The "
+        "exact values are those of the discrete chain: the travelling-wave equation solved in "
+        "Fourier space, and the chain "
+        "integrated by an independent program (scipy, DOP853, tolerance 1e-13) for what the "
+        "striker hands over. Nesterenko's "
         "long-wave coefficients (1983, doi:10.1007/BF00905892) would give a speed "
         f"{theory.LONG_WAVE_SPEED_FROM_FORCE / wave.speed_from_force - 1.0:+.2%} off."
     )
@@ -124,18 +173,38 @@ def sixth_root() -> Section:
     for v in striker:
         # Times scale with v^(-1/5).
         scale = (SPEED / v) ** 0.2
-        recorded = {"sensors.beads": [], "sensors.contacts": [20, 60], "sensors.interval": 5e-8 * scale, "snapshots": None}
-        result = run(STEEL.replace(**recorded, **{"striker.speed": float(v), "time.end": 0.45e-3 * scale}), 2.0)
+        recorded = {
+            "sensors.beads": [],
+            "sensors.contacts": [20, 60],
+            "sensors.interval": 5e-8 * scale,
+            "snapshots": None,
+        }
+        result = run(
+            STEEL.replace(**recorded, **{"striker.speed": float(v), "time.end": 0.45e-3 * scale}),
+            2.0,
+        )
         first, last = (peak(result.time, force) for force in result.contact_force.T)
         speeds.append((60 - 20) / (last.time - first.time))
         forces.append(result.contact_peak_force[40])
     checks = (
-        Check("exponent of the wave speed over the peak force", float(np.polyfit(np.log(forces), np.log(speeds), 1)[0]), 1.0 / 6.0, 1e-6),
-        Check("exponent of the peak force over the striker's speed", float(np.polyfit(np.log(striker), np.log(forces), 1)[0]), 1.2, 1e-6),
+        Check(
+            "exponent of the wave speed over the peak force",
+            float(np.polyfit(np.log(forces), np.log(speeds), 1)[0]),
+            1.0 / 6.0,
+            1e-6,
+        ),
+        Check(
+            "exponent of the peak force over the striker's speed",
+            float(np.polyfit(np.log(striker), np.log(forces), 1)[0]),
+            1.2,
+            1e-6,
+        ),
     )
     text = (
-        "The same chain struck at 0.01, 0.1, 1 and 10 m/s, half the automatic step; slopes of the least-squares lines of the "
-        "logarithms. Without a force scale of its own the chain has wave speed ~ F^(1/6) and F ~ v^(6/5) exactly."
+        "The same chain struck at 0.01, 0.1, 1 and 10 m/s, half the automatic step; slopes of the "
+        "least-squares lines of the "
+        "logarithms. Without a force scale of its own the chain has wave speed ~ F^(1/6) and F ~ "
+        "v^(6/5) exactly."
     )
     return Section("Speed and amplitude: F^(1/6)", text, checks)
 
@@ -149,10 +218,14 @@ def equal_balls() -> Section:
         exact = theory.BALL_VELOCITIES[2] if count == 2 else theory.ball_velocities(count)
         for i in range(count):
             what = f"{count} balls, ball {i + 1}"
-            checks.append(Check(what, result.final_velocity[i] / SPEED, float(exact[i]), 1e-6, "", True))
+            checks.append(
+                Check(what, result.final_velocity[i] / SPEED, float(exact[i]), 1e-6, "", True)
+            )
     text = (
-        "Velocities after the first of N equal touching balls has struck, in its speed, when all have parted; a tenth of the "
-        "automatic step, against an independent integration (scipy, DOP853, tolerance 1e-13). Two balls exchange their "
+        "Velocities after the first of N equal touching balls has struck, in its speed, when all "
+        "have parted; a tenth of the "
+        "automatic step, against an independent integration (scipy, DOP853, tolerance 1e-13). Two "
+        "balls exchange their "
         "velocities; more do not."
     )
     return Section("Velocities of N balls", text, tuple(checks))
@@ -163,23 +236,39 @@ def tapered() -> Section:
     ratio, count = 0.95, 20
     # 0.2 mm, some 200 overlaps: every pair has parted before the next one meets
     beads = [{"count": 1, "radius": 5.0e-3 * ratio**i, "gap": 2e-4} for i in range(count)]
-    case = gc.load_case("tapered-chain").replace(**BARE, **{"chain.segment": beads, "time.end": 6e-3})
+    case = gc.load_case("tapered-chain").replace(
+        **BARE, **{"chain.segment": beads, "time.end": 6e-3}
+    )
     result = run(case)
     text = (
-        "The built-in case `tapered-chain` with wider gaps, 20 beads each 5 % smaller than the one before, so that they meet "
-        "one pair at a time; automatic step. Exact: the product of 2 m_i/(m_i + m_(i+1)), by momentum and energy (Doney & Sen "
+        "The built-in case `tapered-chain` with wider gaps, 20 beads each 5 % smaller than the "
+        "one before, so that they meet "
+        "one pair at a time; automatic step. Exact: the product of 2 m_i/(m_i + m_(i+1)), by "
+        "momentum and energy (Doney & Sen "
         "2006, doi:10.1103/PhysRevLett.97.155502)."
     )
     what = "velocity of the last bead in the striker's"
-    checks = (Check(what, result.final_velocity[-1] / case.striker.speed, theory.pairwise_velocity(result.mass), 1e-6),)
+    checks = (
+        Check(
+            what,
+            result.final_velocity[-1] / case.striker.speed,
+            theory.pairwise_velocity(result.mass),
+            1e-6,
+        ),
+    )
     return Section("Tapered chain", text, checks)
 
 
 def kept_in_dimer(ratio: float) -> float:
     """Peak force of contact 101 of a dimer in that of contact 31."""
-    cell = [{"count": 1, "radius": RADIUS, "mass": ratio * MASS}, {"repeat": 60, "count": 1, "radius": RADIUS, "mass": MASS}]
+    cell = [
+        {"count": 1, "radius": RADIUS, "mass": ratio * MASS},
+        {"repeat": 60, "count": 1, "radius": RADIUS, "mass": MASS},
+    ]
     # s; the pulse has passed contact 101
-    peaks = run(gc.load_case("dimer-chain").replace(**BARE, **{"chain.segment": cell, "time.end": 1e-3})).contact_peak_force
+    peaks = run(
+        gc.load_case("dimer-chain").replace(**BARE, **{"chain.segment": cell, "time.end": 1e-3})
+    ).contact_peak_force
     return float(peaks[101] / peaks[31])
 
 
@@ -190,13 +279,24 @@ def dimer() -> Section:
     best = peak(ratios, np.array(kept)).time
     checks = (
         Check("mass ratio that keeps most of the pulse", best, theory.DIMER_RATIO, 5e-4, "", True),
-        Check(f"peak force kept over 70 contacts at {theory.DIMER_RATIO}", kept[1], 1.0, 1e-4, "", True),
+        Check(
+            f"peak force kept over 70 contacts at {theory.DIMER_RATIO}",
+            kept[1],
+            1.0,
+            1e-4,
+            "",
+            True,
+        ),
     )
     text = (
-        "Light and heavy beads in turn, equal contacts, built-in case `dimer-chain` with 60 pairs. A solitary wave exists at "
-        "the ratio 0.3428 of the masses (Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606, four digits "
-        f"printed); beside it the pulse sends something back: at 0.32 and 0.36 it keeps {kept_in_dimer(0.32):.4f} and "
-        f"{kept_in_dimer(0.36):.4f}. The best ratio is the top of the parabola through three ratios 0.004 apart."
+        "Light and heavy beads in turn, equal contacts, built-in case `dimer-chain` with 60 "
+        "pairs. A solitary wave exists at "
+        "the ratio 0.3428 of the masses (Jayaprakash, Starosvetsky & Vakakis 2011, "
+        "doi:10.1103/PhysRevE.83.036606, four digits "
+        "printed); beside it the pulse sends something back: at 0.32 and 0.36 it keeps "
+        f"{kept_in_dimer(0.32):.4f} and "
+        f"{kept_in_dimer(0.36):.4f}. The best ratio is the top of the parabola through three "
+        "ratios 0.004 apart."
     )
     return Section("Dimer", text, checks)
 
@@ -206,38 +306,71 @@ def gravity() -> Section:
     result = run(gc.load_case("vertical-chain").replace(**BARE, **{"snapshots.interval": 3e-6}))
     beads = np.arange(400, 901, 100)
     tops = [peak(result.snapshot_time, result.velocity[:, bead]) for bead in beads]
-    middle, speed = 0.5 * (beads[1:] + beads[:-1]), np.diff(beads) / np.diff([top.time for top in tops])
+    middle, speed = (
+        0.5 * (beads[1:] + beads[:-1]),
+        np.diff(beads) / np.diff([top.time for top in tops]),
+    )
     exact = theory.depth_exponents()
     velocity_slope = float(np.polyfit(np.log(beads), np.log([top.force for top in tops]), 1)[0])
     checks = (
-        Check("exponent of the bead velocity over depth", velocity_slope, exact.velocity, 0.01, "", True),
         Check(
-            "exponent of the wave speed over depth", float(np.polyfit(np.log(middle), np.log(speed), 1)[0]), exact.speed, 0.002, "", True
+            "exponent of the bead velocity over depth",
+            velocity_slope,
+            exact.velocity,
+            0.01,
+            "",
+            True,
+        ),
+        Check(
+            "exponent of the wave speed over depth",
+            float(np.polyfit(np.log(middle), np.log(speed), 1)[0]),
+            exact.speed,
+            0.002,
+            "",
+            True,
         ),
     )
     text = (
-        "The built-in case `vertical-chain`: 1000 beads under their own weight, struck weakly at the top; slopes over beads 400 "
-        "to 900. The exponents are those of the limit of great depth (Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058), "
+        "The built-in case `vertical-chain`: 1000 beads under their own weight, struck weakly at "
+        "the top; slopes over beads 400 "
+        "to 900. The exponents are those of the limit of great depth (Hong, Ji & Kim 1999, "
+        "doi:10.1103/PhysRevLett.82.3058), "
         "which the chain approaches: the differences are not of the time step."
     )
     return Section("Gravity", text, checks)
 
 
-def oscillation(frequency: float, beads: int, observed: tuple[int, int], end: float) -> tuple[complex, complex]:
-    """Two beads' amplitudes in a precompressed chain whose left end moves as a sine [m], the phase that of the sine."""
+def oscillation(
+    frequency: float, beads: int, observed: tuple[int, int], end: float
+) -> tuple[complex, complex]:
+    """Two beads' amplitudes in a precompressed chain whose left end moves as a sine [m], the
+    phase that of the sine."""
     period = 2.0 * math.pi / frequency
     time = np.linspace(0.0, end, math.ceil(64 * end / period) + 1)
     # 1e-9 m, 4e-4 of the static overlap: small. Begun over 20 periods, without a kink.
     ramp = np.clip(time / (20.0 * period), 0.0, 1.0)
     height = 1e-9 * (ramp - np.sin(2.0 * math.pi * ramp) / (2.0 * math.pi))
-    drive = {"drive": "displacement", "time": time.tolist(), "value": (height * np.sin(frequency * time)).tolist()}
-    # No ledger: where nothing travels the end takes back what it gave, and there is no energy to measure a residual against.
-    changes = {"chain.beads": beads, "ends.left": drive, "snapshots.interval": period / 32.0, "time.end": end, "energy.ledger": False}
+    drive = {
+        "drive": "displacement",
+        "time": time.tolist(),
+        "value": (height * np.sin(frequency * time)).tolist(),
+    }
+    # No ledger: where nothing travels the end takes back what it gave, and there is no energy to
+    # measure a residual against.
+    changes = {
+        "chain.beads": beads,
+        "ends.left": drive,
+        "snapshots.interval": period / 32.0,
+        "time.end": end,
+        "energy.ledger": False,
+    }
     result = run(gc.load_case("driven-chain").replace(**(BARE | changes)))
     late = result.snapshot_time > end - 6.0 * period
     t = frequency * result.snapshot_time[late]
     columns = np.column_stack([np.sin(t), np.cos(t), np.ones_like(t)])
-    fitted = np.linalg.lstsq(columns, result.displacement[late][:, np.array(observed) - 1], rcond=None)[0]
+    fitted = np.linalg.lstsq(
+        columns, result.displacement[late][:, np.array(observed) - 1], rcond=None
+    )[0]
     return complex(fitted[0, 0], fitted[1, 0]), complex(fitted[0, 1], fitted[1, 1])
 
 
@@ -257,23 +390,42 @@ def precompressed() -> Section:
     for q in (0.5, 1.0, 2.0, 2.8):
         frequency = float(theory.small_wave_frequency(q, STIFFNESS, MASS, force))
         group = slow * math.cos(0.5 * q)
-        # s; the begun wave has passed the far bead for good, and what the far end sends back has not come to it
+        # s; the begun wave has passed the far bead for good, and what the far end sends back has
+        # not come to it
         end = 50.0 * 2.0 * math.pi / frequency + 2.0 * far / group
         one, other = oscillation(frequency, math.ceil(slow * end), (near, far), end)
         phase = math.atan2((one * other.conjugate()).imag, (one * other.conjugate()).real)
         turns = round((q * (far - near) - phase) / (2.0 * math.pi))
         checks.append(
-            Check(f"wave number at the frequency of {q} rad/bead", (phase + 2.0 * math.pi * turns) / (far - near), q, 2e-4, "rad/bead")
+            Check(
+                f"wave number at the frequency of {q} rad/bead",
+                (phase + 2.0 * math.pi * turns) / (far - near),
+                q,
+                2e-4,
+                "rad/bead",
+            )
         )
     highest = float(theory.small_wave_frequency(math.pi, STIFFNESS, MASS, force))
     one, other = oscillation(1.2 * highest, 500, (1, 5), 100.0 * 2.0 * math.pi / highest)
     decay = theory.evanescent_decay(1.2 * highest, STIFFNESS, MASS, force)
-    checks.append(Check("decay at 1.2 times the highest frequency", math.log(abs(one) / abs(other)) / 4.0, decay, 2e-4, "1/bead"))
+    checks.append(
+        Check(
+            "decay at 1.2 times the highest frequency",
+            math.log(abs(one) / abs(other)) / 4.0,
+            decay,
+            2e-4,
+            "1/bead",
+        )
+    )
     text = (
-        "Steel beads pressed together by 20 N, pushed at the left end (built-in case `driven-chain`, and the same with a sine "
-        "of 1 nm); automatic step. Exact: omega = 2 sqrt(s/m) |sin(q/2)|, s = (3/2) k^(2/3) F^(1/3) (Brillouin 1946, Wave "
-        "Propagation in Periodic Structures, ch. 2); its long-wave limit is the speed of sound (Nesterenko 1983, "
-        "doi:10.1007/BF00905892), which a pulse of finite length does not quite reach. Above the highest frequency nothing "
+        "Steel beads pressed together by 20 N, pushed at the left end (built-in case "
+        "`driven-chain`, and the same with a sine "
+        "of 1 nm); automatic step. Exact: omega = 2 sqrt(s/m) |sin(q/2)|, s = (3/2) k^(2/3) "
+        "F^(1/3) (Brillouin 1946, Wave "
+        "Propagation in Periodic Structures, ch. 2); its long-wave limit is the speed of sound "
+        "(Nesterenko 1983, "
+        "doi:10.1007/BF00905892), which a pulse of finite length does not quite reach. Above the "
+        "highest frequency nothing "
         "travels: the oscillation decays from bead to bead."
     )
     return Section("Precompressed chain: speed of sound and dispersion", text, tuple(checks))
@@ -281,7 +433,16 @@ def precompressed() -> Section:
 
 def sections() -> Iterator[Section]:
     """The whole pack, computed."""
-    for section in (two_spheres, solitary_wave, sixth_root, equal_balls, tapered, dimer, gravity, precompressed):
+    for section in (
+        two_spheres,
+        solitary_wave,
+        sixth_root,
+        equal_balls,
+        tapered,
+        dimer,
+        gravity,
+        precompressed,
+    ):
         yield section()
 
 
@@ -306,11 +467,24 @@ def page(parts: list[Section]) -> str:
     """The page in Markdown."""
     blocks = [HEAD]
     for part in parts:
-        rows = ["| quantity | unit | computed | exact | difference | allowed |", "| --- | --- | --- | --- | --- | --- |"]
+        rows = [
+            "| quantity | unit | computed | exact | difference | allowed |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
         for one in part.checks:
-            values = " | ".join(f"{value:z.8f}" if one.absolute else f"{value:.8g}" for value in (one.computed, one.exact))
-            rows.append(f"| {one.what} | {one.unit or '-'} | {values} | {difference(one)} | {one.allowed:.0e} |")
-        blocks += [f"## {part.title}", fill(part.text, 140, break_on_hyphens=False, break_long_words=False), "\n".join(rows)]
+            values = " | ".join(
+                f"{value:z.8f}" if one.absolute else f"{value:.8g}"
+                for value in (one.computed, one.exact)
+            )
+            rows.append(
+                f"| {one.what} | {one.unit or '-'} | {values} | {difference(one)} | "
+                f"{one.allowed:.0e} |"
+            )
+        blocks += [
+            f"## {part.title}",
+            fill(part.text, 140, break_on_hyphens=False, break_long_words=False),
+            "\n".join(rows),
+        ]
     return "\n\n".join(blocks) + "\n"
 
 

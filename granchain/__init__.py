@@ -1,8 +1,10 @@
-"""Discrete-element simulation of one-dimensional chains of beads, with every contact law written once."""
+"""Discrete-element simulation of one-dimensional chains of beads, with every contact law
+written once."""
 
 from importlib import import_module
 
-# In place of typing's own: importing typing takes longer than all of this module, and until it is done a signal is a traceback.
+# In place of typing's own: importing typing takes longer than all of this module, and until it is
+# done a signal is a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -25,7 +27,15 @@ if TYPE_CHECKING:
     from granchain.store import Result, open_result
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
-    from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.distributions import (
+        Disorder,
+        Distribution,
+        disorder,
+        distribution,
+        lognormal,
+        normal,
+        uniform,
+    )
     from granchain.studies.equivalent import Equivalent, equivalent
     from granchain.studies.fit import Fit, fit
     from granchain.studies.sweep import sweep
@@ -37,7 +47,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
+# Where each public name lives. It is imported when it is asked for: `import granchain` costs
+# nothing.
 _HOMES = {
     "granchain.case": ("Case", "MechanismCase", "load_case", "load_mechanism"),
     "granchain.certificates": ("Certificate", "certificate"),
@@ -59,7 +70,15 @@ _HOMES = {
     "granchain.waves.spectra": ("Spectrum", "spectrum"),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
-    "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.distributions": (
+        "Disorder",
+        "Distribution",
+        "disorder",
+        "distribution",
+        "lognormal",
+        "normal",
+        "uniform",
+    ),
     "granchain.studies.equivalent": ("Equivalent", "equivalent"),
     "granchain.studies.fit": ("Fit", "fit"),
     "granchain.studies.sweep": ("sweep",),

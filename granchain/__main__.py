@@ -1,4 +1,5 @@
-"""`python -m granchain`, and `granchain`: from its first line on, a signal ends the process without a traceback."""
+"""`python -m granchain`, and `granchain`: from its first line on, a signal ends the process
+without a traceback."""
 
 import os
 import signal
@@ -6,7 +7,8 @@ from types import FrameType
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """There is nothing to lose yet: end as the signal would, with the exit code that a shell gives it."""
+    """There is nothing to lose yet: end as the signal would, with the exit code that a shell
+    gives it."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_IGN)
     os.write(2, b"granchain: interrupted\n")

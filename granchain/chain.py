@@ -1,7 +1,8 @@
 """A row of bodies as arrays: radii, masses, materials, gaps, ends, and the static loads on it.
 
-Bodies are the striker, where there is one, and the beads, in order; walls and drives are no bodies. Contacts are counted with
-both ends: n + 1 for n bodies, contact 0 at the left end and contact n at the right end.
+Bodies are the striker, where there is one, and the beads, in order; walls and drives are no bodies.
+Contacts are counted with both ends: n + 1 for n bodies, contact 0 at the left end and contact n at
+the right end.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ class End:
     Parameters
     ----------
     kind : {"free", "wall", "displacement", "force"}
-        Free; a fixed wall; a wall that follows a table; a force on the last body that follows a table.
+        Free; a fixed wall; a wall that follows a table; a force on the last body that follows a
+        table.
     material : Material, optional
         Of the wall; the last body's where none is given.
     time, value : (n,) array, optional
         Table of a drive [s], [m] or [N]; positive is into the chain.
     slope : (n,) array, optional
-        Of the values [m/s] or [N/s]: cubics through values and slopes are followed then. Without, a displacement is a shape-preserving
-        cubic, a force straight lines.
+        Of the values [m/s] or [N/s]: cubics through values and slopes are followed then. Without, a
+        displacement is a shape-preserving cubic, a force straight lines.
     """
 
     kind: str = FREE
@@ -56,7 +58,8 @@ class End:
 
 @dataclass(frozen=True, kw_only=True)
 class Masses:
-    """Masses in a row between two ends: all that a run takes of the bodies. Their sizes and substances are in the contacts.
+    """Masses in a row between two ends: all that a run takes of the bodies. Their sizes and
+    substances are in the contacts.
 
     Parameters
     ----------
@@ -69,7 +72,8 @@ class Masses:
     has_striker : bool
         Whether body 0 is a striker: labels begin with 0, else with 1.
     precompression : float
-        Constant compressive force on the last bead of each free end, not on the striker; walls carry it [N].
+        Constant compressive force on the last bead of each free end, not on the striker; walls
+        carry it [N].
     gravity : float
         Acceleration along the chain towards the right end [m/s2].
     displacement : (n_bodies,) array, optional
@@ -116,7 +120,8 @@ class Masses:
 
     @property
     def contact_exists(self) -> np.ndarray:
-        """(n_bodies + 1,) Whether there is a contact: always between bodies, at an end where there is a wall."""
+        """(n_bodies + 1,) Whether there is a contact: always between bodies, at an end where
+        there is a wall."""
         exists = np.ones(self.n_bodies + 1, dtype=bool)
         exists[0], exists[-1] = self.left.has_wall, self.right.has_wall
         return exists
@@ -124,24 +129,37 @@ class Masses:
     @property
     def contacts(self) -> slice:
         """Places of the contacts that there are."""
-        return slice(0 if self.left.has_wall else 1, self.n_bodies + (1 if self.right.has_wall else 0))
+        return slice(
+            0 if self.left.has_wall else 1, self.n_bodies + (1 if self.right.has_wall else 0)
+        )
 
     @property
     def contact_labels(self) -> np.ndarray:
-        """(n_bodies + 1,) Contact k joins body k and k + 1; with a striker the left wall's is -1."""
+        """(n_bodies + 1,) Contact k joins body k and k + 1; with a striker the left wall's is
+        -1."""
         return np.arange(self.n_bodies + 1) + self.first_label - 1
 
     @property
     def at_rest_ahead(self) -> int:
-        """Index of the last body that moves, is displaced, is loaded or can be at the start; -1 where none is."""
-        if self.precompression or self.gravity or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
+        """Index of the last body that moves, is displaced, is loaded or can be at the start; -1
+        where none is."""
+        if (
+            self.precompression
+            or self.gravity
+            or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE)
+        ):
             return self.n_bodies - 1
-        moving = np.flatnonzero(self.velocity if self.displacement is None else (self.velocity != 0.0) | (self.displacement != 0.0))
+        moving = np.flatnonzero(
+            self.velocity
+            if self.displacement is None
+            else (self.velocity != 0.0) | (self.displacement != 0.0)
+        )
         pushed = 0 if self.left.kind == DRIVEN_FORCE else -1
         return max(pushed, int(moving[-1]) if moving.size else -1)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
-        """(n_bodies + 1,) Overlap of each contact at the start [m], below 0 where it is open, from the one that it has at rest [m].
+        """(n_bodies + 1,) Overlap of each contact at the start [m], below 0 where it is open, from
+        the one that it has at rest [m].
 
         At an end without a wall as if there were one.
         """
@@ -150,7 +168,8 @@ class Masses:
         return np.asarray(-np.diff(moved, prepend=0.0, append=0.0) + (static - gap))
 
     def loads(self) -> np.ndarray:
-        """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the free ends."""
+        """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the
+        free ends."""
         load = self.mass * self.gravity
         if self.precompression:
             first = self.first_loaded
@@ -161,7 +180,8 @@ class Masses:
         return load
 
     def static_forces(self) -> np.ndarray:
-        """(n_bodies + 1,) Force that each contact carries at rest [N]: the sum of what loads the row to its left."""
+        """(n_bodies + 1,) Force that each contact carries at rest [N]: the sum of what loads
+        the row to its left."""
         force = np.zeros(self.n_bodies + 1)
         if not self.precompression and not self.gravity:
             return force
@@ -196,11 +216,15 @@ class Chain(Masses):
 
     def effective_radii(self) -> np.ndarray:
         """(n_bodies + 1,) R1 R2/(R1 + R2) of each contact [m], against a wall the body's own."""
-        radius_1, radius_2 = np.concatenate([[np.inf], self.radius]), np.concatenate([self.radius, [np.inf]])
+        radius_1, radius_2 = (
+            np.concatenate([[np.inf], self.radius]),
+            np.concatenate([self.radius, [np.inf]]),
+        )
         return np.asarray(1.0 / (1.0 / radius_1 + 1.0 / radius_2))
 
     def sides(self) -> tuple[tuple[Material, ...], np.ndarray, np.ndarray]:
-        """The materials of bodies and walls, and which of them is on the left and on the right of each contact, (n_bodies + 1,) arrays.
+        """The materials of bodies and walls, and which of them is on the left and on the right of
+        each contact, (n_bodies + 1,) arrays.
 
         At an end without a wall, as if there were one.
         """
@@ -212,23 +236,33 @@ class Chain(Masses):
         return (*self.material, left_wall, right_wall), side_1, side_2
 
     def between(self, one: str, other: str) -> np.ndarray:
-        """(n_bodies + 1,) Whether a contact is one of these two materials, by their names; their order does not matter."""
+        """(n_bodies + 1,) Whether a contact is one of these two materials, by their names;
+        their order does not matter."""
         kinds, side_1, side_2 = self.sides()
-        is_one, is_other = (np.array([kind.name == name for kind in kinds]) for name in (one, other))
+        is_one, is_other = (
+            np.array([kind.name == name for kind in kinds]) for name in (one, other)
+        )
         return np.asarray((is_one[side_1] & is_other[side_2]) | (is_other[side_1] & is_one[side_2]))
 
     def pair(self) -> Pair:
-        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
+        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if
+        there were one."""
         kinds, side_1, side_2 = self.sides()
-        mass_1, mass_2 = np.concatenate([[np.inf], self.mass]), np.concatenate([self.mass, [np.inf]])
+        mass_1, mass_2 = (
+            np.concatenate([[np.inf], self.mass]),
+            np.concatenate([self.mass, [np.inf]]),
+        )
         compliance = np.array([kind.compliance for kind in kinds])
         quantities = {
             "effective_radius": self.effective_radii(),
             "effective_modulus": 1.0 / (compliance[side_1] + compliance[side_2]),
             "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
         }
-        # Unlike materials: yield stress, hardness and the rest are those of the body with the smaller yield stress.
-        yields = np.array([np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds])
+        # Unlike materials: yield stress, hardness and the rest are those of the body with the
+        # smaller yield stress.
+        yields = np.array(
+            [np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds]
+        )
         softer = np.where(yields[side_2] < yields[side_1], side_2, side_1)
         rigid = np.array([kind is RIGID for kind in kinds])
         if rigid.any():
@@ -237,7 +271,9 @@ class Chain(Masses):
         for name in ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density"):
             values = [getattr(kind, name) for kind in kinds]
             if all(values[i] is not None for i in used):
-                quantities[name] = np.array([np.nan if value is None else value for value in values], dtype=float)[softer]
+                quantities[name] = np.array(
+                    [np.nan if value is None else value for value in values], dtype=float
+                )[softer]
         quantities["radius_1"] = np.concatenate([[self.radius[0]], self.radius])
         quantities["radius_2"] = np.concatenate([self.radius, [self.radius[-1]]])
         return Pair(**quantities)
@@ -254,11 +290,14 @@ class Chain(Masses):
 
 
 def hanging(gravity: float, supported: bool) -> list[tuple[str, str, str, str]]:
-    """Gravity in a row without a wall at its right end: key, what was got, what is allowed, what to do; empty where there is one."""
+    """Gravity in a row without a wall at its right end: key, what was got, what is allowed,
+    what to do; empty where there is one."""
     if not gravity or supported:
         return []
     got = f"{gravity:g} without a wall at the right end"
-    return [("chain.gravity", got, "gravity towards a wall", 'set [ends] right = "wall" or "rigid"')]
+    return [
+        ("chain.gravity", got, "gravity towards a wall", 'set [ends] right = "wall" or "rigid"')
+    ]
 
 
 def check_loads(chain: Chain) -> None:
@@ -267,16 +306,19 @@ def check_loads(chain: Chain) -> None:
     Raises
     ------
     CaseError
-        Where gravity has no wall to press the row on, a bead would hang, or two bodies overlap by more than a radius.
+        Where gravity has no wall to press the row on, a bead would hang, or two bodies overlap by
+        more than a radius.
     """
     problems = [
-        f"{place}: got {got}, allowed {allowed}; {advice}" for place, got, allowed, advice in hanging(chain.gravity, chain.right.has_wall)
+        f"{place}: got {got}, allowed {allowed}; {advice}"
+        for place, got, allowed, advice in hanging(chain.gravity, chain.right.has_wall)
     ]
     force = chain.static_forces()
     if (force < 0.0).any():
         first = int(np.flatnonzero(force < 0.0)[0])
         problems.append(
-            f"chain: got contact {int(chain.contact_labels[first])} that would have to pull with {-force[first]:.6g} N to hold the chain "
+            f"chain: got contact {int(chain.contact_labels[first])} that would have to pull with "
+            f"{-force[first]:.6g} N to hold the chain "
             "at rest, allowed: contacts that press; turn gravity round, or raise the precompression"
         )
     overlaps = chain.overlaps_at_start(np.zeros(chain.n_bodies + 1)) - chain.overlap_limits()
@@ -285,7 +327,8 @@ def check_loads(chain: Chain) -> None:
         k = int(beyond[0])
         problems.append(
             f"initial.displacement: got contact {int(chain.contact_labels[k])} with an overlap of "
-            f"{overlaps[k] + chain.overlap_limits()[k]:.6g} m at the start, allowed: at most the smaller radius, "
+            f"{overlaps[k] + chain.overlap_limits()[k]:.6g} m at the start, allowed: at most the "
+            "smaller radius, "
             f"{chain.overlap_limits()[k]:.6g} m; place the two bodies further apart"
         )
     if problems:

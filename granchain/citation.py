@@ -1,4 +1,5 @@
-"""BibTeX entries of what a computation rests on: granchain, the sources of its contact laws, and the data it was compared with."""
+"""BibTeX entries of what a computation rests on: granchain, the sources of its contact laws,
+and the data it was compared with."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from granchain.store.provenance import granchain_version
 # A work as a source names it: authors, year, and what else it says.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)
 _STATED_DOI = re.compile(r",? ?\bdoi:(10\.\S+)")
-# What stands for signs that have a meaning in BibTeX and TeX; a brace must be half of a pair even behind a backslash.
+# What stands for signs that have a meaning in BibTeX and TeX; a brace must be half of a pair even
+# behind a backslash.
 _TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
     "{": r"{\textbraceleft}",
@@ -36,7 +38,13 @@ _TEX_SIGNS = {
     "Æ": r"{\AE}",
 }
 # Accents over the letter before them.
-_ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0308\u030c\u0327\u030a\u0304\u0306\u0328\u030b", "`'^~\"vcr=ukH", strict=True))
+_ACCENTS = dict(
+    zip(
+        "\u0300\u0301\u0302\u0303\u0308\u030c\u0327\u030a\u0304\u0306\u0328\u030b",
+        "`'^~\"vcr=ukH",
+        strict=True,
+    )
+)
 
 
 class BibliographyEntry(NamedTuple):
@@ -47,7 +55,9 @@ class BibliographyEntry(NamedTuple):
     fields: dict[str, str]
 
     def __str__(self) -> str:
-        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in self.fields.items() if value)
+        lines = "".join(
+            f"  {name} = {{{value}}},\n" for name, value in self.fields.items() if value
+        )
         return f"@{self.kind}{{{self.key},\n{lines}}}"
 
 
@@ -56,8 +66,12 @@ def references() -> dict[str, BibliographyEntry]:
     """The entries of references.bib, by key: authors and year as a law's source has them."""
     text = resources.files("granchain").joinpath("references.bib").read_text(encoding="utf-8")
     found = {}
-    for kind, key, body in re.findall(r"^@(\w+)\{([\w.-]+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
-        found[key] = BibliographyEntry(key, kind, dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.MULTILINE)))
+    for kind, key, body in re.findall(
+        r"^@(\w+)\{([\w.-]+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL
+    ):
+        found[key] = BibliographyEntry(
+            key, kind, dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.MULTILINE))
+        )
     return found
 
 
@@ -72,8 +86,9 @@ def cite(*objects: Any) -> str:
     Returns
     -------
     str
-        The source of each contact law as a comment, then an entry for granchain, one for each work that those sources name, and one for
-        each trace. A work that granchain does not know has the fields that its source states, as `@misc`.
+        The source of each contact law as a comment, then an entry for granchain, one for each work
+        that those sources name, and one for each trace. A work that granchain does not know has the
+        fields that its source states, as `@misc`.
 
     Raises
     ------
@@ -93,9 +108,15 @@ def cite(*objects: Any) -> str:
         versions[str(stated) or granchain_version()] = None
         for name in names:
             law = laws().get(name)
-            source = "its law is not installed: load its file to cite it" if law is None else str(law.source)
+            source = (
+                "its law is not installed: load its file to cite it"
+                if law is None
+                else str(law.source)
+            )
             # outside an entry BibTeX skips everything but an @
-            comments[" ".join(f"% contact law {name}: {source}".replace("@", "(at)").split())] = None
+            comments[" ".join(f"% contact law {name}: {source}".replace("@", "(at)").split())] = (
+                None
+            )
             entries += works_of(law.source) if law is not None else []
         entries += _entry_of_data(about) if about is not None else []
         entries += [_work(words, doi) for words, doi in getattr(one, "works", ())]
@@ -108,7 +129,10 @@ def _laws_of(one: Any) -> list[str]:
     """Names of the contact laws of what is cited, each once."""
     if isinstance(one, str):
         if one not in laws():
-            raise GranchainError(f'cite: got "{one[:60]}", allowed the name of a contact law: granchain laws lists them; name one')
+            raise GranchainError(
+                f'cite: got "{one[:60]}", allowed the name of a contact law: granchain laws lists '
+                "them; name one"
+            )
         return [one]
     if isinstance(getattr(one, "law", None), str):
         try:
@@ -120,12 +144,17 @@ def _laws_of(one: Any) -> list[str]:
     # a case, what was found for one, or many of them
     for case in (getattr(one, "case", None) or one, *getattr(one, "cases", ())):
         contact = getattr(case, "contact", None)
-        names += laws_in(dict(contact)) if hasattr(contact, "law") and isinstance(contact, Iterable) else []
+        names += (
+            laws_in(dict(contact))
+            if hasattr(contact, "law") and isinstance(contact, Iterable)
+            else []
+        )
     return list(dict.fromkeys([*names, *(result.law for result in getattr(one, "results", ()))]))
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
-    """The law of a table [contact], and those that restitutions in it and in its pairs of materials are from."""
+    """The law of a table [contact], and those that restitutions in it and in its pairs of
+    materials are from."""
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
     for value in contact.values():
         for table in value if isinstance(value, list | tuple) else (value,):
@@ -149,12 +178,20 @@ def works_of(source: Source) -> list[BibliographyEntry]:
     """The works that a source names; a DOI that it states goes to the first one that has none."""
     works = [part.strip() for part in source.text.split(";") if part.strip()]
     dois = [doi.strip() for doi in source.doi.split(";") if doi.strip()]
-    dois = [doi for doi in dois if not any(doi == known.fields.get("doi") for known in references().values())]
+    dois = [
+        doi
+        for doi in dois
+        if not any(doi == known.fields.get("doi") for known in references().values())
+    ]
     found = []
     for work in works:
         inline = _STATED_DOI.search(work)
         # of several works, a source does not say which one its equation is in
-        entry = _work(_STATED_DOI.sub("", work).strip(" ,"), inline[1] if inline else "", source.equation if len(works) == 1 else "")
+        entry = _work(
+            _STATED_DOI.sub("", work).strip(" ,"),
+            inline[1] if inline else "",
+            source.equation if len(works) == 1 else "",
+        )
         if not entry.fields["doi"] and entry.key not in references() and dois:
             entry.fields["doi"] = _clean_doi(dois.pop(0))
         found.append(entry)
@@ -162,47 +199,78 @@ def works_of(source: Source) -> list[BibliographyEntry]:
 
 
 def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
-    """One work, from authors and year and what follows them: as references.bib has it, or else with these alone."""
+    """One work, from authors and year and what follows them: as references.bib has it, or else
+    with these alone."""
     match = _WORK.fullmatch(words)
     who, year, rest = match.group("who", "year", "rest") if match else ("", "", "")
     key = slug(f"{who} {year}" if match else words)
     known = references().get(key)
     if known is not None and doi in ("", known.fields.get("doi", "")):
         place = [part for part in rest.split(", ") if part.startswith(("eq", "sec", "table"))]
-        note = "; ".join(tex_text(part) for part in (known.fields.get("note", ""), ", ".join(place), equation) if part)
-        return known._replace(fields={**known.fields, "doi": known.fields.get("doi", ""), "note": note})
+        note = "; ".join(
+            tex_text(part)
+            for part in (known.fields.get("note", ""), ", ".join(place), equation)
+            if part
+        )
+        return known._replace(
+            fields={**known.fields, "doi": known.fields.get("doi", ""), "note": note}
+        )
     people = [name for name in re.split(r",\s*|\s*&\s*", who.strip()) if name]
     if people and people[-1].endswith(" et al."):
         people[-1:] = [people[-1].removesuffix(" et al."), "others"]
-    names = [tex_text(name) if name.isalpha() or "-" in name else f"{{{tex_text(name)}}}" for name in people]
+    names = [
+        tex_text(name) if name.isalpha() or "-" in name else f"{{{tex_text(name)}}}"
+        for name in people
+    ]
     note = "; ".join(tex_text(part) for part in (rest, equation) if part)
     title = "" if match else tex_text(words)
-    fields = {"author": " and ".join(names), "title": title, "year": year, "doi": _clean_doi(doi), "note": note}
+    fields = {
+        "author": " and ".join(names),
+        "title": title,
+        "year": year,
+        "doi": _clean_doi(doi),
+        "note": note,
+    }
     return BibliographyEntry(key, "misc", fields)
 
 
 def _entry_of_data(about: Any) -> list[BibliographyEntry]:
     """The data of a trace; nothing where nothing says whose they are."""
-    title, who, doi, figure, kind = (str(getattr(about, name, "") or "") for name in ("title", "who", "doi", "figure", "kind"))
+    title, who, doi, figure, kind = (
+        str(getattr(about, name, "") or "") for name in ("title", "who", "doi", "figure", "kind")
+    )
     if not (title or who or doi):
         return []
     note = ", ".join(part for part in (f"{kind} data".strip(), figure) if part)
     author = f"{{{tex_text(who)}}}" if who else ""
-    fields = {"author": author, "title": tex_text(title), "doi": _clean_doi(doi), "note": tex_text(note)}
+    fields = {
+        "author": author,
+        "title": tex_text(title),
+        "doi": _clean_doi(doi),
+        "note": tex_text(note),
+    }
     return [BibliographyEntry(f"data-{slug(title or who or doi)}", "misc", fields)]
 
 
 def _merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
-    """Each work once; what several laws take from it stands in one note. Two works of one name have keys of their own."""
+    """Each work once; what several laws take from it stands in one note. Two works of one name
+    have keys of their own."""
     found: dict[str, BibliographyEntry] = {}
     for entry in entries:
         key, doi = entry.key, entry.fields.get("doi")
         while key in found and doi and found[key].fields.get("doi") not in ("", None, doi):
             key += "-b"
         before = found[key].fields if key in found else {}
-        notes = [note for fields in (before, entry.fields) for note in fields.get("note", "").split("; ") if note]
+        notes = [
+            note
+            for fields in (before, entry.fields)
+            for note in fields.get("note", "").split("; ")
+            if note
+        ]
         stated = {name: value for name, value in before.items() if value}
-        found[key] = entry._replace(key=key, fields={**entry.fields, **stated, "note": "; ".join(dict.fromkeys(notes))})
+        found[key] = entry._replace(
+            key=key, fields={**entry.fields, **stated, "note": "; ".join(dict.fromkeys(notes))}
+        )
     return list(found.values())
 
 
@@ -217,7 +285,9 @@ def tex_text(text: str) -> str:
     for sign in unicodedata.normalize("NFD", " ".join(text.split())):
         if sign in _ACCENTS and made and made[-1].isalpha():
             letter = {"i": r"\i", "j": r"\j"}.get(made[-1], made[-1])
-            made = f"{made[:-1]}{{\\{_ACCENTS[sign]}{'{' + letter + '}' if _ACCENTS[sign].isalpha() else letter}}}"
+            command = _ACCENTS[sign]
+            argument = f"{{{letter}}}" if command.isalpha() else letter
+            made = f"{made[:-1]}{{\\{command}{argument}}}"
         elif unicodedata.category(sign)[0] != "C":
             made += _TEX_SIGNS.get(sign, sign)
     return unicodedata.normalize("NFC", made)
@@ -225,5 +295,9 @@ def tex_text(text: str) -> str:
 
 def slug(text: str) -> str:
     """A key: letters, digits and hyphens."""
-    ascii_only = unicodedata.normalize("NFKD", text.replace(" et al.", "")).encode("ascii", "ignore").decode()
+    ascii_only = (
+        unicodedata.normalize("NFKD", text.replace(" et al.", ""))
+        .encode("ascii", "ignore")
+        .decode()
+    )
     return re.sub(r"[^a-z0-9.]+", "-", ascii_only.lower()).strip("-.")[:80] or "untitled"

@@ -32,7 +32,8 @@ class CaseError(_MistakesError):
 
 
 class TraceError(_MistakesError):
-    """A measured trace that is not clean, or that cannot be compared; `problems` lists every mistake found in it.
+    """A measured trace that is not clean, or that cannot be compared; `problems` lists every
+    mistake found in it.
 
     Parameters
     ----------
@@ -74,12 +75,14 @@ def nearest(word: str, words: "Iterable[str]") -> str | None:
 
 
 def printable(text: str) -> str:
-    """Text in one line without control characters, safe to show on a terminal whatever its origin."""
+    """Text in one line without control characters, safe to show on a terminal whatever its
+    origin."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def clean(text: str) -> str:
-    """Text without control characters, safe to show on a terminal or a page whatever its origin; lines stay lines."""
+    """Text without control characters, safe to show on a terminal or a page whatever its
+    origin; lines stay lines."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 

@@ -1,6 +1,8 @@
-"""The keys of a TOML table: their units and limits, and the sentences about what is wrong with a value, all problems together.
+"""The keys of a TOML table: their units and limits, and the sentences about what is wrong with a
+value, all problems together.
 
-A key's meaning, unit and limits are declared once; sentences, checks and tables of the documentation are made from that.
+A key's meaning, unit and limits are declared once; sentences, checks and tables of the
+documentation are made from that.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Problems:
 
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
-        # the keys with a mistake, and those above them: to ask about one key takes no longer where there are many mistakes
+        # the keys with a mistake, and those above them: to ask about one key takes no longer where
+        # there are many mistakes
         self._places: set[str] = set()
         self._above: set[str] = set()
         self._more = 0
@@ -69,7 +72,9 @@ class Problems:
     def add_unknown(self, where: str, allowed: Iterable[str], otherwise: str) -> None:
         """Add a key that is not among the allowed ones."""
         allowed = list(allowed)
-        advice = otherwise if self.full else suggestion(where.rpartition(".")[2], allowed, otherwise)
+        advice = (
+            otherwise if self.full else suggestion(where.rpartition(".")[2], allowed, otherwise)
+        )
         self.add(where, "an unknown key", ", ".join(allowed), advice)
 
     @property
@@ -80,18 +85,33 @@ class Problems:
     @property
     def sentences(self) -> list[str]:
         """All sentences, in order."""
-        return [*self._sentences] + ([f"case: got {self._more} more mistakes, allowed none; mend these first"] if self._more else [])
+        return [*self._sentences] + (
+            [f"case: got {self._more} more mistakes, allowed none; mend these first"]
+            if self._more
+            else []
+        )
 
     def clear(self, *places: str) -> bool:
-        """Whether nothing is wrong at these keys, above or below them: what a check across keys may use."""
-        return not any(place in self._above or not self._places.isdisjoint((place, *above(place))) for place in places)
+        """Whether nothing is wrong at these keys, above or below them: what a check across keys
+        may use."""
+        return not any(
+            place in self._above or not self._places.isdisjoint((place, *above(place)))
+            for place in places
+        )
 
 
-def check_whole(where: str, given: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1) -> bool:
+def check_whole(
+    where: str, given: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1
+) -> bool:
     """Whether something is a whole number within limits; reported where it is not."""
     if isinstance(given, int) and not isinstance(given, bool) and least <= given <= most:
         return True
-    problems.add(where, shown(given), f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else ""), advice)
+    problems.add(
+        where,
+        shown(given),
+        f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else ""),
+        advice,
+    )
     return False
 
 
@@ -101,7 +121,7 @@ def above(place: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Numbers with a unit
 
 _NUMBER_TEXT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
@@ -114,7 +134,8 @@ _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 def in_si(text: str, unit: str) -> float:
     """Read "2.38 mm" as a number in `unit`.
 
-    Only one number, at most one space and up to five unit factors reach pint: by itself it reads "2,38 mm" as 238 mm and computes 9**9**9.
+    Only one number, at most one space and up to five unit factors reach pint: by itself it reads
+    "2,38 mm" as 238 mm and computes 9**9**9.
 
     Raises
     ------
@@ -125,10 +146,15 @@ def in_si(text: str, unit: str) -> float:
         raise ValueError("write a number without quotes and without a unit")
     match = _WITH_UNIT.fullmatch(text) if len(text) <= 60 else None
     if match is None:
-        raise ValueError(f'write a number [{unit}], or one number and its unit such as "2.38 mm", "200 GPa", "7.8 g/cm^3"')
+        raise ValueError(
+            f'write a number [{unit}], or one number and its unit such as "2.38 mm", "200 GPa", '
+            '"7.8 g/cm^3"'
+        )
     giant = _GIANT.search(match[2])
     if giant:
-        raise ValueError(f'"{giant[0]}" is a million {giant[2]} or more; did you mean "m{giant[2]}"?')
+        raise ValueError(
+            f'"{giant[0]}" is a million {giant[2]} or more; did you mean "m{giant[2]}"?'
+        )
     # In decimal, so that "2.38 mm" is the same number as 2.38e-3.
     value = float(Decimal(match[1]) * _unit_factor(match[2], unit))
     if not math.isfinite(value):
@@ -141,11 +167,25 @@ def _unit_factor(text: str, unit: str) -> Decimal:
     try:
         import pint
     except ImportError:
-        raise ValueError(f'write a number [{unit}], or install pint, which reads units: pip install "granchain[units]"') from None
+        raise ValueError(
+            f"write a number [{unit}], or install pint, which reads units: pip install "
+            '"granchain[units]"'
+        ) from None
     try:
         registry = _registry()
-        factor = registry.Quantity(1.0, registry.parse_units(text)).to(registry.parse_units(unit)).magnitude
-    except (pint.errors.PintError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError):
+        factor = (
+            registry.Quantity(1.0, registry.parse_units(text))
+            .to(registry.parse_units(unit))
+            .magnitude
+        )
+    except (
+        pint.errors.PintError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+    ):
         raise ValueError(f'"{text}" is no unit of this quantity; write a number [{unit}]') from None
     return Decimal(f"{factor:.15g}")
 
@@ -157,11 +197,18 @@ def _registry() -> Any:
     return pint.UnitRegistry()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Kinds of keys
 
 
-def key(meaning: str, allowed: str, default: Any = ..., choices: Iterable[str] = (), unit: str | None = None, **more: Any) -> Any:
+def key(
+    meaning: str,
+    allowed: str,
+    default: Any = ...,
+    choices: Iterable[str] = (),
+    unit: str | None = None,
+    **more: Any,
+) -> Any:
     """A key: what it means and what is allowed, in words, for sentences and tables."""
     about: Any = {"allowed": allowed, "choices": list(choices), "unit": unit}
     return Field(default, description=meaning, json_schema_extra=about, **more)
@@ -170,7 +217,9 @@ def key(meaning: str, allowed: str, default: Any = ..., choices: Iterable[str] =
 def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
     """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
     bounds = {_BOUNDS[name]: limit for name, limit in limits.items()}
-    return key(meaning + in_unit(unit), Quantity("", unit, **limits).range, default, unit=unit, **bounds)  # type: ignore[arg-type]
+    return key(
+        meaning + in_unit(unit), Quantity("", unit, **limits).range, default, unit=unit, **bounds
+    )  # type: ignore[arg-type]
 
 
 _BOUNDS = {"above": "gt", "low": "ge", "high": "le"}
@@ -223,7 +272,7 @@ def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
     return {**field.json_schema_extra, "meaning": field.description}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Key by key
 
 
@@ -239,7 +288,9 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
         return None
     faulty = {fault["loc"][0] for fault in faults if fault["loc"]}
     try:
-        return model.model_validate({name: part for name, part in value.items() if name not in faulty})
+        return model.model_validate(
+            {name: part for name, part in value.items() if name not in faulty}
+        )
     except ValidationError:
         return None
 
@@ -253,14 +304,22 @@ def add_missing(model: type[BaseModel], name: str, where: str, problems: Problem
 def _add_fault(model: type[Table], where: str, given: Any, fault: Any, problems: Problems) -> None:
     """Add one fault that pydantic found: walk down to its key, which knows what is allowed."""
     place = [where] if where else []
-    about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": [], "meaning": f"its keys under [{where}]"}
+    about: dict[str, Any] = {
+        "allowed": f"a table [{where}]",
+        "choices": [],
+        "meaning": f"its keys under [{where}]",
+    }
     inner: type[Table] | None = model
     for part in fault["loc"]:
         if isinstance(part, int):
             place.append(str(part))
         elif inner is not None and part in inner.model_fields:
             place.append(part)
-            about, model, inner = declared(inner, part), inner, table_in(inner.model_fields[part].annotation)
+            about, model, inner = (
+                declared(inner, part),
+                inner,
+                table_in(inner.model_fields[part].annotation),
+            )
         else:
             continue
         if isinstance(given, (list, tuple)):
@@ -270,7 +329,11 @@ def _add_fault(model: type[Table], where: str, given: Any, fault: Any, problems:
             given = given.get(part) if isinstance(given, Mapping) else None
     got, advice = shown(fault["input"]), f"give {about['meaning']}"
     if fault["type"] == "extra_forbidden":
-        return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).keys_beside(given), "take it out")
+        return problems.add_unknown(
+            ".".join([*place, str(fault["loc"][-1])]),
+            (inner or model).keys_beside(given),
+            "take it out",
+        )
     if fault["type"] == "missing":
         got = "nothing"
     elif fault["type"] == "value_error":

@@ -1,4 +1,5 @@
-"""Small tables of HTML, and traces as lines of SVG: what notebooks show of our objects, with nothing to fetch or run."""
+"""Small tables of HTML, and traces as lines of SVG: what notebooks show of our objects, with
+nothing to fetch or run."""
 
 from __future__ import annotations
 
@@ -11,18 +12,25 @@ from granchain.errors import clean
 
 # What stands to the right in a column.
 NUMBER_PATTERN = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not yet")
-# Stretches of time whose smallest and largest values are drawn of a trace: twice the dots that it is wide.
+# Stretches of time whose smallest and largest values are drawn of a trace: twice the dots that it
+# is wide.
 STRETCHES_OF_A_TRACE = 360
 WIDTH, HEIGHT = 420, 110
 COLOURS = ("#3f90da", "#ffa90e", "#bd1f01")
 
 
 def escaped(text: str) -> str:
-    """Text as HTML that shows it: what is markup in it is shown, and what turns or hides the text beside it is blank."""
+    """Text as HTML that shows it: what is markup in it is shown, and what turns or hides the
+    text beside it is blank."""
     return html.escape(clean(text))
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], cell: Callable[[str], str] = escaped, styled: bool = False) -> str:
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    cell: Callable[[str], str] = escaped,
+    styled: bool = False,
+) -> str:
     """A table; columns of numbers stand to the right.
 
     Parameters
@@ -38,14 +46,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], cell: Callab
     """
     lines = [[str(one) for one in row] for row in rows]
     count = len(lines[0]) if lines else len(columns)
-    numbers = [bool(lines) and all(NUMBER_PATTERN.fullmatch(line[i].strip() or "-") for line in lines) for i in range(count)]
+    numbers = [
+        bool(lines) and all(NUMBER_PATTERN.fullmatch(line[i].strip() or "-") for line in lines)
+        for i in range(count)
+    ]
     if styled:
         sides = ["right" if number else "left" for number in numbers]
         wraps = ["nowrap" if i == 0 else "normal" for i in range(count)]
-        marks = [f' style="text-align:{side};vertical-align:top;white-space:{wrap}"' for side, wrap in zip(sides, wraps, strict=True)]
+        marks = [
+            f' style="text-align:{side};vertical-align:top;white-space:{wrap}"'
+            for side, wrap in zip(sides, wraps, strict=True)
+        ]
     else:
         marks = [' class="number"' if number else "" for number in numbers]
-    made = ["".join(f"<th{marks[i]}>{escaped(str(column))}</th>" for i, column in enumerate(columns))] if columns else []
+    made = (
+        ["".join(f"<th{marks[i]}>{escaped(str(column))}</th>" for i, column in enumerate(columns))]
+        if columns
+        else []
+    )
     made += ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
     return "<table>\n" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
 
@@ -60,8 +78,11 @@ def folded(heading: str, part: str) -> str:
     return f"<details><summary>{escaped(heading)}</summary>{part}</details>"
 
 
-def trace_picture(time: Sequence[float], values: Sequence[Sequence[float]], labels: Sequence[str], words: str) -> str:
-    """Values over time as lines, with their largest value and the time in words; empty where there is nothing finite to draw.
+def trace_picture(
+    time: Sequence[float], values: Sequence[Sequence[float]], labels: Sequence[str], words: str
+) -> str:
+    """Values over time as lines, with their largest value and the time in words; empty where there
+    is nothing finite to draw.
 
     Parameters
     ----------
@@ -74,7 +95,10 @@ def trace_picture(time: Sequence[float], values: Sequence[Sequence[float]], labe
     words : str
         Under them.
     """
-    lines = [[(t, v) for t, v in zip(time, line, strict=True) if math.isfinite(t) and math.isfinite(v)] for line in values]
+    lines = [
+        [(t, v) for t, v in zip(time, line, strict=True) if math.isfinite(t) and math.isfinite(v)]
+        for line in values
+    ]
     lines = [thinned(line) for line in lines]
     every = [point for line in lines for point in line]
     if len(every) < 2:
@@ -86,12 +110,22 @@ def trace_picture(time: Sequence[float], values: Sequence[Sequence[float]], labe
     drawn = []
     for i, line in enumerate(lines):
         points = " ".join(
-            f"{1.0 + (WIDTH - 2.0) * (t - start) / (end - start):.1f},{HEIGHT - 1.0 - (HEIGHT - 2.0) * (v - low) / (high - low):.1f}"
+            f"{1.0 + (WIDTH - 2.0) * (t - start) / (end - start):.1f},"
+            f"{HEIGHT - 1.0 - (HEIGHT - 2.0) * (v - low) / (high - low):.1f}"
             for t, v in line
         )
-        drawn.append(f'<polyline fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.2" points="{points}"/>')
-    named = " ".join(f'<span style="color:{COLOURS[i % len(COLOURS)]}">&#9632;</span> {escaped(label)}' for i, label in enumerate(labels))
-    picture = f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{"".join(drawn)}</svg>'
+        drawn.append(
+            f'<polyline fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.2" '
+            f'points="{points}"/>'
+        )
+    named = " ".join(
+        f'<span style="color:{COLOURS[i % len(COLOURS)]}">&#9632;</span> {escaped(label)}'
+        for i, label in enumerate(labels)
+    )
+    picture = (
+        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'role="img">{"".join(drawn)}</svg>'
+    )
     return f"<div>{picture}<br><small>{named}: {escaped(words)}</small></div>"
 
 

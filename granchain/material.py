@@ -46,40 +46,46 @@ class Material:
         return (1.0 - self.poissons_ratio * self.poissons_ratio) / self.youngs_modulus
 
 
-# A pound-force per square inch [Pa], and a pound per cubic inch [kg/m3], from the pound [kg], standard gravity [m/s2] and the inch [m],
-# which are exact by definition: NIST Special Publication 811 (2008), appendix B.
+# A pound-force per square inch [Pa], and a pound per cubic inch [kg/m3], from the pound [kg],
+# standard gravity [m/s2] and the inch [m], which are exact by definition: NIST Special Publication
+# 811 (2008), appendix B.
 _POUND_PER_CUBIC_INCH = 0.45359237 / (0.0254 * 0.0254 * 0.0254)
 _POUND_PER_SQUARE_INCH = 0.0254 * _POUND_PER_CUBIC_INCH * 9.80665
 
-# Each value with its source; a named material is expanded into its values when a case is read. Where sources give a range, or none, a value
-# is left out: a law that needs it says so.
+# Each value with its source; a named material is expanded into its values when a case is read.
+# Where sources give a range, or none, a value is left out: a law that needs it says so.
 _VALUES: dict[str, Material] = {
-    # Wang, Liu & Liu 2022, table 8 (radius 2.38 mm, mass 0.45 g: density 0.45e-3/(4/3 pi 0.00238^3) = 7968.8 kg/m3),
-    # doi:10.1016/j.ijmecsci.2022.107214. The table gives no hardness.
+    # Wang, Liu & Liu 2022, table 8 (radius 2.38 mm, mass 0.45 g: density 0.45e-3/(4/3 pi 0.00238^3)
+    # = 7968.8 kg/m3), doi:10.1016/j.ijmecsci.2022.107214. The table gives no hardness.
     "steel-316": Material(
         youngs_modulus=193e9,
         poissons_ratio=0.3,
         density=7968.8,
         yield_stress=900e6,
-        source="Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; density from its mass and radius",
+        source="Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; density from "
+        "its "
+        "mass and radius",
     ),
     # Alaci et al., Dynamic aspects of damped elastic impact, part 1: two equal spheres of 1 kg.
     "steel-210": Material(
         youngs_modulus=210e9,
         poissons_ratio=0.3,
         density=7800.0,
-        source="Alaci et al., Dynamic aspects of damped elastic impact, part 1, the example's spheres",
+        source="Alaci et al., Dynamic aspects of damped elastic impact, part 1, the example's "
+        "spheres",
     ),
-    # Annealed: Poisson's ratio, density and yield stress of RoyMech, 302 stainless steel; modulus of MatWeb, AISI Type 302, which has the
-    # same Poisson's ratio and density.
+    # Annealed: Poisson's ratio, density and yield stress of RoyMech, 302 stainless steel; modulus
+    # of MatWeb, AISI Type 302, which has the same Poisson's ratio and density.
     "steel-302": Material(
         youngs_modulus=193e9,
         poissons_ratio=0.25,
         density=7860.0,
         yield_stress=255e6,
         source=(
-            "RoyMech, 302 stainless steel, annealed, https://www.roymech.co.uk/material-properties/metals/ferrous-metals/"
-            "302-Stainless-Steel-Q000cQ; modulus: MatWeb, AISI Type 302, https://asm.matweb.com/search/SpecificMaterial.asp?bassnum=MQ302AI"
+            "RoyMech, 302 stainless steel, annealed, "
+            "https://www.roymech.co.uk/material-properties/metals/ferrous-metals/"
+            "302-Stainless-Steel-Q000cQ; modulus: MatWeb, AISI Type 302, "
+            "https://asm.matweb.com/search/SpecificMaterial.asp?bassnum=MQ302AI"
         ),
     ),
     # Annealed: Alloys International, stainless steel 304, material data sheet.
@@ -88,33 +94,42 @@ _VALUES: dict[str, Material] = {
         poissons_ratio=0.29,
         density=8030.0,
         yield_stress=215e6,
-        source="Alloys International, stainless steel 304, material data sheet, https://alloysintl.com/?p=6124",
+        source="Alloys International, stainless steel 304, material data sheet, "
+        "https://alloysintl.com/?p=6124",
     ),
-    # Hardened from 1900 F, quenched in oil, tempered at 600 F: Rolled Alloys, data sheet of 440C, 30.4e6 psi (dynamic), 0.275 lb/in3,
-    # 275 ksi, https://www.scribd.com/document/499750878/440C-DS-US-EN; Poisson's ratio of MakeItFrom, annealed 440C.
+    # Hardened from 1900 F, quenched in oil, tempered at 600 F: Rolled Alloys, data sheet of 440C,
+    # 30.4e6 psi (dynamic), 0.275 lb/in3, 275 ksi,
+    # https://www.scribd.com/document/499750878/440C-DS-US-EN; Poisson's ratio of MakeItFrom,
+    # annealed 440C.
     "steel-440c": Material(
         youngs_modulus=round(30.4e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.28,
         density=round(0.275 * _POUND_PER_CUBIC_INCH),
         yield_stress=round(275e3 * _POUND_PER_SQUARE_INCH, -6),
         source=(
-            "Rolled Alloys, data sheet 440C (hardened, tempered at 600 F), https://www.scribd.com/document/499750878/440C-DS-US-EN; "
-            "Poisson's ratio: MakeItFrom, annealed 440C, https://makeitfrom.com/material-properties/Annealed-440C-Stainless-Steel"
+            "Rolled Alloys, data sheet 440C (hardened, tempered at 600 F), "
+            "https://www.scribd.com/document/499750878/440C-DS-US-EN; "
+            "Poisson's ratio: MakeItFrom, annealed 440C, "
+            "https://makeitfrom.com/material-properties/Annealed-440C-Stainless-Steel"
         ),
     ),
-    # Balls through hardened to 60 to 67 HRC: 29.5e6 psi, 0.283 lb/in3, 295 ksi of a maker's sheet, AISI 52100 chrome steel,
-    # https://ja.scribd.com/document/252517093; Poisson's ratio of Fleming 2011, Hertzian line contact analysis with MATLAB.
+    # Balls through hardened to 60 to 67 HRC: 29.5e6 psi, 0.283 lb/in3, 295 ksi of a maker's sheet,
+    # AISI 52100 chrome steel, https://ja.scribd.com/document/252517093; Poisson's ratio of Fleming
+    # 2011, Hertzian line contact analysis with MATLAB.
     "steel-52100": Material(
         youngs_modulus=round(29.5e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.3,
         density=round(0.283 * _POUND_PER_CUBIC_INCH),
         yield_stress=round(295e3 * _POUND_PER_SQUARE_INCH, -6),
         source=(
-            "Materials & specifications, AISI 52100 chrome steel balls, https://ja.scribd.com/document/252517093; Poisson's ratio: "
-            "Fleming 2011, Hertzian line contact analysis, Loyola Marymount University, https://documents.pub/document/hertzian-line-contact.html"
+            "Materials & specifications, AISI 52100 chrome steel balls, "
+            "https://ja.scribd.com/document/252517093; Poisson's ratio: "
+            "Fleming 2011, Hertzian line contact analysis, Loyola Marymount University, "
+            "https://documents.pub/document/hertzian-line-contact.html"
         ),
     ),
-    # The Aluminum Association's typical values, as Glemco gives them; Poisson's ratio estimated there from similar alloys.
+    # The Aluminum Association's typical values, as Glemco gives them; Poisson's ratio estimated
+    # there from similar alloys.
     "aluminium-6061-t6": Material(
         youngs_modulus=68.9e9,
         poissons_ratio=0.33,
@@ -125,75 +140,93 @@ _VALUES: dict[str, Material] = {
             "https://www.glemco.com/capabilities/material-expertise/aluminum-6061-t6/"
         ),
     ),
-    # CuZn30 rolled half hard: 16e6 psi, 8.53 g/cm3, 350 N/mm2 of Olin Brass, C26000 (ASTM B36); Poisson's ratio of AZoM, article 6341.
+    # CuZn30 rolled half hard: 16e6 psi, 8.53 g/cm3, 350 N/mm2 of Olin Brass, C26000 (ASTM B36);
+    # Poisson's ratio of AZoM, article 6341.
     "brass-260-half-hard": Material(
         youngs_modulus=round(16e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.34,
         density=8530.0,
         yield_stress=350e6,
         source=(
-            "Olin Brass, C26000 (ASTM B36) cartridge brass, 1/2 hard, http://olinbrass.com/resources/alloy-data-specifications/; "
-            "Poisson's ratio: AZoM, cartridge brass UNS C26000, http://www.azom.com/article.aspx?ArticleID=6341"
+            "Olin Brass, C26000 (ASTM B36) cartridge brass, 1/2 hard, "
+            "http://olinbrass.com/resources/alloy-data-specifications/; "
+            "Poisson's ratio: AZoM, cartridge brass UNS C26000, "
+            "http://www.azom.com/article.aspx?ArticleID=6341"
         ),
     ),
-    # Phosphor bronze rolled hard: 16e6 psi, 8.86 g/cm3, 560 N/mm2 of Olin Brass, C51000 (ASTM B103); Poisson's ratio of MakeItFrom.
+    # Phosphor bronze rolled hard: 16e6 psi, 8.86 g/cm3, 560 N/mm2 of Olin Brass, C51000 (ASTM
+    # B103); Poisson's ratio of MakeItFrom.
     "bronze-510-hard": Material(
         youngs_modulus=round(16e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.34,
         density=8860.0,
         yield_stress=560e6,
         source=(
-            "Olin Brass, C51000 (ASTM B103), hard, http://olinbrass.com/resources/alloy-data-specifications/; Poisson's ratio: MakeItFrom, "
+            "Olin Brass, C51000 (ASTM B103), hard, "
+            "http://olinbrass.com/resources/alloy-data-specifications/; Poisson's ratio: "
+            "MakeItFrom, "
             "https://makeitfrom.com/material-properties/UNS-C51000-CW451K-Phosphor-Bronze"
         ),
     ),
-    # Sintered carbide: MakeItFrom, tungsten carbide (WC), which gives the density to two figures and no yield stress.
+    # Sintered carbide: MakeItFrom, tungsten carbide (WC), which gives the density to two figures
+    # and no yield stress.
     "tungsten-carbide": Material(
         youngs_modulus=630e9,
         poissons_ratio=0.24,
         density=15000.0,
-        source="MakeItFrom, tungsten carbide (WC), https://www.makeitfrom.com/material-properties/Tungsten-Carbide-WC",
+        source="MakeItFrom, tungsten carbide (WC), "
+        "https://www.makeitfrom.com/material-properties/Tungsten-Carbide-WC",
     ),
-    # Pilkington, technical bulletin ATS-129 of 2013-01-14, properties of soda-lime silica float glass. Glass breaks and does not yield.
+    # Pilkington, technical bulletin ATS-129 of 2013-01-14, properties of soda-lime silica float
+    # glass. Glass breaks and does not yield.
     "glass-soda-lime": Material(
         youngs_modulus=72e9,
         poissons_ratio=0.23,
         density=2500.0,
-        source="Pilkington 2013, technical bulletin ATS-129, soda-lime silica float glass, https://ar.scribd.com/document/387726298",
+        source="Pilkington 2013, technical bulletin ATS-129, soda-lime silica float glass, "
+        "https://ar.scribd.com/document/387726298",
     ),
-    # DURAN, borosilicate glass 3.3 of ISO 3585, as Matmatch gives its maker's values. Glass breaks and does not yield.
+    # DURAN, borosilicate glass 3.3 of ISO 3585, as Matmatch gives its maker's values. Glass breaks
+    # and does not yield.
     "glass-borosilicate": Material(
         youngs_modulus=63e9,
         poissons_ratio=0.2,
         density=2230.0,
-        source="Matmatch, DURAN, borosilicate glass 3.3 (ISO 3585), https://matmatch.com/materials/shgt005-duran-",
+        source="Matmatch, DURAN, borosilicate glass 3.3 (ISO 3585), "
+        "https://matmatch.com/materials/shgt005-duran-",
     ),
-    # Kharaz, Gorham & Salman 2001, as the documentation of MOOSE's discrete elements quotes it. Alumina breaks and does not yield.
+    # Kharaz, Gorham & Salman 2001, as the documentation of MOOSE's discrete elements quotes it.
+    # Alumina breaks and does not yield.
     "alumina": Material(
         youngs_modulus=380e9,
         poissons_ratio=0.23,
         density=4000.0,
-        source="Kharaz, Gorham & Salman 2001, alumina spheres of 5 mm, as quoted by the documentation of MOOSE (DEM)",
+        source="Kharaz, Gorham & Salman 2001, alumina spheres of 5 mm, as quoted by the "
+        "documentation of MOOSE (DEM)",
     ),
-    # FreeCAD's card of generic PTFE, which quotes MatWeb, datasheet 4d14eac958e5401a8fd152e1261b6843. The modulus of PTFE rises with the
-    # rate of strain: in an impact it is higher.
+    # FreeCAD's card of generic PTFE, which quotes MatWeb, datasheet
+    # 4d14eac958e5401a8fd152e1261b6843. The modulus of PTFE rises with the rate of strain: in an
+    # impact it is higher.
     "ptfe": Material(
         youngs_modulus=564e6,
         poissons_ratio=0.46,
         density=2070.0,
         yield_stress=20.5e6,
         source=(
-            "FreeCAD, PTFE-Generic.FCMat (quotes MatWeb, 4d14eac958e5401a8fd152e1261b6843), https://github.com/FreeCAD/FreeCAD; for slow "
+            "FreeCAD, PTFE-Generic.FCMat (quotes MatWeb, 4d14eac958e5401a8fd152e1261b6843), "
+            "https://github.com/FreeCAD/FreeCAD; for slow "
             "loading, stiffer under impact"
         ),
     ),
-    # FreeCAD's card of generic polyamide 6, which quotes MatWeb, datasheet 8d78f3cfcb6f49d595896ce6ce6a2ef1.
+    # FreeCAD's card of generic polyamide 6, which quotes MatWeb, datasheet
+    # 8d78f3cfcb6f49d595896ce6ce6a2ef1.
     "nylon-6": Material(
         youngs_modulus=2930e6,
         poissons_ratio=0.39,
         density=1150.0,
         yield_stress=70.5e6,
-        source="FreeCAD, PA6-Generic.FCMat (quotes MatWeb, 8d78f3cfcb6f49d595896ce6ce6a2ef1), https://github.com/FreeCAD/FreeCAD",
+        source="FreeCAD, PA6-Generic.FCMat (quotes MatWeb, 8d78f3cfcb6f49d595896ce6ce6a2ef1), "
+        "https://github.com/FreeCAD/FreeCAD",
     ),
     # Polyoxymethylene, not reinforced: Apac Infrastructure, material specifications.
     "acetal": Material(
@@ -206,16 +239,20 @@ _VALUES: dict[str, Material] = {
             "http://apacinfrastructure.com.au/material-specifications-acetal-polyoxymethylene"
         ),
     ),
-    # SABIC, Lexan ML6031: tensile modulus at 1 mm/min and yield by ISO 527; Poisson's ratio of Designs & Signs, polycarbonate.
+    # SABIC, Lexan ML6031: tensile modulus at 1 mm/min and yield by ISO 527; Poisson's ratio of
+    # Designs & Signs, polycarbonate.
     "polycarbonate": Material(
         youngs_modulus=2.34e9,
         poissons_ratio=0.37,
         density=1200.0,
         yield_stress=67e6,
         source=(
-            "SABIC, Lexan ML6031, https://lookpolymers.com/polymer_SABIC-Innovative-Plastics-Lexan-ML6031-PC-Copolymer-Asia-Pacific.php; "
+            "SABIC, Lexan ML6031, "
+            "https://lookpolymers.com/polymer_SABIC-Innovative-Plastics-Lexan-ML6031-PC-Copolymer-Asia-Pacific.php; "  # noqa: E501
             "Poisson's ratio: https://www.designsandsignsonline.com/vocabulary/polycarbonate/"
         ),
     ),
 }
-MATERIALS: dict[str, Material] = {name: replace(values, name=name) for name, values in _VALUES.items()}
+MATERIALS: dict[str, Material] = {
+    name: replace(values, name=name) for name, values in _VALUES.items()
+}

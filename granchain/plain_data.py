@@ -10,7 +10,8 @@ from typing import Any
 
 
 def plain_data(value: Any) -> Any:
-    """Tables, sequences and arrays as dicts and lists; None for a number that is not finite, which JSON has not."""
+    """Tables, sequences and arrays as dicts and lists; None for a number that is not finite,
+    which JSON has not."""
     if hasattr(value, "tolist"):
         # of NumPy, which is not loaded for this
         value = value.tolist()
@@ -24,7 +25,8 @@ def plain_data(value: Any) -> Any:
 
 
 def canonical(value: Any, ordered: bool = False) -> str:
-    """One line of JSON, the same for the same data; `ordered`: with keys in the order they have, in which a case's title names changes."""
+    """One line of JSON, the same for the same data; `ordered`: with keys in the order they
+    have, in which a case's title names changes."""
     return json.dumps(value, sort_keys=not ordered, separators=(",", ":"), allow_nan=False)
 
 

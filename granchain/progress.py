@@ -11,7 +11,8 @@ LEAST_INTERVAL = 0.2
 
 
 class ProgressLine:
-    """Writes how far a computation is into one line; for `run_many(progress=)` and `sweep(progress=)`, and for `run(watch=)`.
+    """Writes how far a computation is into one line; for `run_many(progress=)` and
+    `sweep(progress=)`, and for `run(watch=)`.
 
     Parameters
     ----------
@@ -23,7 +24,9 @@ class ProgressLine:
         Least time between two lines [s].
     """
 
-    def __init__(self, title: str = "", stream: TextIO | None = None, every: float = LEAST_INTERVAL):
+    def __init__(
+        self, title: str = "", stream: TextIO | None = None, every: float = LEAST_INTERVAL
+    ):
         self.title, self._stream, self._every = title, stream, every
         self._started, self._written, self._width = time.monotonic(), -every, 0
 
@@ -45,7 +48,11 @@ class ProgressLine:
         if now - self._written < self._every and not last:
             return
         self._written = now
-        left = f", {now / fraction * (1.0 - fraction):.0f} s to go" if 0.0 < fraction < 1.0 and now > 1.0 else f", {now:.1f} s"
+        left = (
+            f", {now / fraction * (1.0 - fraction):.0f} s to go"
+            if 0.0 < fraction < 1.0 and now > 1.0
+            else f", {now:.1f} s"
+        )
         line = f"{self.title + ': ' if self.title else ''}{words}{left}"
         stream = self._stream or (sys.stdout if "ipykernel" in sys.modules else sys.stderr)
         # spaces over what was there: a notebook knows no other way to clear a line

@@ -1,4 +1,5 @@
-"""The sensor bead as a model: what a piezo between two half beads reads, and what is recorded of it.
+"""The sensor bead as a model: what a piezo between two half beads reads, and what is recorded of
+it.
 
 One object for both sides of a comparison: it turns the two contact forces of a bead into the force
 on the piezo, smooths a computed and a measured trace alike, and makes of a computed force the
@@ -73,7 +74,9 @@ class Sensor:
         if wrong:
             raise GranchainError("sensor: " + "; ".join(wrong))
 
-    def force(self, front: ArrayLike, back: ArrayLike, bead_mass: float | None = None) -> np.ndarray:
+    def force(
+        self, front: ArrayLike, back: ArrayLike, bead_mass: float | None = None
+    ) -> np.ndarray:
         """Force on the piezo from the forces of the bead's two contacts.
 
         Parameters
@@ -94,7 +97,8 @@ class Sensor:
         if self.front_mass is not None:
             if bead_mass is None or not self.front_mass < bead_mass:
                 raise GranchainError(
-                    f"sensor: front_mass: got {self.front_mass!r} kg of a bead of {bead_mass!r} kg, allowed: less than the bead's mass; "
+                    f"sensor: front_mass: got {self.front_mass!r} kg of a bead of {bead_mass!r} "
+                    "kg, allowed: less than the bead's mass; "
                     "give the mass of the half bead, or leave it out for equal halves"
                 )
             share = self.front_mass / bead_mass
@@ -124,7 +128,8 @@ class Sensor:
         highest = NYQUIST / interval
         if not self.cutoff < highest:
             raise GranchainError(
-                f"sensor: cutoff: got {self.cutoff:.6g} Hz, allowed: below half the sampling rate, {highest:.6g} Hz at {interval:.6g} s "
+                f"sensor: cutoff: got {self.cutoff:.6g} Hz, allowed: below half the sampling "
+                f"rate, {highest:.6g} Hz at {interval:.6g} s "
                 "between samples; lower it, or leave the filter out"
             )
         from scipy.signal import butter, sosfiltfilt
@@ -135,7 +140,9 @@ class Sensor:
         margin = min(math.ceil(3.0 * self.order / (self.cutoff * interval)), len(samples) - 1)
         return np.asarray(sosfiltfilt(sections, samples, axis=0, padtype="odd", padlen=margin))
 
-    def read(self, time: ArrayLike, force: ArrayLike, seed: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def read(
+        self, time: ArrayLike, force: ArrayLike, seed: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What the instrument records of a force: filtered, sampled, with its gain and noise.
 
         Parameters
@@ -155,7 +162,8 @@ class Sensor:
         times, forces = np.asarray(time, dtype=float), np.asarray(force, dtype=float)
         if self.noise > 0.0 and seed is None:
             raise GranchainError(
-                "sensor: seed: got none beside noise, allowed a whole number, so that the reading can be made again; give seed=0, say"
+                "sensor: seed: got none beside noise, allowed a whole number, so that the reading "
+                "can be made again; give seed=0, say"
             )
         if len(times) < 2:
             raise GranchainError(f"sensor: got {len(times)} samples, allowed: two or more")
@@ -166,12 +174,17 @@ class Sensor:
 
             if self.interval < given * (1.0 - 1e-9):
                 raise GranchainError(
-                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {given:.6g} s, as often as the force is given; "
+                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {given:.6g} s, "
+                    "as often as the force is given; "
                     "record the force more often"
                 )
             spline = CubicSpline(times, smoothed, axis=0)
-            times = times[0] + self.interval * np.arange(int((times[-1] - times[0]) / self.interval * (1.0 + 1e-12)) + 1)
+            times = times[0] + self.interval * np.arange(
+                int((times[-1] - times[0]) / self.interval * (1.0 + 1e-12)) + 1
+            )
             smoothed = spline(times)
         if self.noise > 0.0:
-            smoothed = smoothed + self.noise * np.random.default_rng(seed).standard_normal(smoothed.shape)
+            smoothed = smoothed + self.noise * np.random.default_rng(seed).standard_normal(
+                smoothed.shape
+            )
         return times, self.gain * smoothed

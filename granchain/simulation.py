@@ -29,26 +29,36 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.keys import Problems, check_whole
-from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
+from granchain.run_end import (
+    Certificates,
+    about_allowed_step,
+    about_step,
+    balanced,
+    open_ledger,
+    relative_residual,
+    stopped,
+)
 from granchain.status import Message, Status
 from granchain.store import Checkpoint, Result
 from granchain.store.checkpoint import Saved
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
-# Of a long chain [s], for several bands of steps: an interruption is still heard within half a second, on a machine with other work too.
+# Of a long chain [s], for several bands of steps: an interruption is still heard within half a
+# second, on a machine with other work too.
 TILED_SECONDS = 0.2
 # Steps from a look at the state to the next, where a block has less.
 INSPECTED = 256
 # Threads, ours: more than any machine has processors.
 MOST_THREADS = 4096
-# Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small beside the bodies; with its contact
-# radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731), a is .16 of the radius of two
-# equal spheres there.
+# Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small
+# beside the bodies; with its contact radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics,
+# eq. (4.23), doi:10.1017/CBO9781139171731), a is .16 of the radius of two equal spheres there.
 DEEP = 0.05
 # Rows of the ledger: what is lost in dents; and work from outside, with its parts behind it.
 _PLASTIC, _EXTERNAL = (fields.Energies._fields.index(name) for name in ("plastic", "external"))
-# Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens of nanoseconds each.
+# Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens
+# of nanoseconds each.
 FIRST_BLOCK = 100_000
 
 
@@ -77,15 +87,17 @@ def run(
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before; and,
-        where it has it, begin(size) before the first step with what will be recorded [bytes].
+        Called between blocks of steps with the part that is done; where the run resumes,
+        resume(fraction) with the part done before; and, where it has it, begin(size) before the
+        first step with what will be recorded [bytes].
     checkpoint : Checkpoint or path, optional
-        File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
-        has ended.
+        File that is written every 30 s, and when the run is interrupted, from which another process
+        can go on; it stays when the run has ended.
     resume : bool
         Go on from the checkpoint, to the same bits as a run without a break.
     threads : int
-        Threads that advance a chain of some ten thousand beads and more, to the same bits; a shorter one takes one.
+        Threads that advance a chain of some ten thousand beads and more, to the same bits; a
+        shorter one takes one.
 
     Returns
     -------
@@ -97,7 +109,8 @@ def run(
     CaseError, LawError
         Where the case cannot be run: see the message.
     RunError
-        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result` holds what was computed.
+        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result`
+        holds what was computed.
     FileError
         Where there is no checkpoint to go on from, or one of another run.
     """
@@ -154,7 +167,9 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
         elif run.status.failed:
             yield result, "\n".join([failure(run.state, run.status), *map(str, messages)])
         else:
-            residual = relative_residual({name: variable.data for name, variable in result.variables.items()})
+            residual = relative_residual(
+                {name: variable.data for name, variable in result.variables.items()}
+            )
             yield result, open_ledger(residual, run.case.energy.bound)
 
 
@@ -165,12 +180,16 @@ def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
         whole = [place for place in places if not runs[place].status.failed]
         states = [runs[place].state for place in whole]
         if whole and states[0].model.law.has_contact_radius():
-            radii = [runs[place].chain.effective_radii()[runs[place].chain.contacts] for place in whole]
+            radii = [
+                runs[place].chain.effective_radii()[runs[place].chain.contacts] for place in whole
+            ]
             for place, values in zip(whole, contact_radii(states, radii), strict=True):
                 found[place]["contact_radius"] = values
         kept = [place for place in whole if runs[place].state.recording.ledger]
         if kept:
-            for place, plastic in zip(kept, losses_for_good([runs[place].state for place in kept]), strict=True):
+            for place, plastic in zip(
+                kept, losses_for_good([runs[place].state for place in kept]), strict=True
+            ):
                 found[place] |= losses_of(runs[place].state, plastic)
     return found
 
@@ -189,10 +208,21 @@ class Journal:
     checkpoint : Checkpoint or path, optional
     """
 
-    def __init__(self, case: Case, state: State, started: str, clock: float, checkpoint: Checkpoint | str | os.PathLike[str] | None):
+    def __init__(
+        self,
+        case: Case,
+        state: State,
+        started: str,
+        clock: float,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None,
+    ):
         self.started = started
         self._case, self._state, self._clock = case, state, clock
-        self._checkpoint = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        self._checkpoint = (
+            checkpoint
+            if checkpoint is None or isinstance(checkpoint, Checkpoint)
+            else Checkpoint(checkpoint)
+        )
 
     @property
     def wall_time(self) -> float:
@@ -203,7 +233,12 @@ class Journal:
         """Write the checkpoint."""
         if self._checkpoint is not None:
             saved = Saved(self._state.arrays(), self.started, self.wall_time, self._state.settled)
-            self._checkpoint.save(saved, case_sha256=self._case.sha256, law=self._state.law_record().text, set_up=self._state.set_up)
+            self._checkpoint.save(
+                saved,
+                case_sha256=self._case.sha256,
+                law=self._state.law_record().text,
+                set_up=self._state.set_up,
+            )
 
     def save_if_due(self) -> None:
         """Write the checkpoint where it is time."""
@@ -214,7 +249,11 @@ class Journal:
         """Take the state, and the time it took, from the checkpoint."""
         if self._checkpoint is None:
             raise FileError("resume: got no checkpoint, allowed the path of one; give checkpoint=")
-        saved = self._checkpoint.load(case_sha256=self._case.sha256, law=self._state.law_record().text, set_up=self._state.set_up)
+        saved = self._checkpoint.load(
+            case_sha256=self._case.sha256,
+            law=self._state.law_record().text,
+            set_up=self._state.set_up,
+        )
         try:
             self._state.take(saved.arrays)
         except ValueError as error:
@@ -231,7 +270,8 @@ def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
 
 
 def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeStep]]:
-    """Chain, contacts and time step of many cases; what is the same in several of them is made once.
+    """Chain, contacts and time step of many cases; what is the same in several of them is made
+    once.
 
     Raises
     ------
@@ -244,13 +284,18 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
             Planned(contacts, chain, case.time.step, case.time.end, case.time.force_step)
             for (chain, contacts), case in zip(made, cases, strict=True)
         ]
-        return [(*both, step) for both, step in zip(made, time_steps_together(planned), strict=True)]
+        return [
+            (*both, step) for both, step in zip(made, time_steps_together(planned), strict=True)
+        ]
 
 
 def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
     """What the law of each case is now; None for one that cannot be set up."""
     try:
-        return [record_of(contacts.model, contacts.c[:, chain.contacts]) for chain, contacts in contacts_of_cases(cases)]
+        return [
+            record_of(contacts.model, contacts.c[:, chain.contacts])
+            for chain, contacts in contacts_of_cases(cases)
+        ]
     except (CaseError, LawError):
         half = len(cases) // 2
         return [None] if not half else law_records(cases[:half]) + law_records(cases[half:])
@@ -275,7 +320,9 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 velocity[0] = case.striker.speed
                 chain = replace(chain, velocity=velocity)
             chains.append(chain)
-            others = tuple((chain.between(*materials), inputs) for materials, inputs in case.pair_inputs())
+            others = tuple(
+                (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
+            )
             row = RowInputs(chain, pair, limits, case.law_inputs(), others)
             rows.setdefault(law_named(case.contact.law), []).append((place, row))
         contacts: dict[int, Contacts] = {}
@@ -289,10 +336,13 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
 
 
 def all_but_the_speed(case: Case) -> tuple:
-    """What cases have in common whose chains differ in the striker's speed at most: a change of a case has the tables not changed."""
+    """What cases have in common whose chains differ in the striker's speed at most: a change of
+    a case has the tables not changed."""
     if case.has_drives:
         return (id(case),)
-    striker = case.striker and repr({name: value for name, value in case.striker if name != "speed"})
+    striker = case.striker and repr(
+        {name: value for name, value in case.striker if name != "speed"}
+    )
     return id(case.chain), id(case.ends), id(case.initial), striker
 
 
@@ -344,7 +394,8 @@ def recording_of(case: Case) -> Recording:
 
 
 def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
-    """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
+    """Blocks of steps until the end; each block short enough that an interruption is heard at
+    once."""
     bands, seconds = Bands(state, threads), TILED_SECONDS if state.features.tiled else BLOCK_SECONDS
     block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
@@ -362,13 +413,23 @@ def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1)
     return status
 
 
-def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[Message], started: str, wall_time: float) -> Result:
+def result_of(
+    run: Ended,
+    outcome: dict[str, np.ndarray],
+    messages: list[Message],
+    started: str,
+    wall_time: float,
+) -> Result:
     """The state of a run as variables with names."""
     case, chain, state, status = run
     n = chain.n_bodies
     dt, records = state.time_step.value, state.records
     exists = chain.contacts
-    samples, snapshots, entries = int(state.clock.sample), int(state.clock.snapshot), int(state.clock.entry)
+    samples, snapshots, entries = (
+        int(state.clock.sample),
+        int(state.clock.snapshot),
+        int(state.clock.entry),
+    )
     data: dict[str, np.ndarray] = {
         "bead": chain.body_labels,
         "radius": chain.radius,
@@ -389,17 +450,29 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[Message
             data["sensor_beside_force"], data["sensor_beside_time"] = beside
             jumps = map(ForceJumps, *(side.T for side in beside))
             traces = zip(data["sensor_force"].T, jumps, strict=True)
-            largest = [largest_jump(jump, first_pulse(force, static_force(force))) for force, jump in traces]
+            largest = [
+                largest_jump(jump, first_pulse(force, static_force(force)))
+                for force, jump in traces
+            ]
             data["sensor_jump_force"], data["sensor_jump_time"] = np.array(largest).T
     if state.recording.sensor_contacts:
         data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
-        data["contact_force"], data["contact_overlap"] = records.contact_force[:samples], records.contact_overlap[:samples]
+        data["contact_force"], data["contact_overlap"] = (
+            records.contact_force[:samples],
+            records.contact_overlap[:samples],
+        )
     if records.snapshot_at.size:
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
-        data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
+        data["displacement"], data["velocity"] = (
+            records.displacement[:snapshots],
+            records.velocity[:snapshots],
+        )
     if "contact_radius" in outcome:
         data["contact_radius"] = outcome["contact_radius"]
-    history, record = tuple(quantity for quantity in state.model.history if quantity.output), state.law_record()
+    history, record = (
+        tuple(quantity for quantity in state.model.history if quantity.output),
+        state.law_record(),
+    )
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
             data[quantity.name] = row[exists].copy()
@@ -409,8 +482,10 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[Message
         status, more = balanced(status, data, case.energy.bound)
         messages = [*messages, *more]
     return Result(
-        data, case=case, law=state.model.name, status=status, time_step=dt, history=history, messages=messages,
-        provenance={"started": started, "wall_time": wall_time, "law_sha256": record.sha256, "law_json": record.text},
+        data, case=case, law=state.model.name, status=status, time_step=dt, history=history,
+        messages=messages,
+        provenance={"started": started, "wall_time": wall_time, "law_sha256": record.sha256,
+        "law_json": record.text},
     )  # fmt: skip
 
 
@@ -422,7 +497,11 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     # what the static start had already lost to yield is no loss of the run
     table[_PLASTIC] -= energies.plastic[0]
     parts = ("gravity", "precompression", "drives")
-    data = {f"energy_{name}": values for name, values in energies._asdict().items() if name not in parts or values.any()}
+    data = {
+        f"energy_{name}": values
+        for name, values in energies._asdict().items()
+        if name not in parts or values.any()
+    }
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
         held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
@@ -436,7 +515,11 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
 def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
     """Where in the chain the energy went: what each contact has lost, over the run [J]."""
     exists, contacts = state.chain.contacts, state.contacts
-    viscous = contacts.viscous_total[exists] + contacts.viscous_rest[exists] + contacts.viscous_work[exists]
+    viscous = (
+        contacts.viscous_total[exists]
+        + contacts.viscous_rest[exists]
+        + contacts.viscous_work[exists]
+    )
     clamp = contacts.clamp_total[exists] + contacts.clamp_rest[exists] + contacts.clamp_work[exists]
     return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
 
@@ -444,32 +527,58 @@ def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
 def messages_of_chain(state: State, case: Case, certificates: Certificates) -> list[Message]:
     """What the user should know of the run."""
     notes = [*impact_speeds(case), *ended_drives(state, case), *opened_contacts(state)]
-    messages = [about_step(state.time_step), *certificates.about(case.laws), *map(Message, notes), *deep(state)]
+    messages = [
+        about_step(state.time_step),
+        *certificates.about(case.laws),
+        *map(Message, notes),
+        *deep(state),
+    ]
     if state.step:
         messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
     if state.model.coefficient("lowest_force") >= 0 and state.recording.ledger:
         clamped = int(state.clock.clamped)
         steps = max(1, state.step) * int(state.chain.contact_exists.sum())
         part = 100.0 * clamped / steps
-        messages.append(Message(f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({part:.3g} %)"))
+        messages.append(
+            Message(
+                f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({part:.3g} "
+                "%)"
+            )
+        )
     floors = state.model.remembered("floored")
     if floors >= 0:
         floored = int(state.h[floors].sum())
         own = state.c[state.model.coefficient("impact_speed_floor"), state.chain.contacts]
         floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
-        messages.append(Message(f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact"))
+        messages.append(
+            Message(
+                f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact"
+            )
+        )
     if state.model.as_printed and state.recording.ledger and state.records.energy_at.size:
-        created = max(0.0, float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min()))
-        sentence = f"as printed, without the energy guard: the contacts had created up to {created:.4g} J at an instant"
+        created = max(
+            0.0, float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min())
+        )
+        sentence = (
+            f"as printed, without the energy guard: the contacts had created up to {created:.4g} "
+            "J at an instant"
+        )
         messages.append(Message(sentence))
     return messages
 
 
 def impact_speeds(case: Case) -> list[str]:
     """Messages about the impact speed that the law takes, where it is one number for all onsets."""
-    named = [("", case.law_inputs()), *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs())]
+    named = [
+        ("", case.law_inputs()),
+        *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs()),
+    ]
     speeds = [(words, getattr(inputs, "impact_speed", None)) for words, inputs in named]
-    return [f"impact_speed{words}: {speed:.6g} m/s" for words, speed in speeds if isinstance(speed, (int, float))]
+    return [
+        f"impact_speed{words}: {speed:.6g} m/s"
+        for words, speed in speeds
+        if isinstance(speed, (int, float))
+    ]
 
 
 def ended_drives(state: State, case: Case) -> list[str]:
@@ -478,17 +587,25 @@ def ended_drives(state: State, case: Case) -> list[str]:
     for side, end in (("left", state.chain.left), ("right", state.chain.right)):
         if end.time is not None and end.value is not None and end.time[-1] < case.time.end:
             unit = "m" if end.has_wall else "N"
-            said.append(f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, {end.value[-1]:.6g} {unit}")
+            said.append(
+                f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last "
+                f"value, {end.value[-1]:.6g} {unit}"
+            )
     return said
 
 
 def opened_contacts(state: State) -> list[str]:
-    """A message where contacts that are pressed together at rest are seen open in what was recorded."""
+    """A message where contacts that are pressed together at rest are seen open in what was
+    recorded."""
     chain, records, plan = state.chain, state.records, state.recording
     pressed = chain.static_forces() > 0.0
     if not pressed.any():
         return []
-    samples, snapshots, dt = int(state.clock.sample), int(state.clock.snapshot), state.time_step.value
+    samples, snapshots, dt = (
+        int(state.clock.sample),
+        int(state.clock.snapshot),
+        state.time_step.value,
+    )
     seen: list[tuple[float, str]] = []
     # a bead feels none where both its contacts are open
     of_beads = pressed[records.sensor_left] | pressed[records.sensor_right]
@@ -502,7 +619,12 @@ def opened_contacts(state: State) -> list[str]:
         none = values[:samples, places] <= 0.0 if places.size else np.zeros((0, 0), dtype=bool)
         if none.any():
             row = int(np.argmax(none.any(axis=1)))
-            seen.append((float(state.sample_step[row]) * dt, f"{name} {labels[places[int(np.argmax(none[row]))]]}"))
+            seen.append(
+                (
+                    float(state.sample_step[row]) * dt,
+                    f"{name} {labels[places[int(np.argmax(none[row]))]]}",
+                )
+            )
     # those at ends that are driven move in a way that snapshots do not show
     within = np.flatnonzero(pressed[1:-1]) + 1
     start = state.contacts.start[within]
@@ -510,13 +632,19 @@ def opened_contacts(state: State) -> list[str]:
         u = records.displacement[row]
         apart = start + u[within - 1] - u[within] <= 0.0
         if apart.any():
-            seen.append((float(records.snapshot_at[row]) * dt, f"contact {chain.contact_labels[within[int(np.argmax(apart))]]}"))
+            seen.append(
+                (
+                    float(records.snapshot_at[row]) * dt,
+                    f"contact {chain.contact_labels[within[int(np.argmax(apart))]]}",
+                )
+            )
             break
     if not seen:
         return []
     when, where = min(seen)
     return [
-        f"contacts that are pressed together at rest have opened, first seen at {where} at {when:.4g} s: waves in this run are not small "
+        f"contacts that are pressed together at rest have opened, first seen at {where} at "
+        f"{when:.4g} s: waves in this run are not small "
         "beside the static load"
     ]
 
@@ -534,9 +662,12 @@ def deep(state: State) -> list[Message]:
         return []
     radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
     sentence = (
-        f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, {100.0 * part[k]:.2g} % of the smaller "
-        f"radius: by Hertz's theory, whose contacts are small beside the bodies, a contact radius of {radius:.3g} m, "
-        f"{radius / limits[k]:.2g} of it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or take a "
+        f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, "
+        f"{100.0 * part[k]:.2g} % of the smaller "
+        "radius: by Hertz's theory, whose contacts are small beside the bodies, a contact radius "
+        f"of {radius:.3g} m, "
+        f"{radius / limits[k]:.2g} of it; allowed without this warning: an overlap to "
+        f"{100.0 * DEEP:.0f} %; load it less, or take a "
         "stiffer material"
     )
     return [Message(sentence, warning=True)]
@@ -545,5 +676,9 @@ def deep(state: State) -> list[Message]:
 def failure(state: State, status: Status) -> str:
     """The sentence of a run that the engine has stopped."""
     where, first = int(state.clock.where), int(state.chain.body_labels[0])
-    place = f"contact {where - 1 + first}" if status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW) else f"bead {max(where - 1, 0) + first}"
+    place = (
+        f"contact {where - 1 + first}"
+        if status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW)
+        else f"bead {max(where - 1, 0) + first}"
+    )
     return stopped(status, state.step, state.time_step, place)

@@ -71,13 +71,19 @@ _SENTENCES = {
     Status.INTERRUPTED: "The run was stopped before its end time; what was computed is whole.",
     Status.NOT_FINITE: "A displacement, velocity or energy is no longer a finite number: "
     "take a smaller time step, or check the law's coefficients.",
-    Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no contact law means "
+    Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no "
+    "contact law means "
     "anything: lower the speed, or check modulus, density and units.",
-    Status.OUTSIDE_LAW: "An overlap is beyond the largest one that the contact law has a force for: "
+    Status.OUTSIDE_LAW: "An overlap is beyond the largest one that the contact law has a force "
+    "for: "
     "lower the speed, or take a law with a wider range.",
-    Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has reached: take a smaller time step.",
+    Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has "
+    "reached: take "
+    "a smaller time step.",
     Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
     "take a smaller time step, or raise [energy] bound if you accept it.",
     Status.NOT_SET_UP: "The case cannot be run: nothing was computed.",
-    Status.LOST: "The workers that computed it have ended: run its case by itself, with less of everything that takes memory.",
+    Status.LOST: "The workers that computed it have ended: run its case by itself, with less of "
+    "everything "
+    "that takes memory.",
 }

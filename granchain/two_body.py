@@ -97,10 +97,14 @@ class ImpactResult:
 
     def numbers(self) -> dict[str, Any]:
         """The scalars, by name."""
-        return {name: value for name, value in vars(self).items() if not isinstance(value, np.ndarray)}
+        return {
+            name: value for name, value in vars(self).items() if not isinstance(value, np.ndarray)
+        }
 
 
-def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: float = 1.0, **inputs: Any) -> ImpactResult:
+def impact(
+    *, law: str | type[ContactLaw], pair: Pair, speed: float, refine: float = 1.0, **inputs: Any
+) -> ImpactResult:
     """Let two bodies collide under a contact law.
 
     Parameters
@@ -142,7 +146,9 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
     bodies = two_bodies(pair, speed)
-    return collide(contact_of_two(law, bodies, pair, law_inputs(law, inputs, speed)), bodies, speed, refine)
+    return collide(
+        contact_of_two(law, bodies, pair, law_inputs(law, inputs, speed)), bodies, speed, refine
+    )
 
 
 def two_bodies(pair: Pair, speed: float) -> Masses:
@@ -151,9 +157,14 @@ def two_bodies(pair: Pair, speed: float) -> Masses:
     return Masses(mass=mass, velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
 
 
-def contact_of_two(law: type[ContactLaw], bodies: Masses, pair: Pair, inputs: SimpleNamespace) -> Contacts:
-    """The contact of two bodies, and the two that are none at their free ends; a run stops at the radius of two equal bodies."""
-    return contacts_between(law, bodies, pair, np.full(3, 2.0 * float(pair.effective_radius)), inputs)
+def contact_of_two(
+    law: type[ContactLaw], bodies: Masses, pair: Pair, inputs: SimpleNamespace
+) -> Contacts:
+    """The contact of two bodies, and the two that are none at their free ends; a run stops at
+    the radius of two equal bodies."""
+    return contacts_between(
+        law, bodies, pair, np.full(3, 2.0 * float(pair.effective_radius)), inputs
+    )
 
 
 def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
@@ -185,20 +196,29 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
             raise RunError(f"impact with {model.name} at {speed:g} m/s: {status.sentence}")
         record = record.replaced_by(ContactRecord.of(state, stride))
         outgoing = float(state.bodies.v[2] - state.bodies.v[1])
-        if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not model.uses_rate):
+        if (
+            outgoing > 0.0
+            and record.force[-1] == 0.0
+            and (record.overlap[-1] <= OPEN or not model.uses_rate)
+        ):
             return _impact_result(speed, dt, record, state)
-        stored = state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        stored = state.functions.energy(
+            float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1])
+        )
         left = 0.5 * mass * outgoing * outgoing + stored
         if left < STUCK * 0.5 * mass * speed * speed:
             raise NeverOpens(
-                f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt:.3g} s; the law "
+                f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after "
+                f"{n_steps * dt:.3g} s; the law "
                 "dissipates everything, or sticks"
             )
         n_steps *= 2
         stride *= 2 if n_steps > max(CLOSELY, FIRST_STEPS * refine) else 1
     raise NotEnded(
-        f"impact with {model.name} at {speed:g} m/s: the contact has not ended after {step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
-        f"{longest:.4g} steps ({auto.reason}); take less damping, a larger restitution, or a smaller refine"
+        f"impact with {model.name} at {speed:g} m/s: the contact has not ended after "
+        f"{step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
+        f"{longest:.4g} steps ({auto.reason}); take less damping, a larger restitution, or a "
+        "smaller refine"
     )
 
 
@@ -232,7 +252,8 @@ class ContactRecord:
         return cls(stride * np.arange(count), overlap, force, jump_force, jump_time, close)
 
     def replaced_by(self, longer: ContactRecord) -> ContactRecord:
-        """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
+        """The record of a longer run; where that has a stride, the steps that this one holds
+        each of stay: the motion is the same."""
         if longer.close:
             return longer
         new, joined = longer.steps >= self.close, {}
@@ -242,11 +263,14 @@ class ContactRecord:
         return ContactRecord(**joined, close=self.close)
 
     def rate(self, dt: float) -> np.ndarray:
-        """Rate at each sample [m/s]: the central difference, the mean of the two half-step rates, which Verlet's kicks make exact."""
+        """Rate at each sample [m/s]: the central difference, the mean of the two half-step
+        rates, which Verlet's kicks make exact."""
         parts = [np.gradient(self.overlap[: self.close], dt)]
         if self.steps.size > self.close:
             # from the last close sample on, so that each has neighbours
-            parts.append(np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:])
+            parts.append(
+                np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:]
+            )
         return np.concatenate(parts)
 
 
@@ -261,7 +285,9 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     h = settled(model)(float(overlap.max()), c) if model.forgets else tuple(state.h[:, 1])
     last = int(np.flatnonzero(force != 0.0)[-1])
     # nothing acts from there on: the bodies fly apart with their last speed
-    part = force_ends(state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing]))
+    part = force_ends(
+        state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing])
+    )
     ended = float(time[last] + part * (time[last + 1] - time[last]))
     inside = int(np.flatnonzero(overlap > 0.0)[-1])
     if inside + 1 < overlap.size:
@@ -273,26 +299,40 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
     # a body between the contact and nothing: its sensor reads half the contact's force
-    jumps = ForceJumps(2.0 * record.jump_force[span], record.jump_time[span]) if model.law.has_jumps() else None
+    jumps = (
+        ForceJumps(2.0 * record.jump_force[span], record.jump_time[span])
+        if model.law.has_jumps()
+        else None
+    )
     max_force = summit(time, force, jumps)[0]
     residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
     # each of the two bodies has twice the effective radius, beyond which a run stops
     radius = 0.5 * float(state.contacts.limit[1])
-    contact_radius = float(model.law.contact_radius(max_overlap, radius, c, h)) if model.law.has_contact_radius() else None
+    contact_radius = (
+        float(model.law.contact_radius(max_overlap, radius, c, h))
+        if model.law.has_contact_radius()
+        else None
+    )
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
     lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
     return ImpactResult(
-        law=model.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=ended,
-        approach_time=at, recovery_time=ended - at, overlap_duration=apart, residual_overlap=residual, dissipated=total,
-        dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time, overlap=overlap, rate=rate, force=force,
+        law=model.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap,
+        max_force=max_force, duration=ended,
+        approach_time=at, recovery_time=ended - at, overlap_duration=apart,
+        residual_overlap=residual, dissipated=total,
+        dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time,
+        overlap=overlap, rate=rate, force=force,
         contact_radius=contact_radius,
     )  # fmt: skip
 
 
-def force_ends(law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: np.ndarray) -> float:
-    """Part of a step, at whose end the force is zero, after which it is: on the line between the overlaps and between the rates."""
+def force_ends(
+    law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: np.ndarray
+) -> float:
+    """Part of a step, at whose end the force is zero, after which it is: on the line between
+    the overlaps and between the rates."""
     low, high = 0.0, 1.0
     while (middle := 0.5 * (low + high)) not in (low, high) and high - low > 1e-12:
         overlap = overlaps[0] + middle * (overlaps[1] - overlaps[0])

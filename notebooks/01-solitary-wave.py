@@ -13,13 +13,14 @@
 # %% [markdown]
 # # The solitary wave and its theory
 #
-# A row of elastic beads that just touch carries one kind of pulse: a solitary wave, a few beads long, whatever strikes
-# the row. Its speed grows with its own height, as F^(1/6), and its width does not depend on the height at all. Both
-# follow from the force between two spheres, F = k d^(3/2), which has no linear part: there is no sound in such a row.
+# A row of elastic beads that just touch carries one kind of pulse: a solitary wave, a few beads
+# long, whatever strikes the row. Its speed grows with its own height, as F^(1/6), and its width
+# does not depend on the height at all. Both follow from the force between two spheres, F = k
+# d^(3/2), which has no linear part: there is no sound in such a row.
 #
-# Here a chain of 70 steel beads is struck, and the pulse is laid over the exact one: the travelling wave of the
-# discrete chain, computed by `granchain.theory` without time steps, contact laws or the engine. The long-wave theory of
-# Nesterenko (1983, doi:10.1007/BF00905892) is shown beside it.
+# Here a chain of 70 steel beads is struck, and the pulse is laid over the exact one: the travelling
+# wave of the discrete chain, computed by `granchain.theory` without time steps, contact laws or the
+# engine. The long-wave theory of Nesterenko (1983, doi:10.1007/BF00905892) is shown beside it.
 
 # %%
 import matplotlib.pyplot as plt
@@ -29,16 +30,29 @@ import granchain as gc
 from granchain import theory
 from granchain.analysis import peak, pulse_width
 
-plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update(
+    {
+        "figure.figsize": (6.5, 3.6),
+        "figure.dpi": 150,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+)
 
 # %% [markdown]
 # ## One pulse
 #
-# The built-in case, with dense samples: two contacts far apart for the speed, every bead's velocity for the shape.
+# The built-in case, with dense samples: two contacts far apart for the speed, every bead's velocity
+# for the shape.
 
 # %%
 case = gc.load_case("steel-chain-hertz").replace(
-    **{"sensors.contacts": [20, 60], "sensors.interval": 5e-8, "snapshots.interval": 1e-7, "time.end": 0.45e-3}
+    **{
+        "sensors.contacts": [20, 60],
+        "sensors.interval": 5e-8,
+        "snapshots.interval": 1e-7,
+        "time.end": 0.45e-3,
+    }
 )
 result = gc.run(case)
 
@@ -49,10 +63,16 @@ material = case.chain.material
 modulus = material.youngs_modulus / (2 * (1 - material.poissons_ratio**2))
 stiffness = theory.hertz_stiffness(modulus, case.chain.radius / 2)
 exact_speed = theory.solitary_speed(stiffness, case.chain.mass, peak_force=first.force)
-long_wave_speed = theory.solitary_speed(stiffness, case.chain.mass, peak_force=first.force, long_wave=True)
+long_wave_speed = theory.solitary_speed(
+    stiffness, case.chain.mass, peak_force=first.force, long_wave=True
+)
 
 diameter = 2 * case.chain.radius
-for name, value in {"computed": speed, "exact": exact_speed, "long-wave theory": long_wave_speed}.items():
+for name, value in {
+    "computed": speed,
+    "exact": exact_speed,
+    "long-wave theory": long_wave_speed,
+}.items():
     print(f"{name:18s} {value * diameter:8.3f} m/s   {value / exact_speed - 1:+.1e}")
 
 # %% [markdown]
@@ -68,8 +88,16 @@ distance = speed * (result.snapshot_time - crest.time)
 near = np.abs(distance) < 4
 
 figure, axes = plt.subplots()
-axes.plot(distance[near], velocity[near] / crest.force, lw=4, alpha=0.4, label="computed (simulated chain)")
-axes.plot(distance[near], wave.bead_velocity(distance[near]), "k--", lw=1, label="exact travelling wave")
+axes.plot(
+    distance[near],
+    velocity[near] / crest.force,
+    lw=4,
+    alpha=0.4,
+    label="computed (simulated chain)",
+)
+axes.plot(
+    distance[near], wave.bead_velocity(distance[near]), "k--", lw=1, label="exact travelling wave"
+)
 axes.set(xlabel="distance from the crest (bead diameters)", ylabel="bead velocity over its peak")
 axes.legend(frameon=False, loc="upper right", fontsize=8)
 plt.show()
@@ -86,7 +114,11 @@ strikers = np.geomspace(0.01, 10.0, 7)
 forces, speeds, widths = [], [], []
 for striker in strikers:
     scale = (1.77 / striker) ** 0.2  # times grow as the striker's speed to the power -1/5
-    changes = {"striker.speed": float(striker), "sensors.interval": 5e-8 * scale, "snapshots.interval": 1e-7 * scale}
+    changes = {
+        "striker.speed": float(striker),
+        "sensors.interval": 5e-8 * scale,
+        "snapshots.interval": 1e-7 * scale,
+    }
     one = gc.run(case.replace(**changes, **{"time.end": 0.45e-3 * scale}))
     first_one, last_one = (peak(one.time, force) for force in one.contact_force.T)
     forces.append(first_one.force)
@@ -97,7 +129,9 @@ exponent = np.polyfit(np.log(forces), np.log(speeds), 1)[0]
 figure, (left, right) = plt.subplots(1, 2, layout="constrained")
 left.loglog(forces, np.array(speeds) * diameter, "o", mfc="none", label="computed")
 line = np.geomspace(min(forces), max(forces), 2)
-exact = [theory.solitary_speed(stiffness, case.chain.mass, peak_force=force) * diameter for force in line]
+exact = [
+    theory.solitary_speed(stiffness, case.chain.mass, peak_force=force) * diameter for force in line
+]
 left.loglog(line, exact, "k-", lw=1, label="exact, F^(1/6)")
 left.set(xlabel="peak contact force (N)", ylabel="wave speed (m/s)", title=f"slope {exponent:.6f}")
 left.set_yticks([300, 500, 700, 1000], ["300", "500", "700", "1000"])
@@ -105,14 +139,20 @@ left.minorticks_off()
 left.legend(frameon=False, fontsize=8)
 right.semilogx(forces, widths, "o", mfc="none")
 right.axhline(wave.width(0.5), color="k", lw=1)
-right.set(xlabel="peak contact force (N)", ylabel="width at half height (diameters)", ylim=(0, 2), title="one width for all")
+right.set(
+    xlabel="peak contact force (N)",
+    ylabel="width at half height (diameters)",
+    ylim=(0, 2),
+    title="one width for all",
+)
 plt.show()
 
 # %% [markdown]
 # ## What was claimed
 #
-# The speed is within 1e-4 of that of the exact discrete wave, from which long-wave theory is off by more than 1 %; the
-# shape is the exact one to 1e-4 of its peak; the exponent is 1/6, and the width is the same for all heights.
+# The speed is within 1e-4 of that of the exact discrete wave, from which long-wave theory is off by
+# more than 1 %; the shape is the exact one to 1e-4 of its peak; the exponent is 1/6, and the width
+# is the same for all heights.
 
 # %%
 assert abs(speed / exact_speed - 1) < 1e-4

@@ -13,10 +13,11 @@
 # %% [markdown]
 # # Ma-Liu against dashpots
 #
-# Wang, Liu & Liu (2022, doi:10.1016/j.ijmecsci.2022.107214) ask whether a dashpot can stand in for the elastoplastic
-# law of Ma and Liu. Their figures 4 to 7 (two bodies at 4 and at 8 m/s) and 11 and 12 (the chain of 70 steel beads) are
-# drawn here anew, each from the HDF5 files of runs of their cases. All lines are simulated; the measured traces of
-# their figure 11 are printed nowhere as numbers, and are not shown.
+# Wang, Liu & Liu (2022, doi:10.1016/j.ijmecsci.2022.107214) ask whether a dashpot can stand in for
+# the elastoplastic law of Ma and Liu. Their figures 4 to 7 (two bodies at 4 and at 8 m/s) and 11
+# and 12 (the chain of 70 steel beads) are drawn here anew, each from the HDF5 files of runs of
+# their cases. All lines are simulated; the measured traces of their figure 11 are printed nowhere
+# as numbers, and are not shown.
 
 # %%
 import matplotlib.pyplot as plt
@@ -24,17 +25,31 @@ import numpy as np
 
 import granchain as gc
 
-plt.rcParams.update({"figure.figsize": (7, 3.4), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
-COLOURS = {"ma-liu": "k", "hunt-crossley": "C0", "lankarani-nikravesh": "C2", "flores": "C1", "wang-liu-hysteretic": "C3"}
+plt.rcParams.update(
+    {
+        "figure.figsize": (7, 3.4),
+        "figure.dpi": 150,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+)
+COLOURS = {
+    "ma-liu": "k",
+    "hunt-crossley": "C0",
+    "lankarani-nikravesh": "C2",
+    "flores": "C1",
+    "wang-liu-hysteretic": "C3",
+}
 
 # %% [markdown]
 # ## Two bodies
 #
-# A ball of 20 mm in a socket of 20.5 mm: R = R1 R2/(R1 - R2) = 0.82 m, E = 54.68 GPa from (200 GPa, 0.29) and (65 GPa,
-# 0.33), the softer body's yield stress 30 MPa, and 0.261381 kg against a body that stays. (Their table 1 swaps
-# densities and masses; with these values all printed numbers come out.) A contact knows its bodies by R, E, m and the
-# yield stress alone, so two equal spheres with the same four do as well, and two spheres make a chain of one bead and a
-# striker, with an output file.
+# A ball of 20 mm in a socket of 20.5 mm: R = R1 R2/(R1 - R2) = 0.82 m, E = 54.68 GPa from (200 GPa,
+# 0.29) and (65 GPa, 0.33), the softer body's yield stress 30 MPa, and 0.261381 kg against a body
+# that stays. (Their table 1 swaps densities and masses; with these values all printed numbers come
+# out.) A contact knows its bodies by R, E, m and the yield stress alone, so two equal spheres with
+# the same four do as well, and two spheres make a chain of one bead and a striker, with an output
+# file.
 
 # %%
 radius = 0.0205 * 0.0200 / 0.0005
@@ -52,7 +67,11 @@ def two_bodies(law, speed, **inputs):
             "beads": 1,
             "radius": 2 * radius,
             "mass": 2 * mass,
-            "material": {"youngs_modulus": 2 * (1 - 0.3**2) * modulus, "poissons_ratio": 0.3, "yield_stress": 30e6},
+            "material": {
+                "youngs_modulus": 2 * (1 - 0.3**2) * modulus,
+                "poissons_ratio": 0.3,
+                "yield_stress": 30e6,
+            },
         },
         striker={"speed": speed},
         contact={"law": law, **inputs},
@@ -76,21 +95,34 @@ def impacts(speed):
     restitution = -rate(runs["ma-liu"])[-1] / speed
     for law in ("hunt-crossley", "lankarani-nikravesh", "flores"):
         runs[law] = two_bodies(law, speed, restitution=restitution)
-    runs["wang-liu-hysteretic"] = two_bodies("wang-liu-hysteretic", speed, restitution=restitution, **constants)
+    runs["wang-liu-hysteretic"] = two_bodies(
+        "wang-liu-hysteretic", speed, restitution=restitution, **constants
+    )
     return runs
 
 
 runs = {speed: impacts(speed) for speed in (4.0, 8.0)}
 
 # %% [markdown]
-# **Figures 4 and 6**: the loops whose areas are the energies lost, of Ma-Liu and of their new dashpot.
+# **Figures 4 and 6**: the loops whose areas are the energies lost, of Ma-Liu and of their new
+# dashpot.
 
 # %%
 figure, panels = plt.subplots(1, 2, layout="constrained")
 for axes, (speed, files), number in zip(panels, runs.items(), (4, 6), strict=True):
     for law in ("ma-liu", "wang-liu-hysteretic"):
-        axes.plot(1e6 * files[law].contact_overlap[:, 0], files[law].contact_force[:, 0] / 1e3, color=COLOURS[law], lw=1.2, label=law)
-    axes.set(xlabel="overlap (\N{MICRO SIGN}m)", ylabel="contact force (kN)", title=f"as figure {number}: {speed:g} m/s")
+        axes.plot(
+            1e6 * files[law].contact_overlap[:, 0],
+            files[law].contact_force[:, 0] / 1e3,
+            color=COLOURS[law],
+            lw=1.2,
+            label=law,
+        )
+    axes.set(
+        xlabel="overlap (\N{MICRO SIGN}m)",
+        ylabel="contact force (kN)",
+        title=f"as figure {number}: {speed:g} m/s",
+    )
     axes.set_xlim(left=-5)  # what follows is free flight
     axes.legend(frameon=False, fontsize=8)
 plt.show()
@@ -102,20 +134,35 @@ plt.show()
 for (speed, files), number in zip(runs.items(), (5, 7), strict=True):
     figure, (left, right) = plt.subplots(1, 2, layout="constrained")
     for law, result in files.items():
-        left.plot(1e6 * result.contact_overlap[:, 0], result.contact_force[:, 0] / 1e3, color=COLOURS[law], lw=1.2)
+        left.plot(
+            1e6 * result.contact_overlap[:, 0],
+            result.contact_force[:, 0] / 1e3,
+            color=COLOURS[law],
+            lw=1.2,
+        )
         right.plot(1e6 * result.snapshot_time, rate(result), color=COLOURS[law], lw=1.2, label=law)
-    left.set(xlabel="overlap (\N{MICRO SIGN}m)", ylabel="contact force (kN)", title=f"as figure {number}a: {speed:g} m/s")
+    left.set(
+        xlabel="overlap (\N{MICRO SIGN}m)",
+        ylabel="contact force (kN)",
+        title=f"as figure {number}a: {speed:g} m/s",
+    )
     left.set_xlim(left=-5)
-    right.set(xlabel="time (\N{MICRO SIGN}s)", ylabel="relative velocity (m/s)", title=f"as figure {number}b")
+    right.set(
+        xlabel="time (\N{MICRO SIGN}s)",
+        ylabel="relative velocity (m/s)",
+        title=f"as figure {number}b",
+    )
     right.legend(frameon=False, fontsize=8)
     plt.show()
 
 # %% [markdown]
-# Their tables 3, 4, 6 and 7 print what the lines end in: post-impact velocity and largest force. (The largest force of
-# the new dashpot at 8 m/s is not legible in the text at hand.)
+# Their tables 3, 4, 6 and 7 print what the lines end in: post-impact velocity and largest force.
+# (The largest force of the new dashpot at 8 m/s is not legible in the text at hand.)
 
 # %%
-printed = {  # post-impact velocity [m/s], largest force [N]: Wang, Liu & Liu 2022, tables 3 and 4 (4 m/s), 6 and 7 (8 m/s)
+# post-impact velocity [m/s], largest force [N]: Wang, Liu & Liu 2022, tables 3 and 4 (4 m/s), 6 and
+# 7 (8 m/s)
+printed = {
     4.0: {
         "ma-liu": (0.6909 * 4, 4.1710e4),
         "hunt-crossley": (3.0503, 5.2235e4),
@@ -132,19 +179,27 @@ printed = {  # post-impact velocity [m/s], largest force [N]: Wang, Liu & Liu 20
     },
 }
 found = {
-    speed: {law: (-rate(result)[-1], float(result.contact_peak_force[0])) for law, result in files.items()} for speed, files in runs.items()
+    speed: {
+        law: (-rate(result)[-1], float(result.contact_peak_force[0]))
+        for law, result in files.items()
+    }
+    for speed, files in runs.items()
 }
 print("m/s  law                   velocity  printed     force   printed")
 for speed, laws in found.items():
     for law, (velocity, force) in laws.items():
         known = printed[speed][law]
-        print(f"{speed:3.0f}  {law:20s}  {velocity:8.4f} {known[0]:8.4f}  {force:8.0f}  {'-' if known[1] is None else f'{known[1]:8.0f}'}")
+        print(
+            f"{speed:3.0f}  {law:20s}  {velocity:8.4f} {known[0]:8.4f}  {force:8.0f}  "
+            f"{'-' if known[1] is None else f'{known[1]:8.0f}'}"
+        )
 
 # %% [markdown]
 # ## The chain
 #
-# **Figure 11**: forces at the eight sensor beads, Ma-Liu and the dashpot that takes one impact speed for all contacts.
-# The dashpot's pulse is higher and wider, and it runs ahead: Ma-Liu's slows down as it decays.
+# **Figure 11**: forces at the eight sensor beads, Ma-Liu and the dashpot that takes one impact
+# speed for all contacts. The dashpot's pulse is higher and wider, and it runs ahead: Ma-Liu's slows
+# down as it decays.
 
 # %%
 chains = {}
@@ -156,8 +211,20 @@ labels = {"steel-chain": "ma-liu", "steel-chain-dashpot": "wang-liu-hysteretic"}
 figure, panels = plt.subplots(4, 2, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")
 for place, axes in enumerate(panels.T.ravel()):
     for name, result in chains.items():
-        axes.plot(1e6 * result.time, result.sensor_force[:, place], color=COLOURS[labels[name]], lw=1, label=labels[name])
-    axes.text(0.97, 0.8, f"bead {chains['steel-chain'].sensor_bead[place]}", transform=axes.transAxes, ha="right")
+        axes.plot(
+            1e6 * result.time,
+            result.sensor_force[:, place],
+            color=COLOURS[labels[name]],
+            lw=1,
+            label=labels[name],
+        )
+    axes.text(
+        0.97,
+        0.8,
+        f"bead {chains['steel-chain'].sensor_bead[place]}",
+        transform=axes.transAxes,
+        ha="right",
+    )
 panels[0, 0].legend(frameon=False, fontsize=8, loc="upper center")
 figure.supxlabel("time (\N{MICRO SIGN}s)")
 figure.supylabel("sensor force (N)")
@@ -165,8 +232,8 @@ figure.suptitle("as figure 11, simulated")
 plt.show()
 
 # %% [markdown]
-# **Figure 12**: velocities of the beads with sensors. The wider pulse of the dashpot moves the beads more slowly at
-# first, and later faster than Ma-Liu's, which decays more.
+# **Figure 12**: velocities of the beads with sensors. The wider pulse of the dashpot moves the
+# beads more slowly at first, and later faster than Ma-Liu's, which decays more.
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3))
@@ -174,18 +241,28 @@ for name, result in chains.items():
     for bead in chains["steel-chain"].sensor_bead:
         column = int(np.flatnonzero(result.bead == bead)[0])
         label = labels[name] if bead == 9 else None
-        axes.plot(1e6 * result.snapshot_time, result.velocity[:, column], color=COLOURS[labels[name]], lw=1, label=label)
-axes.set(xlabel="time (\N{MICRO SIGN}s)", ylabel="bead velocity (m/s)", title="as figure 12, simulated; beads 9, 16, ... 63")
+        axes.plot(
+            1e6 * result.snapshot_time,
+            result.velocity[:, column],
+            color=COLOURS[labels[name]],
+            lw=1,
+            label=label,
+        )
+axes.set(
+    xlabel="time (\N{MICRO SIGN}s)",
+    ylabel="bead velocity (m/s)",
+    title="as figure 12, simulated; beads 9, 16, ... 63",
+)
 axes.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %% [markdown]
 # ## What was claimed
 #
-# All printed velocities and forces come out, to 0.01 %; the force of the new dashpot to 0.02 %, because their two-body
-# runs leave out its elastic part below d_y (section 5.2 has it). In the chain the dashpot's peaks are higher than Ma-Liu's at
-# every sensor, by more and more: at bead 63 nearly three times. A dashpot that fits two bodies does not fit a chain of
-# them.
+# All printed velocities and forces come out, to 0.01 %; the force of the new dashpot to 0.02 %,
+# because their two-body runs leave out its elastic part below d_y (section 5.2 has it). In the
+# chain the dashpot's peaks are higher than Ma-Liu's at every sensor, by more and more: at bead 63
+# nearly three times. A dashpot that fits two bodies does not fit a chain of them.
 
 # %%
 for speed, laws in found.items():

@@ -13,9 +13,10 @@
 # %% [markdown]
 # # From the output file to numbers: with xarray, and with plain h5py
 #
-# The output file of a run is HDF5 with the conventions of netCDF-4. xarray opens it with names, units and labelled
-# axes; h5py opens it where nothing else is installed. Here the same numbers are taken from one file both ways: how fast
-# the pulse decays along the chain, how fast it travels, what each sensor hears.
+# The output file of a run is HDF5 with the conventions of netCDF-4. xarray opens it with names,
+# units and labelled axes; h5py opens it where nothing else is installed. Here the same numbers are
+# taken from one file both ways: how fast the pulse decays along the chain, how fast it travels,
+# what each sensor hears.
 
 # %%
 from pathlib import Path
@@ -28,7 +29,14 @@ import xarray as xr
 import granchain as gc
 from granchain.analysis import peak
 
-plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update(
+    {
+        "figure.figsize": (6.5, 3.6),
+        "figure.dpi": 150,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+)
 
 gc.run(gc.load_case("steel-chain")).save("chain.h5", overwrite=True)
 print(f"{Path('chain.h5').stat().st_size / 1e6:.1f} MB")
@@ -36,7 +44,8 @@ print(f"{Path('chain.h5').stat().st_size / 1e6:.1f} MB")
 # %% [markdown]
 # ## With xarray
 #
-# Axes are chosen by label, not by place: `sel(sensor_bead=24)` is bead 24, in whichever column it stands.
+# Axes are chosen by label, not by place: `sel(sensor_bead=24)` is bead 24, in whichever column it
+# stands.
 
 # %%
 data = xr.open_dataset("chain.h5", engine="h5netcdf")
@@ -48,20 +57,31 @@ figure, axes = plt.subplots()
 for bead in (9, 24, 40, 63):
     trace = data.sensor_force.sel(sensor_bead=bead)
     axes.plot(1e6 * trace.time, trace, label=f"bead {bead}")
-axes.set(xlabel="time (\N{MICRO SIGN}s)", ylabel=f"sensor force ({data.sensor_force.units})", title="simulated", xlim=(0, 600))
+axes.set(
+    xlabel="time (\N{MICRO SIGN}s)",
+    ylabel=f"sensor force ({data.sensor_force.units})",
+    title="simulated",
+    xlim=(0, 600),
+)
 axes.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %% [markdown]
 # Peak and arrival of the first pulse at each sensor. The largest sample is not quite the peak:
-# `granchain.analysis.peak` puts a parabola through three samples, the same as `granchain run` prints.
+# `granchain.analysis.peak` puts a parabola through three samples, the same as `granchain run`
+# prints.
 
 # %%
 largest = data.sensor_force.max("time")
-tops = [peak(data.time.values, data.sensor_force.sel(sensor_bead=bead).values) for bead in data.sensor_bead.values]
+tops = [
+    peak(data.time.values, data.sensor_force.sel(sensor_bead=bead).values)
+    for bead in data.sensor_bead.values
+]
 peaks = xr.DataArray([top.force for top in tops], coords={"sensor_bead": data.sensor_bead})
 arrivals = xr.DataArray([top.time for top in tops], coords={"sensor_bead": data.sensor_bead})
-table = xr.Dataset({"largest_sample": largest, "peak": peaks, "arrival": 1e6 * arrivals}).to_dataframe()
+table = xr.Dataset(
+    {"largest_sample": largest, "peak": peaks, "arrival": 1e6 * arrivals}
+).to_dataframe()
 print(table.round(3))
 
 # %% [markdown]
@@ -84,8 +104,8 @@ figure.suptitle("simulated, Ma-Liu")
 plt.show()
 
 # %% [markdown]
-# What a sensor hears: the spectrum of its trace. The pulse of bead 9 has hardly anything above some 70 kHz: an
-# oscilloscope's sampling rate and a filter are chosen by that.
+# What a sensor hears: the spectrum of its trace. The pulse of bead 9 has hardly anything above some
+# 70 kHz: an oscilloscope's sampling rate and a filter are chosen by that.
 
 # %%
 trace = data.sensor_force.sel(sensor_bead=9)
@@ -96,7 +116,12 @@ half = frequency[np.flatnonzero(spectrum > 0.5 * spectrum[0])[-1]]
 
 figure, axes = plt.subplots()
 axes.plot(frequency / 1e3, 1e6 * spectrum)
-axes.set(xlabel="frequency (kHz)", ylabel="spectrum (\N{MICRO SIGN}N s)", xlim=(0, 200), title="bead 9, simulated")
+axes.set(
+    xlabel="frequency (kHz)",
+    ylabel="spectrum (\N{MICRO SIGN}N s)",
+    xlim=(0, 200),
+    title="bead 9, simulated",
+)
 plt.show()
 print(f"half of its value at frequency 0 up to {half / 1e3:.0f} kHz")
 
@@ -109,7 +134,9 @@ print(f"half of its value at frequency 0 up to {half / 1e3:.0f} kHz")
 with h5py.File("chain.h5") as file:
     time, force = file["time"][:], file["sensor_force"][:]
     beads = file["sensor_bead"][:].tolist()
-    units = {name: file[name].attrs["units"] for name in ("time", "sensor_force", "contact_peak_force")}
+    units = {
+        name: file[name].attrs["units"] for name in ("time", "sensor_force", "contact_peak_force")
+    }
     meaning = file["sensor_force"].attrs["long_name"]
     axes_of_force = [scale[0].name for scale in file["sensor_force"].dims]
     case_text = file["provenance"]["case_toml"][()].decode()
@@ -124,12 +151,15 @@ print(f"bead 24: largest sample {column[i]:.4f} {units['sensor_force']} at {1e6 
 # %% [markdown]
 # ## What was claimed
 #
-# Both ways give the same numbers, every variable has its unit and its axes, and the peaks are those that `granchain
-# run` prints for this case.
+# Both ways give the same numbers, every variable has its unit and its axes, and the peaks are those
+# that `granchain run` prints for this case.
 
 # %%
 assert np.array_equal(force, data.sensor_force.values) and beads == data.sensor_bead.values.tolist()
-assert all(variable.attrs.get("units") and variable.attrs.get("long_name") for variable in data.variables.values())
+assert all(
+    variable.attrs.get("units") and variable.attrs.get("long_name")
+    for variable in data.variables.values()
+)
 assert axes_of_force == ["/time", "/sensor_bead"]
 assert column[i] == float(largest.sel(sensor_bead=24))
 # README: 35.7269 N at bead 9, 9.69966 N at bead 63, printed to six digits

@@ -28,7 +28,9 @@ def names() -> list[str]:
 def text_of(name: str) -> Any:
     """A notebook from its text, without results."""
     notebook = jupytext.read(HERE / f"{name}.py")
-    notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}
+    }
     for place, cell in enumerate(notebook.cells):
         # Equal texts, equal files: no random names.
         cell.id = f"cell-{place}"
@@ -37,12 +39,21 @@ def text_of(name: str) -> Any:
 
 
 def run(name: str, folder: Path) -> Any:
-    """Run a notebook in a folder, beside the examples that it reads; the first cell that fails raises."""
-    shutil.copytree(HERE.parent / "docs" / "examples", folder / "docs" / "examples", dirs_exist_ok=True)
+    """Run a notebook in a folder, beside the examples that it reads; the first cell that fails
+    raises."""
+    shutil.copytree(
+        HERE.parent / "docs" / "examples", folder / "docs" / "examples", dirs_exist_ok=True
+    )
     place = folder / "notebooks"
     place.mkdir(exist_ok=True)
     notebook = text_of(name)
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False, resources={"metadata": {"path": str(place)}})
+    client = NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": str(place)}},
+    )
     client.execute()
     notebook.metadata.pop("language_info", None)
     return notebook

@@ -1,8 +1,9 @@
 """What the tests share: the promises that they show, and the figures that they measured.
 
-A test marked `@pytest.mark.promise("N1")` shows a promise of docs/reliability.md; by the fixture `figure` it reports what it measured,
-which is checked against its bound at once. `--figures FILE` keeps both, from every process of the run, in a JSON file, from which
-`docs/reliability.py` prints the page. A test that this run left out keeps the figures of the last run that did not.
+A test marked `@pytest.mark.promise("N1")` shows a promise of docs/reliability.md; by the fixture
+`figure` it reports what it measured, which is checked against its bound at once. `--figures FILE`
+keeps both, from every process of the run, in a JSON file, from which `docs/reliability.py` prints
+the page. A test that this run left out keeps the figures of the last run that did not.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ REPORTED = pytest.StashKey[dict[str, dict[str, Any]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--figures", metavar="FILE", help="keep promises and measured figures of the tests in this JSON file")
+    parser.addoption(
+        "--figures",
+        metavar="FILE",
+        help="keep promises and measured figures of the tests in this JSON file",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,15 +38,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """figure(what, value, at_least=..., at_most=...): keeps a measured value, and fails the test outside its bounds.
+    """figure(what, value, at_least=..., at_most=...): keeps a measured value, and fails the test
+    outside its bounds.
 
     At least one bound, both where a value that is too good would show a test that measures nothing.
     """
 
-    def report(what: str, value: float, *, at_least: float | None = None, at_most: float | None = None) -> None:
-        assert at_least is not None or at_most is not None, f"{what}: a figure without a bound shows nothing"
-        value, at_least, at_most = (None if number is None else float(number) for number in (value, at_least, at_most))
-        request.node.user_properties.append(("figure", {"what": what, "value": value, "at_least": at_least, "at_most": at_most}))
+    def report(
+        what: str, value: float, *, at_least: float | None = None, at_most: float | None = None
+    ) -> None:
+        assert at_least is not None or at_most is not None, (
+            f"{what}: a figure without a bound shows nothing"
+        )
+        value, at_least, at_most = (
+            None if number is None else float(number) for number in (value, at_least, at_most)
+        )
+        request.node.user_properties.append(
+            ("figure", {"what": what, "value": value, "at_least": at_least, "at_most": at_most})
+        )
         assert at_least is None or value >= at_least, f"{what}: {value:.6g}, at least {at_least:g}"
         assert at_most is None or value <= at_most, f"{what}: {value:.6g}, at most {at_most:g}"
 
@@ -85,33 +99,51 @@ class Reports:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
             figures = [value for name, value in report.user_properties if name == "figure"]
-            self.config.stash[REPORTED][report.nodeid] = {"outcome": report.outcome, "figures": figures}
+            self.config.stash[REPORTED][report.nodeid] = {
+                "outcome": report.outcome,
+                "figures": figures,
+            }
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
-    if config.getoption("figures") is None or hasattr(config, "workerinput") or config.getoption("collectonly"):
+    if (
+        config.getoption("figures") is None
+        or hasattr(config, "workerinput")
+        or config.getoption("collectonly")
+    ):
         return
     file = Path(config.getoption("figures"))
     before = json.loads(file.read_text()) if file.exists() else {}
     kept = merged(before, config.stash[COLLECTED], config.stash[REPORTED])
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     # a line for each test, so that two versions can be compared
-    lines = (f"{json.dumps(name)}: {json.dumps(one, sort_keys=True)}" for name, one in sorted(kept.items()))
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(one, sort_keys=True)}"
+        for name, one in sorted(kept.items())
+    )
     beside.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     os.replace(beside, file)
 
 
-def merged(before: dict[str, Any], collected: dict[str, Any], reported: dict[str, Any]) -> dict[str, Any]:
+def merged(
+    before: dict[str, Any], collected: dict[str, Any], reported: dict[str, Any]
+) -> dict[str, Any]:
     """All tests of promises that exist, with what this run or an earlier one measured."""
     looked_at = {name.partition("::")[0] for name in collected}
     kept = {
-        name: one for name, one in before.items() if name.partition("::")[0] not in looked_at and Path(name.partition("::")[0]).exists()
+        name: one
+        for name, one in before.items()
+        if name.partition("::")[0] not in looked_at and Path(name.partition("::")[0]).exists()
     }
     for name, facts in collected.items():
         measured = before.get(name, {"outcome": "not run", "figures": []})
         if name in reported:
-            measured = reported[name] | {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"} | {"run": conditions()}
+            measured = (
+                reported[name]
+                | {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"}
+                | {"run": conditions()}
+            )
         kept[name] = measured | facts
     return kept
 

@@ -1,4 +1,5 @@
-"""Peaks, arrivals, speeds, widths and orders of synthetic traces whose answers are known in closed form."""
+"""Peaks, arrivals, speeds, widths and orders of synthetic traces whose answers are known in
+closed form."""
 
 import json
 import math
@@ -31,7 +32,8 @@ def gaussian(time, height, at, width):
 TIME = np.arange(0.0, 10.0, 0.25)
 
 
-# --- peak -----------------------------------------------------------------------------------------------------------
+# --- peak
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_peak_of_a_parabola_is_exact_with_uneven_samples():
@@ -41,8 +43,12 @@ def test_the_peak_of_a_parabola_is_exact_with_uneven_samples():
 
 
 def test_the_parabola_finds_the_peak_of_the_elastic_wave_that_samples_miss():
-    # the wave of the chain of 70 steel beads as its sensors see it: stiffness, mass, contact force of theory.equal_striker at 1.77 m/s
-    wave, speed = theory.solitary_wave(), theory.solitary_speed(4.877510e9, 0.45e-3, peak_force=93.466)
+    # the wave of the chain of 70 steel beads as its sensors see it: stiffness, mass, contact force
+    # of theory.equal_striker at 1.77 m/s
+    wave, speed = (
+        theory.solitary_wave(),
+        theory.solitary_speed(4.877510e9, 0.45e-3, peak_force=93.466),
+    )
     time = (np.arange(-200, 201) + 0.5) * 2e-7
     contacts = [np.maximum(wave.overlap(speed * time + side), 0.0) ** 1.5 for side in (-0.5, 0.5)]
     force = 0.5 * (contacts[0] + contacts[1]) / wave.bead_force
@@ -51,7 +57,11 @@ def test_the_parabola_finds_the_peak_of_the_elastic_wave_that_samples_miss():
 
 
 def test_the_peak_of_a_trace_cut_off_at_a_limit_is_the_middle_of_its_flat_top():
-    assert analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])[:3] == (4.0, 3.5, True)
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])[:3] == (
+        4.0,
+        3.5,
+        True,
+    )
     # two equal samples are the two sides of a peak between them
     assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])[:3] == (4.5, 1.5, True)
 
@@ -79,7 +89,8 @@ def test_no_parabola_is_laid_across_a_jump():
 
 
 def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
-    # a parabola with its top at t = 1.7, behind a jump at .5 from 0 to 6.9, and before one at 2.9 back to 0
+    # a parabola with its top at t = 1.7, behind a jump at .5 from 0 to 6.9, and before one at 2.9
+    # back to 0
     time = np.arange(0.0, 8.0)
     top = 7.0 - 0.05 * (time - 1.7) ** 2
     behind = analysis.peak(time, np.where(time < 0.5, 0.0, top), jumps=jumps_at(8, (1, 6.9, 0.5)))
@@ -93,12 +104,15 @@ def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
     later = analysis.peak(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.9)))
     assert later[:4] == (top[2], 2.0, True, False)
     # between two jumps there is the sample
-    both = analysis.peak(time, np.where(time == 2.0, 7.0, 1.0), jumps=jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1)))
+    both = analysis.peak(
+        time, np.where(time == 2.0, 7.0, 1.0), jumps=jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1))
+    )
     assert both[:4] == (7.0, 2.0, True, False)
 
 
 def test_a_jump_counts_where_it_lies_in_the_first_pulse():
-    # the pulse ends at the first sample below half its height, and a jump may end it; a larger one comes later
+    # the pulse ends at the first sample below half its height, and a jump may end it; a larger one
+    # comes later
     time = np.arange(0.0, 10.0)
     force = np.array([0.0, 2.0, 4.0, 6.0, 1.0, 0.0, 0.0, 9.0, 1.0, 0.0])
     known = jumps_at(10, (4, 6.6, 3.6), (8, 12.0, 7.5))
@@ -106,9 +120,15 @@ def test_a_jump_counts_where_it_lies_in_the_first_pulse():
     # every other sample: what lay between two of them, or further apart, stays between
     thinned = known.every(2)
     assert np.flatnonzero(np.isfinite(thinned.force)).tolist() == [2, 4]
-    assert thinned.force[[2, 4]].tolist() == [6.6, 12.0] and thinned.time[[2, 4]].tolist() == [3.6, 7.5]
+    assert thinned.force[[2, 4]].tolist() == [6.6, 12.0] and thinned.time[[2, 4]].tolist() == [
+        3.6,
+        7.5,
+    ]
     # of two in one interval the larger
-    assert jumps_at(7, (1, 3.0, 0.5), (2, 2.0, 1.5), (6, 1.0, 5.5)).every(3).force.tolist()[1:] == [3.0, 1.0]
+    assert jumps_at(7, (1, 3.0, 0.5), (2, 2.0, 1.5), (6, 1.0, 5.5)).every(3).force.tolist()[1:] == [
+        3.0,
+        1.0,
+    ]
 
 
 def test_a_dip_to_more_than_half_does_not_end_the_first_pulse():
@@ -120,25 +140,50 @@ def test_a_dip_to_more_than_half_does_not_end_the_first_pulse():
 
 def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_merged_with_it():
     apart, close, behind = (
-        gaussian(TIME, 13.7, 3.0, 0.5) + gaussian(TIME, height, at, 0.5) for height, at in ((25.6, 6.5), (25.6, 4.8), (12.0, 4.8))
+        gaussian(TIME, 13.7, 3.0, 0.5) + gaussian(TIME, height, at, 0.5)
+        for height, at in ((25.6, 6.5), (25.6, 4.8), (12.0, 4.8))
     )
     # apart the first pulse is whole and is taken; behind it the second does not pass it
-    assert analysis.peak(TIME, apart).force == pytest.approx(13.7, abs=0.1) and not analysis.peak(TIME, apart).merged
-    assert analysis.peak(TIME, behind).force == pytest.approx(13.7, abs=0.1) and not analysis.peak(TIME, behind).merged
-    assert analysis.peak(TIME, close).force == pytest.approx(25.6, abs=0.1) and analysis.peak(TIME, close).merged
+    assert (
+        analysis.peak(TIME, apart).force == pytest.approx(13.7, abs=0.1)
+        and not analysis.peak(TIME, apart).merged
+    )
+    assert (
+        analysis.peak(TIME, behind).force == pytest.approx(13.7, abs=0.1)
+        and not analysis.peak(TIME, behind).merged
+    )
+    assert (
+        analysis.peak(TIME, close).force == pytest.approx(25.6, abs=0.1)
+        and analysis.peak(TIME, close).merged
+    )
     # whether or not the peak is in the trace, and above a static force
-    assert analysis.peak(TIME[:19], close[:19]).merged and not analysis.peak(TIME[:19], close[:19]).complete
+    assert (
+        analysis.peak(TIME[:19], close[:19]).merged
+        and not analysis.peak(TIME[:19], close[:19]).complete
+    )
     assert analysis.has_merged(10.0 + close, 10.0) and not analysis.has_merged(10.0 + apart, 10.0)
 
 
 def test_the_ripples_of_rounding_and_of_a_step_are_no_second_maximum():
     # a fall of a thousandth of the maximum decides
-    for fall, merged in ((1e-13, False), (9e-4, False), (1.1e-3, True), (0.49, True), (0.51, False)):
+    for fall, merged in (
+        (1e-13, False),
+        (9e-4, False),
+        (1.1e-3, True),
+        (0.49, True),
+        (0.51, False),
+    ):
         assert analysis.has_merged([0.0, 3.0, 8.0, 8.0 * (1.0 - fall), 9.0, 0.0]) is merged
-    assert not analysis.has_merged([]) and not analysis.has_merged([0.0, 0.0]) and not analysis.has_merged([5.0])
+    assert (
+        not analysis.has_merged([])
+        and not analysis.has_merged([0.0, 0.0])
+        and not analysis.has_merged([5.0])
+    )
 
 
-@pytest.mark.parametrize("force", [np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)])
+@pytest.mark.parametrize(
+    "force", [np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)]
+)
 def test_a_trace_without_a_pulse_has_peak_0_and_no_arrival(force):
     time = TIME[: len(force)]
     peak = analysis.peak(time, force)
@@ -153,11 +198,16 @@ def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     assert analysis.first_pulse(force, 10.0) == analysis.first_pulse(parabola(TIME))
     peak = analysis.peak(TIME, force, 10.0)
     assert (peak.force, peak.time) == pytest.approx((17.0, 3.3), rel=1e-13)
-    assert analysis.pulse_width(TIME, force, baseline=10.0) == pytest.approx(analysis.pulse_width(TIME, parabola(TIME)), rel=1e-12)
-    assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(np.trapezoid(parabola(TIME), TIME), rel=1e-12)
+    assert analysis.pulse_width(TIME, force, baseline=10.0) == pytest.approx(
+        analysis.pulse_width(TIME, parabola(TIME)), rel=1e-12
+    )
+    assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(
+        np.trapezoid(parabola(TIME), TIME), rel=1e-12
+    )
 
 
-# --- all pulses -----------------------------------------------------------------------------------------------------
+# --- all pulses
+# --------------------------------------------------------------------------------------------------
 
 
 def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
@@ -169,24 +219,48 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     for one, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
         assert (one.peak, one.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
         # half of the height is sqrt(2 ln 2) standard deviations away
-        assert one.width == pytest.approx(2.0 * math.sqrt(2.0 * math.log(2.0)) * width, rel=1e-3) and one.complete and not one.merged
-    assert len(analysis.pulses(time, force, 2.0, 0.05)) == 4 and len(analysis.pulses(time, force, 2.0, 0.5)) == 2
+        assert (
+            one.width == pytest.approx(2.0 * math.sqrt(2.0 * math.log(2.0)) * width, rel=1e-3)
+            and one.complete
+            and not one.merged
+        )
+    assert (
+        len(analysis.pulses(time, force, 2.0, 0.05)) == 4
+        and len(analysis.pulses(time, force, 2.0, 0.5)) == 2
+    )
     top = analysis.peak(time, force, 2.0)
     assert found[0][:3] == (top.force, top.time, analysis.pulse_width(time, force, baseline=2.0))
     # noise below the share makes none, and what is pulled down makes none
     noisy = force + np.random.default_rng(1).normal(0.0, 0.05, len(force))
-    assert [one.arrival for one in analysis.pulses(time, noisy, 2.0, noise=0.05)] == pytest.approx([20.0, 50.0, 80.0], abs=0.5)
-    assert analysis.pulses(time, -force) == analysis.pulses(time, 0.0 * force) == analysis.pulses([], []) == ()
+    assert [one.arrival for one in analysis.pulses(time, noisy, 2.0, noise=0.05)] == pytest.approx(
+        [20.0, 50.0, 80.0], abs=0.5
+    )
+    assert (
+        analysis.pulses(time, -force)
+        == analysis.pulses(time, 0.0 * force)
+        == analysis.pulses([], [])
+        == ()
+    )
     assert len(analysis.pulses(time, np.where(time < 30.0, force - 2.0, -4.0 - np.cos(time)))) == 1
     for share in (0.0, 1.5, math.nan, "much"):
-        with pytest.raises(GranchainError, match=r"pulses: share: got .*, allowed a number above 0, at most 1"):
+        with pytest.raises(
+            GranchainError, match=r"pulses: share: got .*, allowed a number above 0, at most 1"
+        ):
             analysis.pulses(time, force, 2.0, share)
 
 
 def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
-    quick = {"chain.beads": 40, "sensors.beads": [5, 12, 20], "sensors.contacts": [], "snapshots": None, "time.end": 3.2e-4}
+    quick = {
+        "chain.beads": 40,
+        "sensors.beads": [5, 12, 20],
+        "sensors.contacts": [],
+        "snapshots": None,
+        "time.end": 3.2e-4,
+    }
     row = gc.load_case("steel-chain-hertz").replace(
-        **quick, **{"striker": None, "time.step": 5e-8}, initial={"velocity": [1.0] + [0.0] * 38 + [-0.8]}
+        **quick,
+        **{"striker": None, "time.step": 5e-8},
+        initial={"velocity": [1.0] + [0.0] * 38 + [-0.8]},
     )
     both, left = gc.run(row), gc.run(row.replace(initial={"velocity": [1.0] + [0.0] * 39}))
     right = gc.run(row.replace(initial={"velocity": [0.0] * 39 + [-0.8]}))
@@ -199,16 +273,25 @@ def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
         # the largest sample is at most half an interval away
         later = time > first.arrival + first.width
         k = np.flatnonzero(later)[np.argmax(force[later])]
-        assert second.arrival == pytest.approx(time[k], abs=1.001e-7) and force[k] <= second.peak < 1.001 * force[k]
-        # as the other wave by itself, but for what the meeting has delayed it: less than the time that it takes from bead to bead
-        assert abs(second.arrival - analysis.sensor_peak(right, column).time) < 2.0 * 2.38e-3 / 600.0
+        assert (
+            second.arrival == pytest.approx(time[k], abs=1.001e-7)
+            and force[k] <= second.peak < 1.001 * force[k]
+        )
+        # as the other wave by itself, but for what the meeting has delayed it: less than the time
+        # that it takes from bead to bead
+        assert (
+            abs(second.arrival - analysis.sensor_peak(right, column).time) < 2.0 * 2.38e-3 / 600.0
+        )
     # where they meet they are one
     assert len(analysis.pulses_at(both, 20)) == 1
-    with pytest.raises(GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"):
+    with pytest.raises(
+        GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"
+    ):
         analysis.pulses_at(both, 7)
 
 
-# --- width, impulse, momentum ---------------------------------------------------------------------------------------
+# --- width, impulse, momentum
+# ---------------------------------------------------------------------------------------
 
 
 def test_the_width_of_a_triangle_is_half_its_base():
@@ -221,18 +304,22 @@ def test_the_width_of_a_triangle_is_half_its_base():
 def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
     time = np.linspace(0.0, 30.0, 3001)
     force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
-    # area of a gaussian; what is left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
+    # area of a gaussian; what is left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of
+    # it
     area = 5.0 * 0.5 * math.sqrt(2.0 * math.pi)
     assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
 
 
-# --- positions and speed --------------------------------------------------------------------------------------------
+# --- positions and speed
+# --------------------------------------------------------------------------------------------
 
 
 def test_the_wave_speed_of_a_steady_wave_is_exact_and_has_a_sign():
     position = np.array([0.0, 0.3, 0.4, 0.9])
     assert analysis.wave_speed(position, 1e-3 + position / 734.0) == pytest.approx(734.0, rel=1e-12)
-    assert analysis.wave_speed(position, 1e-3 - position / 734.0) == pytest.approx(-734.0, rel=1e-12)
+    assert analysis.wave_speed(position, 1e-3 - position / 734.0) == pytest.approx(
+        -734.0, rel=1e-12
+    )
 
 
 def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
@@ -241,7 +328,8 @@ def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     assert np.isnan(speeds[2:]).all()
 
 
-# --- between snapshots ----------------------------------------------------------------------------------------------
+# --- between snapshots
+# ----------------------------------------------------------------------------------------------
 
 
 def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_degree():
@@ -251,13 +339,16 @@ def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_deg
     t, course = analysis.between_snapshots(time, u, v, 7)
     assert t.shape == (36,) and course.shape == (36, 2)
     assert t[::7] == pytest.approx(time, rel=1e-15) and course[::7] == pytest.approx(v, rel=1e-12)
-    assert course[:, 0] == pytest.approx(motion.deriv()(t), abs=1e-9) and course[:, 1] == pytest.approx(2.0 * course[:, 0], rel=1e-9)
+    assert course[:, 0] == pytest.approx(motion.deriv()(t), abs=1e-9) and course[
+        :, 1
+    ] == pytest.approx(2.0 * course[:, 0], rel=1e-9)
 
 
 def test_five_snapshots_a_pulse_give_its_course_where_straight_lines_cut_its_top_off():
     wave = theory.solitary_wave()
-    # bead 0 at the places of the wave's crest; its displacement is the sum of the overlaps of the contacts in front of it, in a unit in
-    # which its velocity is the wave's: by its end, the integral of the velocity
+    # bead 0 at the places of the wave's crest; its displacement is the sum of the overlaps of the
+    # contacts in front of it, in a unit in which its velocity is the wave's: by its end, the
+    # integral of the velocity
     fine = np.linspace(-8.0, 8.0, 3201)
     total = sum(wave.overlap(k + 0.5 - 8.0) for k in range(40))
     unit = np.trapezoid(wave.bead_velocity(fine), fine) / total
@@ -275,7 +366,8 @@ def test_five_snapshots_a_pulse_give_its_course_where_straight_lines_cut_its_top
     assert analysis.between_snapshots(crest[:2], u[:2, None], v[:2, None], 10) is None
 
 
-# --- order ----------------------------------------------------------------------------------------------------------
+# --- order
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 4.0])
@@ -286,7 +378,13 @@ def test_the_observed_order_of_a_power_is_its_exponent(order):
 
 @pytest.mark.parametrize(
     ("steps", "errors"),
-    [([1.0], [1.0]), ([1.0, 1.0], [1.0, 2.0]), ([1.0, 2.0], [1.0]), ([1.0, 2.0], [0.0, 1.0]), ([1.0, -2.0], [1.0, 1.0])],
+    [
+        ([1.0], [1.0]),
+        ([1.0, 1.0], [1.0, 2.0]),
+        ([1.0, 2.0], [1.0]),
+        ([1.0, 2.0], [0.0, 1.0]),
+        ([1.0, -2.0], [1.0, 1.0]),
+    ],
 )
 def test_errors_without_an_order_are_refused(steps, errors):
     with pytest.raises(ValueError, match=r"observed_order: "):
@@ -304,7 +402,8 @@ def test_richardson_gives_the_limit():
     assert third.value == pytest.approx(5.0, rel=1e-14)
 
 
-# --- summary --------------------------------------------------------------------------------------------------------
+# --- summary
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_summary_finds_the_synthetic_wave():
@@ -316,19 +415,32 @@ def test_the_summary_finds_the_synthetic_wave():
         assert pulse.arrival == pytest.approx((pulse.bead - CREST) / wave_speed(), rel=1e-6)
         assert pulse.complete
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
-    assert (summary.title, summary.law, summary.status, summary.time_step) == ("synthetic wave", "hertz", "complete", 4e-8)
+    assert (summary.title, summary.law, summary.status, summary.time_step) == (
+        "synthetic wave",
+        "hertz",
+        "complete",
+        4e-8,
+    )
     assert summary.end == pytest.approx(150e-6, rel=1e-9)
 
 
 def test_the_energy_balance_is_the_end_of_the_ledger():
     energy = analysis.summary(synthetic()).energy
-    # of tests/support/synthetic.py: 1e-3 J at the start; plastic 2e-4, of which a quarter more recoverable, viscous 1e-4
+    # of tests/support/synthetic.py: 1e-3 J at the start; plastic 2e-4, of which a quarter more
+    # recoverable, viscous 1e-4
     assert energy.put_in == pytest.approx(1e-3, rel=1e-12)
-    assert (energy.kinetic, energy.recoverable, energy.plastic) == pytest.approx((8e-4, 5e-5, 2e-4), rel=1e-12)
-    assert (energy.viscous, energy.clamp, energy.external) == pytest.approx((1e-4, 0.0, 0.0), rel=1e-12)
+    assert (energy.kinetic, energy.recoverable, energy.plastic) == pytest.approx(
+        (8e-4, 5e-5, 2e-4), rel=1e-12
+    )
+    assert (energy.viscous, energy.clamp, energy.external) == pytest.approx(
+        (1e-4, 0.0, 0.0), rel=1e-12
+    )
     assert energy.largest_residual == pytest.approx(1e-6 * math.sin(1.0), rel=1e-9)
     parts = "kinetic 80 %; recoverable 5 %; plastic 20 %; viscous 10 %"
-    assert energy.line == f"energy: 0.001 J put in; at the end {parts}; largest ledger residual 8.4e-07 of it"
+    assert (
+        energy.line
+        == f"energy: 0.001 J put in; at the end {parts}; largest ledger residual 8.4e-07 of it"
+    )
 
 
 def test_a_ledger_in_which_nothing_moves_says_so():
@@ -343,14 +455,21 @@ def test_what_is_not_known_is_none_in_json():
     read = json.loads(json.dumps(analysis.summary(dead).as_dict(), allow_nan=False))
     assert read["wave_speed"] is None
     first = read["sensors"][0]
-    assert (first["bead"], first["peak"], first["arrival"], first["width"], first["impulse"]) == (3, 0.0, None, None, 0.0)
+    assert (first["bead"], first["peak"], first["arrival"], first["width"], first["impulse"]) == (
+        3,
+        0.0,
+        None,
+        None,
+        0.0,
+    )
     assert not any(first[flag] for flag in ("complete", "merged", "jump", "sampled"))
     assert read["wave_speed_beads"] == []
     assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
 
 
 def merged_sensor(column=1):
-    """A result at one of whose sensors a pulse half as large comes 17 us before, and has not fallen to half when the other passes it."""
+    """A result at one of whose sensors a pulse half as large comes 17 us before, and has not
+    fallen to half when the other passes it."""
     result = synthetic(sensors=(3, 8, 13), end=200e-6)
     force = result.sensor_force.copy()
     force[:, column] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, column])
@@ -362,10 +481,18 @@ def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
     assert [pulse.merged for pulse in summary.sensors] == [False, True, False]
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
     assert summary.wave_speed_beads == (3, 13)
-    assert summary.as_dict()["sensors"][1]["merged"] is True and summary.as_dict()["wave_speed_beads"] == [3, 13]
+    assert summary.as_dict()["sensors"][1]["merged"] is True and summary.as_dict()[
+        "wave_speed_beads"
+    ] == [3, 13]
     said = run_numbers(summary)
-    assert re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE) and "a second, larger pulse" in said
-    assert f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads 3 to 13" in said
+    assert (
+        re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE)
+        and "a second, larger pulse" in said
+    )
+    assert (
+        f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads "
+        "3 to 13" in said
+    )
     assert "merged" not in run_numbers(analysis.summary(synthetic()))
 
 
@@ -379,21 +506,40 @@ def test_arrivals_of_two_waves_are_out_of_order_and_those_of_one_are_not():
     assert analysis.out_of_order(place, [0.0, 1.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]) == (2, 0)
     for one in (place, -place, [0.0, 1.0, 1.0, 2.0, math.nan, 9.0, 10.0, 11.0, 12.0]):
         assert analysis.out_of_order(place, one) is None
-    # the last bead of a dimer is passed a little before the last but one, within the width of the pulse
+    # the last bead of a dimer is passed a little before the last but one, within the width of the
+    # pulse
     late = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 6.8])
     assert analysis.out_of_order(place, late) == (7, 8)
     assert analysis.out_of_order(place, late, 0.3) is None
     assert analysis.out_of_order(place, late, np.full(9, math.nan)) == (7, 8)
-    assert analysis.out_of_order(place, meeting, 3.0) == (4, 8) and analysis.out_of_order([0.0, 1.0], [1.0, 0.0]) is None
+    assert (
+        analysis.out_of_order(place, meeting, 3.0) == (4, 8)
+        and analysis.out_of_order([0.0, 1.0], [1.0, 0.0]) is None
+    )
 
 
 def test_pulses_that_meet_have_no_wave_speed_and_the_summary_says_so():
     force = synthetic(sensors=(3, 8, 13)).sensor_force
-    summary = analysis.summary(synthetic(sensors=(3, 8, 13), change={"sensor_force": force[:, [1, 2, 0]]}))
-    assert math.isnan(summary.wave_speed) and summary.out_of_order == (8, 13) and summary.wave_speed_beads == ()
-    remark = "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than one wave"
-    assert summary.remarks == (remark,) and remark in run_numbers(summary) and "wave speed 0" not in run_numbers(summary)
-    assert [block.text for block in report_pulses(summary) if hasattr(block, "text")][-1] == f"N{remark[1:]}."
+    summary = analysis.summary(
+        synthetic(sensors=(3, 8, 13), change={"sensor_force": force[:, [1, 2, 0]]})
+    )
+    assert (
+        math.isnan(summary.wave_speed)
+        and summary.out_of_order == (8, 13)
+        and summary.wave_speed_beads == ()
+    )
+    remark = (
+        "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than one "
+        "wave"
+    )
+    assert (
+        summary.remarks == (remark,)
+        and remark in run_numbers(summary)
+        and "wave speed 0" not in run_numbers(summary)
+    )
+    assert [block.text for block in report_pulses(summary) if hasattr(block, "text")][
+        -1
+    ] == f"N{remark[1:]}."
     one = analysis.summary(synthetic(sensors=(3, 8, 13)))
     assert one.remarks == () and one.out_of_order == () and one.wave_speed_beads == (3, 8, 13)
 
@@ -404,7 +550,8 @@ def test_the_wave_speeds_of_a_study_leave_out_pulses_that_meet_too():
     runs = np.array([arrival, arrival[[1, 2, 0]]])
     there = np.ones(runs.shape, dtype=bool)
     speeds = wave_speeds(
-        np.array([[one.position for one in summary.sensors]] * 2), FirstPulses(0.0 * runs, runs, 0.0 * runs, there, ~there)
+        np.array([[one.position for one in summary.sensors]] * 2),
+        FirstPulses(0.0 * runs, runs, 0.0 * runs, there, ~there),
     )
     assert speeds[0] == pytest.approx(summary.wave_speed, rel=1e-12) and math.isnan(speeds[1])
 
@@ -420,18 +567,35 @@ def test_a_row_driven_with_noise_has_no_first_pulses():
 
 
 def test_a_result_without_sensors_and_ledger_has_a_summary():
-    bare = ("time", "sensor_bead", "sensor_force", "sensor_contact", "contact_force", "contact_overlap")
+    bare = (
+        "time",
+        "sensor_bead",
+        "sensor_force",
+        "sensor_contact",
+        "contact_force",
+        "contact_overlap",
+    )
     ledger = ("energy_time", *(f"energy_{name}" for name in analysis.ENERGIES))
     summary = analysis.summary(synthetic(without=(*bare, *ledger)))
     assert summary.sensors == () and summary.energy is None and math.isnan(summary.wave_speed)
     assert summary.end == pytest.approx(148e-6, rel=1e-9)
-    assert math.isnan(analysis.summary(synthetic(without=(*bare, *ledger, "snapshot_time", "displacement", "velocity"))).end)
+    assert math.isnan(
+        analysis.summary(
+            synthetic(without=(*bare, *ledger, "snapshot_time", "displacement", "velocity"))
+        ).end
+    )
 
 
 def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
     force = synthetic().sensor_force.copy()
     force[600:] = math.nan
     residual = np.full(51, math.nan)
-    summary = analysis.summary(synthetic(change={"sensor_force": force, "energy_residual": residual}, status=Status.NOT_FINITE))
-    assert summary.sensors[0].peak == pytest.approx(PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5)
+    summary = analysis.summary(
+        synthetic(
+            change={"sensor_force": force, "energy_residual": residual}, status=Status.NOT_FINITE
+        )
+    )
+    assert summary.sensors[0].peak == pytest.approx(
+        PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5
+    )
     assert summary.as_dict()["energy"]["largest_residual"] is None

@@ -1,4 +1,5 @@
-"""Bands around what is computed, which number matters where, and whether a measurement lies within."""
+"""Bands around what is computed, which number matters where, and whether a measurement lies
+within."""
 
 from __future__ import annotations
 
@@ -21,15 +22,22 @@ from granchain.studies.banded_comparison import with_bands
 from granchain.traces import Trace
 from granchain.traces.about import about_of, written
 
-SHORT = {"chain.beads": 12, "sensors.beads": [3, 6, 9], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4, "time.step": "fast"}
+SHORT = {
+    "chain.beads": 12,
+    "sensors.beads": [3, 6, 9],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 1.2e-4,
+    "time.step": "fast",
+}
 ELASTIC = gc.load_case("steel-chain-hertz").replace(**SHORT)
-# Hertz's contacts, no other scale: m du'' = K d^1.5, so that forces go with (K^2 m^3 v^6)^(1/5) and times with (m^2/(K^2 v))^(1/5), and
-# K with Young's modulus.
+# Hertz's contacts, no other scale: m du'' = K d^1.5, so that forces go with (K^2 m^3 v^6)^(1/5) and
+# times with (m^2/(K^2 v))^(1/5), and K with Young's modulus.
 OF_PEAK = {"striker.speed": 6 / 5, "chain.mass": 3 / 5, "chain.material.youngs_modulus": 2 / 5}
 OF_TIME = {"striker.speed": -1 / 5, "chain.mass": 2 / 5, "chain.material.youngs_modulus": -2 / 5}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Bands
 
 
@@ -41,14 +49,27 @@ def test_peaks_and_arrivals_of_an_elastic_chain_follow_the_power_of_the_speed():
     for name, power in (("peak", 6 / 5), ("arrival", -1 / 5)):
         ratio = (found[name] / found[f"nominal_{name}"]).values
         # of n evenly spread draws a quantile is known to one place
-        ends = np.sort([spread.ppf(np.array(parts if power > 0 else parts[::-1]) + side / n) ** power for side in (-1.0, 1.0)], axis=0)
+        ends = np.sort(
+            [
+                spread.ppf(np.array(parts if power > 0 else parts[::-1]) + side / n) ** power
+                for side in (-1.0, 1.0)
+            ],
+            axis=0,
+        )
         assert (ends[0][:, None] <= ratio).all() and (ratio <= ends[1][:, None]).all(), name
-    assert found.force.dims == ("quantile", "time", "sensor_bead") and found.peak.dims == ("quantile", "sensor_bead")
+    assert found.force.dims == ("quantile", "time", "sensor_bead") and found.peak.dims == (
+        "quantile",
+        "sensor_bead",
+    )
     assert found.force.shape == (5, len(found.time), 3)
     # of a normal distribution, and of a uniform one: half the width over the root of 3
-    both = of_bands.uncertain(ELASTIC, {"striker.speed": 0.01, "chain.mass": {"uniform": 0.03}}, 64, 0)
+    both = of_bands.uncertain(
+        ELASTIC, {"striker.speed": 0.01, "chain.mass": {"uniform": 0.03}}, 64, 0
+    )
     speed, mass = both.samples[0].T / [[1.77], [0.45e-3]]
-    assert speed.std() == pytest.approx(0.01, rel=0.05) and mass.std() == pytest.approx(0.03 / math.sqrt(3.0), rel=0.02)
+    assert speed.std() == pytest.approx(0.01, rel=0.05) and mass.std() == pytest.approx(
+        0.03 / math.sqrt(3.0), rel=0.02
+    )
     assert abs(mass - 1.0).max() < 0.03
 
 
@@ -57,12 +78,17 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     time = np.cumsum([0.0, 1.0, 1.1, 0.9, 1.3, 1.0, 0.7])
     cubic = np.column_stack([time**3 - 2.0 * time, np.ones(7)])
     at = np.array([0.3, 2.9, time[-1] - 0.1])
-    assert of_bands.on_grid(time, cubic, at) == pytest.approx(np.column_stack([at**3 - 2.0 * at, np.ones(3)]), rel=1e-12)
+    assert of_bands.on_grid(time, cubic, at) == pytest.approx(
+        np.column_stack([at**3 - 2.0 * at, np.ones(3)]), rel=1e-12
+    )
     assert np.array_equal(of_bands.on_grid(time, cubic, time), cubic)
     assert np.isnan(of_bands.on_grid(time, cubic, np.array([time[-1] + 0.1]))).all()
-    # between the second and the third of four samples: a quartic is off by the product of the distances, 3/2 1/2 1/2 3/2
+    # between the second and the third of four samples: a quartic is off by the product of the
+    # distances, 3/2 1/2 1/2 3/2
     even = np.arange(8.0)
-    assert of_bands.on_grid(even, even**4, np.array([3.5])) == pytest.approx([3.5**4 - 9 / 16], rel=1e-12)
+    assert of_bands.on_grid(even, even**4, np.array([3.5])) == pytest.approx(
+        [3.5**4 - 9 / 16], rel=1e-12
+    )
     # two members, each with a step of its own, are the nominal run stretched
     asked = of_bands.uncertain(ELASTIC, {"striker.speed": 0.05}, 2, 0)
     found = gc.bands(ELASTIC, {"striker.speed": 0.05}, n=2, quantiles=(0.0, 1.0))
@@ -70,7 +96,9 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     until = slice(0, int(0.9 * len(found.time)))
     expected = np.zeros((until.stop, 3))
     for speed in asked.samples[0][:, 0] / 1.77:
-        expected += speed**1.2 * of_bands.on_grid(nominal.time, nominal.sensor_force, found.time.values[until] * speed**0.2)
+        expected += speed**1.2 * of_bands.on_grid(
+            nominal.time, nominal.sensor_force, found.time.values[until] * speed**0.2
+        )
     error = found.attrs["interpolation_error"]
     assert 0.0 < error < 1e-3 * found.nominal_peak.min()
     # three traces are put on other times here, one of them twice
@@ -94,11 +122,19 @@ def test_one_seed_gives_one_band():
 def test_a_pulse_that_has_not_come_is_no_number():
     # the peak is at bead 9 after 62.6 us
     short = ELASTIC.replace(**{"time.end": 6.25e-5})
-    with pytest.warns(gc.errors.GranchainWarning, match=r"bead 9: \d+ of 16 members have no whole pulse at time.end") as told:
+    with pytest.warns(
+        gc.errors.GranchainWarning,
+        match=r"bead 9: \d+ of 16 members have no whole pulse at time.end",
+    ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=16, sensitivity=True)
     assert len(told) == 1
-    assert np.isnan(found.nominal_peak[2]) and found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
-    assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(1.0, abs=0.2)
+    assert (
+        np.isnan(found.nominal_peak[2])
+        and found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
+    )
+    assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(
+        1.0, abs=0.2
+    )
 
 
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
@@ -111,21 +147,28 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         return found
 
     monkeypatch.setattr(measures, "measure", failing)
-    with pytest.warns(gc.errors.GranchainWarning, match="1 of 8 members failed and are left out, the first with: member 2 blew up"):
+    with pytest.warns(
+        gc.errors.GranchainWarning,
+        match="1 of 8 members failed and are left out, the first with: member 2 blew up",
+    ):
         found = gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
     assert found.attrs["status"] == "7 complete, 1 unstable" and found.peak.max() < 100.0
-    monkeypatch.setattr(measures, "measure", lambda cases, *args, **more: measures.Measures.empty(cases))
+    monkeypatch.setattr(
+        measures, "measure", lambda cases, *args, **more: measures.Measures.empty(cases)
+    )
     with pytest.raises(KeyboardInterrupt):
         gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Which number matters where
 
 
 def test_indices_of_a_product_of_powers_are_those_of_its_factors():
     widths = {"striker.speed": 0.1, "chain.mass": 0.15, "chain.material.youngs_modulus": 0.2}
-    asked = {key: {"uniform": width} for key, width in widths.items()} | {"chain.material.yield_stress": 0.1}
+    asked = {key: {"uniform": width} for key, width in widths.items()} | {
+        "chain.material.yield_stress": 0.1
+    }
     found = gc.bands(ELASTIC, asked, n=256, sensitivity=True)
     assert found["key"].values.tolist() == list(asked)
 
@@ -135,7 +178,12 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
 
     for prefix, powers in (("", OF_PEAK), ("arrival_", OF_TIME)):
         # variance of each factor over its squared mean; that of the product is prod(1 + c) - 1
-        c = np.array([moment(2 * power, widths[key]) / moment(power, widths[key]) ** 2 - 1 for key, power in powers.items()])
+        c = np.array(
+            [
+                moment(2 * power, widths[key]) / moment(power, widths[key]) ** 2 - 1
+                for key, power in powers.items()
+            ]
+        )
         whole = np.prod(1 + c) - 1
         first, total = c / whole, c * np.prod(1 + c) / (1 + c) / whole
         for name, exact in (("first_order", first), ("total_order", total)):
@@ -147,30 +195,51 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
             assert abs(value[3]).max() < 1e-12 and np.array_equal(low[3], high[3])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Bad input
 
 
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
     monkeypatch.setattr(measures, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
-        "striker.sped": (0.1, 'did you mean "speed"'), "striker.radius": (0.1, "the case gives no value"),
-        "contact.psi": (0.1, "the case gives no value"), "time.end": (0.1, "keys of chain, striker, ends, contact"),
-        "chain.gap": (0.1, "a tolerance of 0"), "chain.beads": (0.1, "a tolerance of 70"), "contact.law": (0.1, "a tolerance of \"hertz\""),
+        "striker.sped": (0.1, 'did you mean "speed"'), "striker.radius": (0.1, "the case gives no "
+            "value"),
+        "contact.psi": (0.1, "the case gives no value"), "time.end": (0.1, "keys of chain, "
+            "striker, ends, contact"),
+        "chain.gap": (0.1, "a tolerance of 0"), "chain.beads": (0.1, "a tolerance of 70"),
+        "contact.law": (0.1, "a tolerance "
+            "of \"hertz\""),
         "chain.mass": (-0.1, "got -0.1"), "striker.speed": ({"uniform": 1.2}, "got a band from -0"),
-        "chain.material.poissons_ratio": (0.6, "write { uniform = ... }, which has ends"), "chain.radius": ({"norml": 1}, "no value"),
+        "chain.material.poissons_ratio": (0.6, "write { uniform = ... }, which has ends"),
+        "chain.radius": ({"norml": 1}, "no value"),
     }  # fmt: skip
     with pytest.raises(CaseError) as told:
-        gc.bands(gc.load_case("steel-chain-hertz"), {key: value for key, (value, _) in wrong.items()}, n=16)
+        gc.bands(
+            gc.load_case("steel-chain-hertz"),
+            {key: value for key, (value, _) in wrong.items()},
+            n=16,
+        )
     for key, (_, words) in wrong.items():
-        assert any(sentence.startswith(f"tolerance.{key}") and words in sentence for sentence in told.value.problems), key
+        assert any(
+            sentence.startswith(f"tolerance.{key}") and words in sentence
+            for sentence in told.value.problems
+        ), key
     assert len(told.value.problems) == len(wrong)
     for given, words in (
         ({}, "tolerance: got nothing"),
         ({"tolerance": 3}, "tolerance: got 3"),
-        ({"tolerance": {"striker.speed": 0.1}, "n": 100, "sensitivity": True}, "n: got 100 with sensitivity, .* a power of 2; take 128"),
-        ({"tolerance": {"striker.speed": 0.1}, "n": 10**9}, r"n: got 1000000000 members, which take .* GiB"),
-        ({"tolerance": {"striker.speed": 0.1}, "n": 1.5, "seed": -1}, r"n: got 1.5.*\n.*seed: got -1"),
+        (
+            {"tolerance": {"striker.speed": 0.1}, "n": 100, "sensitivity": True},
+            "n: got 100 with sensitivity, .* a power of 2; take 128",
+        ),
+        (
+            {"tolerance": {"striker.speed": 0.1}, "n": 10**9},
+            r"n: got 1000000000 members, which take .* GiB",
+        ),
+        (
+            {"tolerance": {"striker.speed": 0.1}, "n": 1.5, "seed": -1},
+            r"n: got 1.5.*\n.*seed: got -1",
+        ),
         ({"tolerance": {"striker.speed": 0.1}, "quantiles": [0.5, 2.0]}, "quantiles: got a list"),
     ):
         with pytest.raises(CaseError, match=words):
@@ -192,16 +261,23 @@ def test_a_case_and_a_trace_keep_their_tolerances(tmp_path):
     # with the law's input goes its tolerance
     assert dict(case.replace(**{"contact.law": "hertz"}).tolerance) == {"striker.speed": 0.02}
     file.write_text(file.read_text().replace("contact.psi", "contact.spi"))
-    with pytest.raises(CaseError, match=r'tolerance.contact.spi: got a key that the case gives no value.*did you mean "psi"'):
+    with pytest.raises(
+        CaseError,
+        match=r'tolerance.contact.spi: got a key that the case gives no value.*did you mean "psi"',
+    ):
         gc.load_case(file)
     stated = {"striker": {"speed": 0.02}, "chain.mass": {"uniform": 0.1}}
     about = about_of({"title": "rig", "kind": "measured", "tolerance": stated}, "here")
-    assert '[tolerance]\n"striker.speed" = 0.02\n"chain.mass" = { uniform = 0.1 }\n' in written(about)
-    with pytest.raises(gc.errors.TraceError, match=r"here: tolerance.chain.mass: got -1, allowed a number above 0"):
+    assert '[tolerance]\n"striker.speed" = 0.02\n"chain.mass" = { uniform = 0.1 }\n' in written(
+        about
+    )
+    with pytest.raises(
+        gc.errors.TraceError, match=r"here: tolerance.chain.mass: got -1, allowed a number above 0"
+    ):
         about_of({"title": "rig", "kind": "measured", "tolerance": {"chain.mass": -1}}, "here")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Beside a measurement
 
 
@@ -220,31 +296,47 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     plain = gc.compare(result, trace=recorded(ELASTIC))
     assert with_bands(plain, [result]) is plain
     for speed, word in ((1.02, True), (1.1, False)):
-        trace = recorded(ELASTIC.replace(**{"striker.speed": 1.77 * speed}), tolerance={"striker.speed": 0.02})
+        trace = recorded(
+            ELASTIC.replace(**{"striker.speed": 1.77 * speed}), tolerance={"striker.speed": 0.02}
+        )
         found = with_bands(gc.compare(result, trace=trace), [result], n=64)
         for sensor in found.results[0].sensors:
             assert sensor.peak_band.holds(sensor.peak.measured) is word
             # the middle 95 % of (1 + .02 z)^(6/5); 64 members know its ends to a fifth
-            assert sensor.peak_band.high / sensor.peak.computed - 1.0 == pytest.approx(1.2 * 1.96 * 0.02, rel=0.2)
+            assert sensor.peak_band.high / sensor.peak.computed - 1.0 == pytest.approx(
+                1.2 * 1.96 * 0.02, rel=0.2
+            )
             assert (sensor.force_band.inside > 0.8) is word, sensor.force_band.inside
-            assert (sensor.force_band.low <= sensor.computed + 1e-9).all() and (sensor.computed <= sensor.force_band.high + 1e-9).all()
+            assert (sensor.force_band.low <= sensor.computed + 1e-9).all() and (
+                sensor.computed <= sensor.force_band.high + 1e-9
+            ).all()
         # nor do its flanks: no force has a wider band than the peak
         middle = found.results[0].sensors[1]
-        assert (middle.force_band.high - middle.force_band.low).max() < 1.1 * (middle.peak_band.high - middle.peak_band.low)
-        # a clock of its own takes off what all arrivals have in common: they go with v^(-1/5), and the middle sensor's hardly moves
+        assert (middle.force_band.high - middle.force_band.low).max() < 1.1 * (
+            middle.peak_band.high - middle.peak_band.low
+        )
+        # a clock of its own takes off what all arrivals have in common: they go with v^(-1/5), and
+        # the middle sensor's hardly moves
         first, middle, _ = (sensor.arrival_band for sensor in found.results[0].sensors)
-        arrivals = np.array([sensor.arrival.computed for sensor in found.results[0].sensors]) - found.results[0].shift
+        arrivals = (
+            np.array([sensor.arrival.computed for sensor in found.results[0].sensors])
+            - found.results[0].shift
+        )
         expected = 2.0 * 1.96 * 0.02 / 5.0 * abs(arrivals - arrivals.mean())
         assert first.high - first.low == pytest.approx(expected[0], rel=0.2)
         assert middle.high - middle.low < 0.1 * (first.high - first.low)
     # a result that cannot be run again has no bands, and is compared as before
     monkeypatch.setattr(type(result), "case", None)
     assert with_bands(plain, [result]) is plain
-    with pytest.raises(CaseError, match=r"hertz: got a result whose case is not there.* --members 0"):
+    with pytest.raises(
+        CaseError, match=r"hertz: got a result whose case is not there.* --members 0"
+    ):
         with_bands(found, [result])
     monkeypatch.undo()
     # what the call says is all there is
-    assert dict(with_bands(found, [result], {"chain.mass": 0.01}, 4).results[0].tolerance) == {"chain.mass": 0.01}
+    assert dict(with_bands(found, [result], {"chain.mass": 0.01}, 4).results[0].tolerance) == {
+        "chain.mass": 0.01
+    }
     # uncertainties of computed and measured number add up by their squares: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
     from granchain.studies.banded_comparison import DEVIATIONS, widened
@@ -258,14 +350,22 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     gc.run(case).save("run.h5")
     from granchain.traces.folder import csv_blocks
 
-    trace = recorded(case.replace(**{"striker.speed": 1.8}), noise=0.1, tolerance={"chain.mass": {"uniform": 0.01}})
+    trace = recorded(
+        case.replace(**{"striker.speed": 1.8}),
+        noise=0.1,
+        tolerance={"chain.mass": {"uniform": 0.01}},
+    )
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(trace)))
     (tmp_path / "rig" / "about.toml").write_text(written(trace.about))
     arguments = ["compare", "run.h5", "--trace", "rig", "--members", "16"]
     assert obey([*arguments, "--figure", "bands.png"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "hertz: is it within the band? striker.speed 2 %, chain.mass 1 % half width; 16 members" in told and "within" in told
+    assert (
+        "hertz: is it within the band? striker.speed 2 %, chain.mass 1 % half width; 16 members"
+        in told
+        and "within" in told
+    )
     assert (tmp_path / "bands.png").stat().st_size > 10_000
     assert obey([*arguments, "--band", "striker.speed=0.001", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["results"][0]
@@ -275,28 +375,39 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     assert obey([*arguments, "--band", "striker.speed=0.001", "--out", "found.json"]) == 0
     assert obey(["report", "found.json", "--out", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text()
-    assert "Within the band of hertz?" in page and page.count(">outside<") == 3 and "striker.speed 0.1 %; 16 members" in page
+    assert (
+        "Within the band of hertz?" in page
+        and page.count(">outside<") == 3
+        and "striker.speed 0.1 %; 16 members" in page
+    )
     capsys.readouterr()
     assert obey([*arguments[:-1], "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["bands"] is None
     assert obey([*arguments, "--band", "striker.sped=0.1"]) == 2
-    assert "tolerance.striker.sped: got a key that the case gives no value" in capsys.readouterr().err
+    assert (
+        "tolerance.striker.sped: got a key that the case gives no value" in capsys.readouterr().err
+    )
     assert obey([*arguments, "--band", "striker.speed"]) == 2
     assert "--band: got" in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Figures
 
 
 def test_figures_show_bands_and_indices():
-    found = gc.bands(ELASTIC, {"striker.speed": 0.02, "chain.mass": {"uniform": 0.02}}, n=8, sensitivity=True)
+    found = gc.bands(
+        ELASTIC, {"striker.speed": 0.02, "chain.mass": {"uniform": 0.02}}, n=8, sensitivity=True
+    )
     drawn, panels = figures.band_traces(found)
     assert len(panels) == 3 and len(panels[0].collections) == 2
     low, high = panels[1].get_xlim()
     assert low < 1e6 * found.nominal_arrival[1] < high
     drawn, axes = figures.sensitivities(found, "arrival")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["chain.mass", "striker.speed"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "chain.mass",
+        "striker.speed",
+    ]
     assert drawn is axes.figure
     with pytest.raises(gc.errors.GranchainError, match="sensitivity=True"):
         figures.sensitivities(gc.bands(ELASTIC, {"striker.speed": 0.02}, n=4))

@@ -18,9 +18,16 @@ STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * RADIUS)
 
 
 @pytest.mark.promise("N3")
-# the chain of 70 beads under other laws costs a loop each; the pages of the documentation run some of them
+# the chain of 70 beads under other laws costs a loop each; the pages of the documentation run some
+# of them
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if re.match("steel-chain-(?!hertz)", name) else ()) for name in case_names()]
+    "name",
+    [
+        pytest.param(
+            name, marks=pytest.mark.long if re.match("steel-chain-(?!hertz)", name) else ()
+        )
+        for name in case_names()
+    ],
 )
 def test_a_built_in_case_runs_to_its_end_with_a_closed_ledger(name, figure):
     result = run(load_case(name))
@@ -38,14 +45,23 @@ def test_every_value_of_a_built_in_case_has_its_source():
         assert "doi:" in text, name
         for line in text.splitlines():
             key, _, value = line.partition("=")
-            physical = key.strip() in ("speed", "precompression", "gravity", "psi", "xi", "restitution")
+            physical = key.strip() in (
+                "speed",
+                "precompression",
+                "gravity",
+                "psi",
+                "xi",
+                "restitution",
+            )
             assert not physical or "#" in value, f"{name}: {line}"
 
 
 def test_a_tapered_chain_with_gaps_hands_on_the_speed_of_its_pairs():
     result = run(load_case("tapered-chain"))
     # the gaps part the pairs but for the last, fast beads: 1.1e-4 measured
-    assert result.final_velocity[-1] == pytest.approx(theory.pairwise_velocity(result.mass), rel=3e-4)
+    assert result.final_velocity[-1] == pytest.approx(
+        theory.pairwise_velocity(result.mass), rel=3e-4
+    )
 
 
 def test_the_dimer_at_the_published_mass_ratio_keeps_its_pulse_and_others_lose_it():
@@ -59,7 +75,8 @@ def test_the_dimer_at_the_published_mass_ratio_keeps_its_pulse_and_others_lose_i
         peaks = run(changed).contact_peak_force
         return peaks[101] / peaks[31]
 
-    # Jayaprakash, Starosvetsky & Vakakis 2011: a solitary wave at 0.3428; beside it the pulse decays (here over 70 contacts)
+    # Jayaprakash, Starosvetsky & Vakakis 2011: a solitary wave at 0.3428; beside it the pulse
+    # decays (here over 70 contacts)
     assert kept(theory.DIMER_RATIO) == pytest.approx(1.0, abs=2e-4)
     assert kept(0.32) < 0.995
     assert kept(0.36) < 0.998
@@ -84,8 +101,13 @@ def test_a_weak_wave_in_a_vertical_chain_follows_the_power_laws_of_depth():
         k = int(np.argmax(column))
         a, b, c = column[k - 1 : k + 2]
         arrival.append(result.snapshot_time[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * 3e-6)
-    # Hong, Ji & Kim 1999: velocity of the beads ~ h^(-1/4), speed of the wave ~ h^(1/6); approached with depth
-    assert np.polyfit(np.log(beads), np.log(height), 1)[0] == pytest.approx(theory.depth_exponents().velocity, abs=0.01)
+    # Hong, Ji & Kim 1999: velocity of the beads ~ h^(-1/4), speed of the wave ~ h^(1/6); approached
+    # with depth
+    assert np.polyfit(np.log(beads), np.log(height), 1)[0] == pytest.approx(
+        theory.depth_exponents().velocity, abs=0.01
+    )
     speed = np.diff(beads) / np.diff(arrival)
     middle = 0.5 * (beads[1:] + beads[:-1])
-    assert np.polyfit(np.log(middle), np.log(speed), 1)[0] == pytest.approx(theory.depth_exponents().speed, abs=0.01)
+    assert np.polyfit(np.log(middle), np.log(speed), 1)[0] == pytest.approx(
+        theory.depth_exponents().speed, abs=0.01
+    )

@@ -1,4 +1,5 @@
-"""BibTeX that a reader of BibTeX reads: every law, the package, data, and text that would break it."""
+"""BibTeX that a reader of BibTeX reads: every law, the package, data, and text that would break
+it."""
 
 from __future__ import annotations
 
@@ -21,16 +22,20 @@ from granchain.errors import GranchainError
 from granchain.traces.about import about_of
 
 ROOT = Path(__file__).parents[1]
-# What a field may hold so that TeX sets it: ASCII without bare specials, or letters of other scripts.
+# What a field may hold so that TeX sets it: ASCII without bare specials, or letters of other
+# scripts.
 BARE = re.compile(r"(?<!\\)[&%$#_~^]")
 
 
 def read(text: str) -> dict[str, dict[str, str]]:
-    """The entries of a BibTeX text, as BibTeX reads them: an @, a kind, a brace, a key, and fields in braces that match."""
+    """The entries of a BibTeX text, as BibTeX reads them: an @, a kind, a brace, a key, and
+    fields in braces that match."""
     found: dict[str, dict[str, str]] = {}
     place = 0
     while (start := text.find("@", place)) >= 0:
-        head = re.compile(r"@(?:article|book|inproceedings|misc|techreport)\{([a-z0-9.-]+),\n").match(text, start)
+        head = re.compile(
+            r"@(?:article|book|inproceedings|misc|techreport)\{([a-z0-9.-]+),\n"
+        ).match(text, start)
         assert head, text[start : start + 60]
         place, fields = head.end(), {}
         while text[place] != "}":
@@ -56,7 +61,9 @@ def test_every_law_has_entries_that_are_read_back():
         assert text.startswith(f"% contact law {name}: {law.source}")
         entries = read(text)
         works = {key: fields for key, fields in entries.items() if not key.startswith("granchain-")}
-        assert works and len(works) == len({part.strip() for part in law.source.text.split(";")}), name
+        assert works and len(works) == len({part.strip() for part in law.source.text.split(";")}), (
+            name
+        )
         # every DOI of the source is a work's, and none is made up
         stated = set(re.findall(r"10\.\d{4,9}/[^\s;,]+", str(law.source)))
         listed = {references()[key].fields.get("doi") for key in works if key in references()}
@@ -66,25 +73,36 @@ def test_every_law_has_entries_that_are_read_back():
             assert "author" in fields or "title" in fields
             assert not any(BARE.search(value) for field, value in fields.items() if field != "doi")
             # one work has one DOI, whichever law names it
-            assert known.setdefault(key, fields.get("doi", "")) == fields.get("doi", ""), (name, key)
+            assert known.setdefault(key, fields.get("doi", "")) == fields.get("doi", ""), (
+                name,
+                key,
+            )
     assert len(known) > 40
     read(cite(*gc.laws()))
 
 
 def test_works_of_the_laws_have_authors_title_and_place():
     for entry in references().values():
-        assert {"author", "title", "year"} <= entry.fields.keys() and entry.key.endswith(entry.fields["year"])
-        assert entry.kind == "misc" or {"journal", "booktitle", "publisher", "institution"} & entry.fields.keys(), entry.key
+        assert {"author", "title", "year"} <= entry.fields.keys() and entry.key.endswith(
+            entry.fields["year"]
+        )
+        assert (
+            entry.kind == "misc"
+            or {"journal", "booktitle", "publisher", "institution"} & entry.fields.keys()
+        ), entry.key
     written = (ROOT / "granchain" / "references.bib").read_text()
     assert len(references()) == written.count("\n@") and list(references()) == sorted(references())
     known = {work.key for law in gc.laws().values() for work in works_of(law.source)}
-    assert known - references().keys() == {"kelvin-voigt-model"} and references().keys() - known == {"gugan-2000"}
+    assert known - references().keys() == {
+        "kelvin-voigt-model"
+    } and references().keys() - known == {"gugan-2000"}
 
 
 def test_authors_title_year_equation_and_doi_are_those_of_the_work():
     assert read(cite("tsuji"))["tsuji-tanaka-ishida-1992"] == {
         "author": "Tsuji, Y. and Tanaka, T. and Ishida, T.",
-        "title": "Lagrangian numerical simulation of plug flow of cohesionless particles in a horizontal pipe",
+        "title": "Lagrangian numerical simulation of plug flow of cohesionless particles in a "
+        "horizontal pipe",
         "journal": "Powder Technology",
         "year": "1992",
         "volume": "71",
@@ -96,7 +114,8 @@ def test_authors_title_year_equation_and_doi_are_those_of_the_work():
     # one DOI, two works: the review has none
     both = read(cite("jankowski-both-phases"))
     assert "doi" not in both["wang-2022"] and both["jankowski-2005"]["doi"] == "10.1002/eqe.434"
-    # a work that is not listed has what its source says; one of the same name and another DOI is not the listed one
+    # a work that is not listed has what its source says; one of the same name and another DOI is
+    # not the listed one
     (own,) = works_of(Source("Möller & Flores et al. 2031, A", "eq. (1)", "10.1/a"))
     assert (
         str(own)
@@ -117,33 +136,52 @@ def test_the_package_is_cited_as_the_citation_file_says():
         key, _, value = line.strip("- ").partition(": ")
         stated.setdefault(key.strip(), value)
     (own,) = read(cite()).values()
-    assert own["author"] == f"{{{stated['name']}}}" and own["version"] == stated["version"] == metadata.version("granchain")
+    assert own["author"] == f"{{{stated['name']}}}" and own["version"] == stated[
+        "version"
+    ] == metadata.version("granchain")
     assert own["title"] == f"{{{stated['title']}}}: {stated['abstract'].rstrip('.')}"
     assert stated["license"] in own["note"]
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["authors"] == [{"name": stated["name"]}]
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["authors"] == [
+        {"name": stated["name"]}
+    ]
 
 
 def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
-    case = gc.load_case("steel-chain", ["contact.law=flores", "contact.restitution={law='ma-liu', psi=2.84, xi=13.0}"])
+    case = gc.load_case(
+        "steel-chain",
+        ["contact.law=flores", "contact.restitution={law='ma-liu', psi=2.84, xi=13.0}"],
+    )
     assert {"flores-2011", "ma-liu-2015", "wang-liu-liu-2022"} < read(cite(case)).keys()
     pairs = [{"restitution": 0.9}, {"restitution": {"law": "thornton"}}]
     assert laws_in({"law": "tsuji", "pair": pairs, "restitution": 0.5}) == ["tsuji", "thornton"]
     old = SimpleNamespace(law="hertz", provenance={"granchain_version": "0.0.9"})
     assert read(cite(old))["granchain-0.0.9"]["version"] == "0.0.9"
     assert "johnson-1985" in read(cite(synthetic()))
-    assert cite(SimpleNamespace(law="of-my-own")).startswith("% contact law of-my-own: its law is not installed")
+    assert cite(SimpleNamespace(law="of-my-own")).startswith(
+        "% contact law of-my-own: its law is not installed"
+    )
 
 
 WORST = 'A & B_1 50% of $x$ #2 {open "\\input{evil}" ~ ^ @misc{x, é ß Łódź naïve \n\x1b[31m 力'
 
 
 def test_text_that_would_break_bibtex_is_escaped():
-    about = about_of({"title": "Trace of A & B {", "kind": "synthetic", "who": "Jiří & co. @ {lab}"}, "test")
+    about = about_of(
+        {"title": "Trace of A & B {", "kind": "synthetic", "who": "Jiří & co. @ {lab}"}, "test"
+    )
     entries = read(cite(SimpleNamespace(trace=SimpleNamespace(about=about), case=None)))
     assert entries["data-trace-of-a-b"]["title"] == r"Trace of A \& B {\textbraceleft}"
-    assert entries["data-trace-of-a-b"]["author"] == r"{Ji{\v{r}}{\'\i} \& co. @ {\textbraceleft}lab{\textbraceright}}"
+    assert (
+        entries["data-trace-of-a-b"]["author"]
+        == r"{Ji{\v{r}}{\'\i} \& co. @ {\textbraceleft}lab{\textbraceright}}"
+    )
     made = tex_text(WORST)
-    assert made.count("{") == made.count("}") and not BARE.search(made) and "\n" not in made and "\x1b" not in made
+    assert (
+        made.count("{") == made.count("}")
+        and not BARE.search(made)
+        and "\n" not in made
+        and "\x1b" not in made
+    )
     assert r"{\'e} {\ss} {\L}{\'o}d{\'z} na{\"\i}ve" in made and made.endswith("力")
     # a law of one's own may say anything
     (entry,) = works_of(Source(WORST.replace(";", ""), WORST, "10.1/a}b"))
@@ -152,13 +190,21 @@ def test_text_that_would_break_bibtex_is_escaped():
 
 
 def test_two_works_of_one_name_have_keys_of_their_own():
-    one, two = (SimpleNamespace(works=[("Smith 2020, A", f"10.1/{i}")], about=SimpleNamespace(title=f"t{i}")) for i in (1, 2))
+    one, two = (
+        SimpleNamespace(
+            works=[("Smith 2020, A", f"10.1/{i}")], about=SimpleNamespace(title=f"t{i}")
+        )
+        for i in (1, 2)
+    )
     entries = read(cite(one, two))
     assert entries["smith-2020"]["doi"] == "10.1/1" and entries["smith-2020-b"]["doi"] == "10.1/2"
 
 
 def test_what_rests_on_nothing_is_refused():
-    for wrong, said in ((3.0, "cite: got float, allowed a case"), ("no-law", 'cite: got "no-law", allowed the name of a contact law')):
+    for wrong, said in (
+        (3.0, "cite: got float, allowed a case"),
+        ("no-law", 'cite: got "no-law", allowed the name of a contact law'),
+    ):
         with pytest.raises(GranchainError, match=said):
             cite(wrong)
 
@@ -183,6 +229,6 @@ def test_the_command_takes_cases_laws_files_and_folders(tmp_path, capsys, monkey
     capsys.readouterr()
     assert obey(["cite", "floress"]) == 2
     assert (
-        'got "floress", allowed a case, an output file, a contact law or the folder of a trace; did you mean "flores"?'
-        in capsys.readouterr().err
+        'got "floress", allowed a case, an output file, a contact law or the folder of a trace; '
+        'did you mean "flores"?' in capsys.readouterr().err
     )

@@ -1,4 +1,5 @@
-"""The command line and the front door: exit codes, sentences, one JSON object, signals, and nothing loaded in vain."""
+"""The command line and the front door: exit codes, sentences, one JSON object, signals, and
+nothing loaded in vain."""
 
 from __future__ import annotations
 
@@ -75,14 +76,25 @@ def environment(**more: str) -> dict[str, str]:
 def interpreter(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A real Python process that must succeed."""
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=280, check=True)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=True,
+    )
 
 
-def granchain_process(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def granchain_process(
+    *arguments: str, folder: Path, **more: str
+) -> subprocess.CompletedProcess[str]:
     """A real process: what its streams say and how it ends."""
     return subprocess.run(
         [sys.executable, "-m", "granchain", *arguments],
-        cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=280, check=False,
+        cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=280,
+        check=False,
     )  # fmt: skip
 
 
@@ -112,14 +124,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is loaded
 
 
 def loaded(*command: str, folder: Path) -> set[str]:
     """Top-level packages that a process imports."""
     process = interpreter("-X", "importtime", *command, folder=folder)
-    return {line.rpartition("|")[2].strip().partition(".")[0] for line in process.stderr.splitlines() if line.startswith("import time:")}
+    return {
+        line.rpartition("|")[2].strip().partition(".")[0]
+        for line in process.stderr.splitlines()
+        if line.startswith("import time:")
+    }
 
 
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
@@ -134,7 +150,9 @@ HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "x
         (("-c", "import granchain"), HEAVY | {"pydantic", "typer"}),
     ],
 )
-def test_help_and_import_load_nothing_heavy(command: tuple[str, ...], heavy: set[str], tmp_path: Path) -> None:
+def test_help_and_import_load_nothing_heavy(
+    command: tuple[str, ...], heavy: set[str], tmp_path: Path
+) -> None:
     packages = loaded(*command, folder=tmp_path)
     assert "granchain" in packages
     assert not packages & heavy
@@ -143,17 +161,25 @@ def test_help_and_import_load_nothing_heavy(command: tuple[str, ...], heavy: set
 def test_help_takes_less_than_three_tenths_of_a_second(tmp_path: Path) -> None:
     # Of computing, which a busy machine does not lengthen much.
     process = subprocess.Popen(
-        [sys.executable, "-m", "granchain", "--help"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "granchain", "--help"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
     )
     code, out, computing = end_of(process)
     assert code == 0 and "run" in out
     assert computing < 0.3
 
 
-def test_a_run_loads_neither_blas_nor_figures_nor_tables(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+def test_a_run_loads_neither_blas_nor_figures_nor_tables(
+    done: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
     code = (
-        "import sys; from granchain.cli import obey; code = obey(['run', '--json'], own_process=True);"
-        "print(code, *({'scipy.linalg', 'matplotlib', 'rich', 'pint', 'xarray'} & set(sys.modules)), file=sys.stderr)"
+        "import sys; from granchain.cli import obey; code = obey(['run', '--json'], "
+        "own_process=True);"
+        "print(code, *({'scipy.linalg', 'matplotlib', 'rich', 'pint', 'xarray'} & "
+        "set(sys.modules)), file=sys.stderr)"
     )
     process = interpreter("-c", code, folder=tmp_path)
     assert process.stderr.split() == ["0"]
@@ -173,13 +199,20 @@ def test_no_module_has_the_name_of_a_public_function() -> None:
     assert modules & set(granchain.__all__) == {"analysis", "errors", "figures", "theory"}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A run
 
 
-def test_json_is_one_object_and_the_run_says_nothing_else(done: subprocess.CompletedProcess[str]) -> None:
+def test_json_is_one_object_and_the_run_says_nothing_else(
+    done: subprocess.CompletedProcess[str],
+) -> None:
     facts = json.loads(done.stdout)
-    assert facts["schema"] == 1 and facts["command"] == "run" and facts["status"] == "complete" and facts["law"] == "ma-liu"
+    assert (
+        facts["schema"] == 1
+        and facts["command"] == "run"
+        and facts["status"] == "complete"
+        and facts["law"] == "ma-liu"
+    )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
 
@@ -189,7 +222,8 @@ def test_the_file_holds_what_was_printed(done: subprocess.CompletedProcess[str])
     result = open_result(done.cwd / facts["file"])  # type: ignore[attr-defined]
     assert [pulse["bead"] for pulse in facts["sensors"]] == result.sensor_bead.tolist()
     for pulse, force in zip(facts["sensors"], result.sensor_force.T, strict=True):
-        # The parabola through three samples is above the largest of them, by less than their spacing can hide.
+        # The parabola through three samples is above the largest of them, by less than their
+        # spacing can hide.
         assert force.max() <= pulse["peak"] <= 1.001 * force.max()
     assert facts["energy"]["plastic"] == result.energy_plastic[-1]
     assert sorted(path.name for path in done.cwd.iterdir()) == ["chain.h5"]  # type: ignore[attr-defined]
@@ -200,23 +234,50 @@ def test_a_run_ends_with_its_numbers_and_names_its_file(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0].split() == ["sensor", "bead", "peak", "[N]", "arrival", "[us]"]
-    assert [line.split()[0] for line in lines[1:9]] == ["9", "16", "24", "31", "40", "50", "56", "63"]
-    for word in ("wave speed", "kinetic", "recoverable", "plastic", "viscous", "clamp", "external", "residual", "time step", "auto"):
+    assert [line.split()[0] for line in lines[1:9]] == [
+        "9",
+        "16",
+        "24",
+        "31",
+        "40",
+        "50",
+        "56",
+        "63",
+    ]
+    for word in (
+        "wave speed",
+        "kinetic",
+        "recoverable",
+        "plastic",
+        "viscous",
+        "clamp",
+        "external",
+        "residual",
+        "time step",
+        "auto",
+    ):
         assert word in process.stdout
     assert lines[-1] == "complete: steel-chain.h5"
     assert process.stderr == ""
 
 
-def test_a_pulse_that_has_not_passed_has_no_arrival(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pulse_that_has_not_passed_has_no_arrival(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey(["run", "--set", "time.end=1.2e-4", "--out", "short.h5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[8].split()[0] == "63" and lines[8].endswith("not yet")
 
 
-def test_a_failed_run_exits_3_and_saves_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_exits_3_and_saves_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey(["run", "--set", "energy.bound=1e-9", "--json"]) == 3
     said = capsys.readouterr()
-    assert "energy ledger is open" in said.err and "Nothing was saved: steel-chain.h5 was not written." in said.err
+    assert (
+        "energy ledger is open" in said.err
+        and "Nothing was saved: steel-chain.h5 was not written." in said.err
+    )
     assert json.loads(said.out)["exit_code"] == 3
     assert list(here.iterdir()) == []
 
@@ -226,47 +287,107 @@ def test_garbage_is_collected_again_after_a_run(here: Path) -> None:
     assert gc.isenabled()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Wrong input
 
 WRONG = {
     "unknown key": (("run", "--set", "contact.pssi=3"), 2, ("contact.pssi", 'did you mean "psi"?')),
-    "unknown table": (("run", "--set", "sensor.beads=[1]"), 2, ("sensor", 'did you mean "sensors"?')),
-    "unknown law": (("run", "--set", "contact.law=ma-lui"), 2, ("contact.law", 'did you mean "ma-liu"?')),
+    "unknown table": (
+        ("run", "--set", "sensor.beads=[1]"),
+        2,
+        ("sensor", 'did you mean "sensors"?'),
+    ),
+    "unknown law": (
+        ("run", "--set", "contact.law=ma-lui"),
+        2,
+        ("contact.law", 'did you mean "ma-liu"?'),
+    ),
     "unknown case": (("run", "steel-chian"), 2, ("steel-chian", 'did you mean "steel-chain"?')),
-    "unknown material": (("run", "--set", "chain.material=steel-361"), 2, ("chain.material", 'did you mean "steel-316"?')),
+    "unknown material": (
+        ("run", "--set", "chain.material=steel-361"),
+        2,
+        ("chain.material", 'did you mean "steel-316"?'),
+    ),
     "unknown command": (("rum",), 2, ("rum", 'did you mean "run"?', "--help")),
     "unknown option": (("run", "--stes=3"), 2, ("--stes", "--set", "granchain run --help")),
     "option without value": (("run", "--out"), 2, ("--out",)),
-    "wrong type": (("run", "--set", "chain.beads=seventy"), 2, ("chain.beads", "seventy", "whole number")),
+    "wrong type": (
+        ("run", "--set", "chain.beads=seventy"),
+        2,
+        ("chain.beads", "seventy", "whole number"),
+    ),
     "not a number": (("run", "--set", "striker.speed=nan"), 2, ("striker.speed", "nan", "above 0")),
-    "sensor outside the chain": (("run", "--set", "sensors.beads=[9, 71]"), 2, ("sensors.beads", "71", "beads 1 to 70")),
-    "law input out of range": (("run", "--set", "contact.xi=1.0"), 2, ("contact.xi", "1.0", "above 1.41421")),
-    "law input missing": (("run", "--set", "contact.law=flores"), 2, ("contact.restitution", "nothing", "at most 1")),
+    "sensor outside the chain": (
+        ("run", "--set", "sensors.beads=[9, 71]"),
+        2,
+        ("sensors.beads", "71", "beads 1 to 70"),
+    ),
+    "law input out of range": (
+        ("run", "--set", "contact.xi=1.0"),
+        2,
+        ("contact.xi", "1.0", "above 1.41421"),
+    ),
+    "law input missing": (
+        ("run", "--set", "contact.law=flores"),
+        2,
+        ("contact.restitution", "nothing", "at most 1"),
+    ),
     "no equals sign": (("run", "--set", "contact.psi"), 2, ("--set", "KEY=VALUE")),
     "time step too large": (("run", "--set", "time.step=1e-5"), 2, ("1e-05",)),
     "missing case file": (("run", "cases/mine.toml"), 4, ("mine.toml", "No such file")),
     "case file is a folder": (("run", "folder"), 4, ("folder", "which is a folder")),
     "broken case file": (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
-    "checkpoint no number": (("run", "--checkpoint", "nan"), 2, ('--checkpoint: got "nan", allowed a finite number from 0 [s]',)),
+    "checkpoint no number": (
+        ("run", "--checkpoint", "nan"),
+        2,
+        ('--checkpoint: got "nan", allowed a finite number from 0 [s]',),
+    ),
     "checkpoint below 0": (("run", "--checkpoint", "-1"), 2, ('--checkpoint: got "-1", allowed',)),
-    "checkpoint without end": (("run", "--checkpoint", "inf"), 2, ("write for example --checkpoint 60",)),
+    "checkpoint without end": (
+        ("run", "--checkpoint", "inf"),
+        2,
+        ("write for example --checkpoint 60",),
+    ),
     "output exists": (("run", "--out", "there.h5"), 4, ("there.h5", "exists", "--overwrite")),
-    "output folder missing": (("run", "--out", "nowhere/chain.h5"), 4, ("nowhere", "does not exist")),
-    "output is a folder": (("run", "--out", "folder"), 4, ("folder", "allowed a file; name one in it")),
-    "unknown built-in case": (("cases", "steel-chian"), 2, ("steel-chian", 'did you mean "steel-chain"?')),
+    "output folder missing": (
+        ("run", "--out", "nowhere/chain.h5"),
+        4,
+        ("nowhere", "does not exist"),
+    ),
+    "output is a folder": (
+        ("run", "--out", "folder"),
+        4,
+        ("folder", "allowed a file; name one in it"),
+    ),
+    "unknown built-in case": (
+        ("cases", "steel-chian"),
+        2,
+        ("steel-chian", 'did you mean "steel-chain"?'),
+    ),
     "unknown law name": (("laws", "herz"), 2, ("herz", 'did you mean "hertz"?')),
     "missing output file": (("info", "nothing.h5"), 4, ("nothing.h5", "got no file of this name")),
     "no output file": (("info", "there.h5"), 4, ("there.h5", "not HDF5")),
     "no file to plot": (("plot", "nothing.h5"), 4, ("nothing.h5", "got no file of this name")),
-    "law file missing": (("laws", "--law-module", "nothing.py"), 4, ("nothing.py", "got no file of this name")),
-    "law file is a folder": (("laws", "--law-module", "folder"), 4, ("folder", "got a folder or a device")),
+    "law file missing": (
+        ("laws", "--law-module", "nothing.py"),
+        4,
+        ("nothing.py", "got no file of this name"),
+    ),
+    "law file is a folder": (
+        ("laws", "--law-module", "folder"),
+        4,
+        ("folder", "got a folder or a device"),
+    ),
 }
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), WRONG.values(), ids=WRONG)
 def test_wrong_input_is_told_in_a_sentence(
-    arguments: tuple[str, ...], code: int, words: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...],
+    code: int,
+    words: tuple[str, ...],
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (here / "folder").mkdir()
     (here / "broken.toml").write_text("chain = = 3")
@@ -282,21 +403,38 @@ def test_wrong_input_is_told_in_a_sentence(
     assert (here / "there.h5").read_text() == "precious"
 
 
-@pytest.mark.parametrize("arguments", [("run", "--set", "contact.pssi=3"), ("run", "--stes=3"), ("info", "nothing.h5"), ("laws", "herz")])
-def test_json_is_one_object_for_wrong_input_too(arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--set", "contact.pssi=3"),
+        ("run", "--stes=3"),
+        ("info", "nothing.h5"),
+        ("laws", "herz"),
+    ],
+)
+def test_json_is_one_object_for_wrong_input_too(
+    arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code = obey([*arguments, "--json"])
     facts = json.loads(capsys.readouterr().out)
     assert facts["schema"] == 1 and facts["exit_code"] == code and facts["error"]["problems"]
 
 
-def test_all_mistakes_of_a_case_are_told_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_mistakes_of_a_case_are_told_at_once(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey(["run", "--set", "contact.pssi=3", "--set", "chain.beads=0", "--json"]) == 2
     assert len(json.loads(capsys.readouterr().out)["error"]["problems"]) == 2
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-@pytest.mark.parametrize("arguments", [("run", "mine.toml"), ("info", "mine.toml"), ("laws", "--law-module", "mine.toml")])
-def test_a_file_without_permission_is_told(arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "mine.toml"), ("info", "mine.toml"), ("laws", "--law-module", "mine.toml")],
+)
+def test_a_file_without_permission_is_told(
+    arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "mine.toml").write_text("")
     (here / "mine.toml").chmod(0)
     assert obey(arguments) == 4
@@ -320,7 +458,7 @@ def test_overwrite_replaces_the_file(here: Path, capsys: pytest.CaptureFixture[s
     assert open_result("steel-chain.h5").status.label == "complete"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What goes wrong otherwise
 
 
@@ -334,11 +472,16 @@ def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     return obey(["run"])
 
 
-def test_a_bug_is_one_sentence_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_is_one_sentence_and_exit_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert broken(ZeroDivisionError("of \x1b[31mall things"), monkeypatch) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "ZeroDivisionError: of  [31mall things" in said
-    assert "this is a defect of granchain, not of what you asked for; please report it" in said and "granchain info --system" in said
+    assert (
+        "this is a defect of granchain, not of what you asked for; please report it" in said
+        and "granchain info --system" in said
+    )
     monkeypatch.setenv("GRANCHAIN_DEBUG", "1")
     assert broken(ZeroDivisionError("again"), monkeypatch) == 1
     assert "Traceback (most recent call last)" in capsys.readouterr().err
@@ -351,7 +494,9 @@ class Silent(Exception):  # noqa: N818
         raise RuntimeError("no text")
 
 
-def test_a_bug_whose_text_fails_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_whose_text_fails_is_one_sentence_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert broken(Silent(), monkeypatch) == 1
     assert capsys.readouterr().err.rstrip().endswith("adds to it: Silent:")
 
@@ -359,18 +504,36 @@ def test_a_bug_whose_text_fails_is_one_sentence_too(monkeypatch: pytest.MonkeyPa
 def test_every_exit_code_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert obey(["--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    for words in ("0 done", "1 a defect of granchain, please report it with what `granchain info --system` prints", "2 wrong input",
-                  "3 the run failed", "4 file or disk", "5 a stated tolerance missed", "130 or 143 interrupted"):  # fmt: skip
+    for words in ("0 done",
+        "1 a defect of granchain, please report it with what `granchain info --system` "
+        "prints", "2 wrong input",
+                  "3 the run failed", "4 file or disk", "5 a stated tolerance missed",
+                  "130 or 143 interrupted"):  # fmt: skip
         assert words in told
 
 
-def test_info_says_on_what_granchain_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_says_on_what_granchain_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert obey(["info", "--system", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["command"] == "info" and facts["system"]["granchain"] == granchain.__version__
-    for name in ("numba", "llvmlite", "numpy", "h5py", "python", "platform", "processor", "cache", "source_hash"):
+    for name in (
+        "numba",
+        "llvmlite",
+        "numpy",
+        "h5py",
+        "python",
+        "platform",
+        "processor",
+        "cache",
+        "source_hash",
+    ):
         assert facts["system"][name], name
-    assert Path(facts["system"]["cache"]).name == "__pycache__" or "NUMBA_CACHE_DIR" in facts["system"]["environment"]
+    assert (
+        Path(facts["system"]["cache"]).name == "__pycache__"
+        or "NUMBA_CACHE_DIR" in facts["system"]["environment"]
+    )
     assert obey(["info", "--system"]) == 0 and "processor " in capsys.readouterr().out
     for command in (["info"], ["info", "a.h5", "--system"], ["info", "--system", "--verify"]):
         assert obey(command) == 2
@@ -380,7 +543,11 @@ def test_info_says_on_what_granchain_runs(capsys: pytest.CaptureFixture[str], mo
 @pytest.mark.parametrize(
     ("error", "code", "word"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "cache.nbi"), 4, "cache.nbi: No space left"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "cache.nbi"),
+            4,
+            "cache.nbi: No space left",
+        ),
         (MemoryError(), 3, "not enough memory"),
         (KeyboardInterrupt(), 130, ""),
         (SystemExit(7), 7, ""),
@@ -388,7 +555,11 @@ def test_info_says_on_what_granchain_runs(capsys: pytest.CaptureFixture[str], mo
     ],
 )
 def test_what_the_system_refuses_has_its_exit_code(
-    error: BaseException, code: int, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException,
+    code: int,
+    word: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if isinstance(error, KeyboardInterrupt):
         monkeypatch.setattr("granchain.contact.laws", lambda: (_ for _ in ()).throw(error))
@@ -401,7 +572,15 @@ def test_what_the_system_refuses_has_its_exit_code(
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A line for bash in which `granchain` is the program."""
     line = f'granchain() {{ "{sys.executable}" -m granchain "$@"; }}; {command}'
-    return subprocess.run(["bash", "-c", line], cwd=folder, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
@@ -426,7 +605,7 @@ def test_an_ascii_terminal_gets_every_result(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Text from elsewhere
 
 
@@ -434,8 +613,16 @@ def test_clean_leaves_nothing_that_a_terminal_obeys() -> None:
     assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
 
 
-def test_a_hostile_name_does_not_reach_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["info", "\x1b[31m\udcff.h5"], ["run", "\x1b[31m[red].toml"], ["\x1b[2J"], ["run", "--\x1b[2J"], ["laws", "\x1b"]):
+def test_a_hostile_name_does_not_reach_the_terminal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (
+        ["info", "\x1b[31m\udcff.h5"],
+        ["run", "\x1b[31m[red].toml"],
+        ["\x1b[2J"],
+        ["run", "--\x1b[2J"],
+        ["laws", "\x1b"],
+    ):
         assert obey(arguments) in (2, 4)
         said = capsys.readouterr()
         assert "\x1b" not in said.out + said.err
@@ -450,10 +637,14 @@ def test_a_hostile_file_does_not_reach_the_terminal(
     result.save("hostile.h5")
     assert obey(["info", "hostile.h5"]) == 0
     said = capsys.readouterr()
-    assert "\x1b" not in said.out and "[bold red]b[/nonsense]" in said.out and "[link=file:///]here" in said.out
+    assert (
+        "\x1b" not in said.out
+        and "[bold red]b[/nonsense]" in said.out
+        and "[link=file:///]here" in said.out
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The other commands
 
 
@@ -470,34 +661,58 @@ def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cases_lists_all_and_prints_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert obey(["cases"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    files = sorted((Path(granchain.__file__).parent / "cases").glob("*.toml"), key=lambda path: path.stem)
-    mechanisms = sorted(path.stem for path in (Path(granchain.__file__).parent / "cases" / "mechanisms").glob("*.toml"))
+    files = sorted(
+        (Path(granchain.__file__).parent / "cases").glob("*.toml"), key=lambda path: path.stem
+    )
+    mechanisms = sorted(
+        path.stem
+        for path in (Path(granchain.__file__).parent / "cases" / "mechanisms").glob("*.toml")
+    )
     assert listed == [path.stem for path in files] + mechanisms
     assert obey(["cases", mechanisms[0]]) == 0
-    assert capsys.readouterr().out == (files[0].parent / "mechanisms" / f"{mechanisms[0]}.toml").read_text()
+    assert (
+        capsys.readouterr().out
+        == (files[0].parent / "mechanisms" / f"{mechanisms[0]}.toml").read_text()
+    )
     assert obey(["cases", "steel-chain"]) == 0
     assert capsys.readouterr().out == files[listed.index("steel-chain")].read_text()
 
 
-def test_info_says_what_a_file_holds(done: subprocess.CompletedProcess[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_says_what_a_file_holds(
+    done: subprocess.CompletedProcess[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     file = str(done.cwd / "chain.h5")  # type: ignore[attr-defined]
     result = open_result(file)
     assert obey(["info", file, "--verify"]) == 0
     text = capsys.readouterr().out
-    for word in (*result.variables, result.title, "complete", "wave speed", f"hash in the file, {result.provenance['data_sha256']}"):
+    for word in (
+        *result.variables,
+        result.title,
+        "complete",
+        "wave speed",
+        f"hash in the file, {result.provenance['data_sha256']}",
+    ):
         assert word in text
     assert obey(["info", file, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["schema"] == 1 and facts["data_verified"] is None
-    assert {v["name"]: tuple(v["shape"]) for v in facts["variables"]} == {name: v.data.shape for name, v in result.variables.items()}
+    assert {v["name"]: tuple(v["shape"]) for v in facts["variables"]} == {
+        name: v.data.shape for name, v in result.variables.items()
+    }
 
 
 def test_info_opens_a_file_whose_law_is_not_installed(
     done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
-    texts = {name: result.provenance[name].replace('"ma-liu"', '"gone"') for name in ("case_json", "case_resolved_json")}
-    result.provenance |= {**texts, "case_sha256": digest_of_case(json.loads(texts["case_resolved_json"]))}
+    texts = {
+        name: result.provenance[name].replace('"ma-liu"', '"gone"')
+        for name in ("case_json", "case_resolved_json")
+    }
+    result.provenance |= {
+        **texts,
+        "case_sha256": digest_of_case(json.loads(texts["case_resolved_json"])),
+    }
     result.save("gone.h5")
     assert obey(["info", "gone.h5"]) == 0
     assert "peak [N]" in capsys.readouterr().out
@@ -508,7 +723,9 @@ def test_info_opens_a_file_whose_law_is_not_installed(
     assert facts["wave_speed"] == pytest.approx(summary(result).wave_speed, rel=1e-12)
 
 
-def test_a_damaged_file_is_told(done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_told(
+    done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     content = bytearray((done.cwd / "chain.h5").read_bytes())  # type: ignore[attr-defined]
     content[len(content) // 2] ^= 1
     (here / "bad.h5").write_bytes(content)
@@ -516,9 +733,12 @@ def test_a_damaged_file_is_told(done: subprocess.CompletedProcess[str], here: Pa
     assert "damaged" in capsys.readouterr().err
 
 
-def test_plot_draws_what_it_can_and_says_what_is_lacking(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plot_draws_what_it_can_and_says_what_is_lacking(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "bare.toml").write_text(
-        '[chain]\nbeads = 4\nradius = 1e-3\nmaterial = "steel-316"\n[striker]\nspeed = 1.0\n[contact]\nlaw = "hertz"\n[time]\nend = 2e-5\n'
+        '[chain]\nbeads = 4\nradius = 1e-3\nmaterial = "steel-316"\n[striker]\nspeed = '
+        '1.0\n[contact]\nlaw = "hertz"\n[time]\nend = 2e-5\n'
     )
     assert obey(["run", "bare.toml"]) == 0
     capsys.readouterr()
@@ -536,7 +756,7 @@ def test_columns_of_a_table_stand_below_each_other() -> None:
     assert text_table([("a", 1), ("bcd", 22)], "<>") == "a     1\nbcd  22"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Laws of a user's own
 
 
@@ -558,7 +778,9 @@ def test_a_users_law_is_found_by_the_name_of_its_module(tmp_path: Path) -> None:
     assert process.stdout.splitlines()[-1] == "granchain_law_my_law False True"
 
 
-def test_an_edit_is_seen_within_the_same_second(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_is_seen_within_the_same_second(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     # Same size, same time of the file: what Python's cache of compiled files goes by.
     text = LAW.replace("my-spring", "edited-spring")
@@ -581,7 +803,10 @@ def test_two_law_files_of_one_name_are_refused(here: Path) -> None:
 BAD_LAWS = {
     "syntax": ("x = 1\ndef f(:\n", ("line 2", "invalid syntax")),
     "not text": ("x = '\x00'", ("null bytes",)),
-    "import": ("\nimport nothing_of_that_name\n", ("line 2", "ModuleNotFoundError", "nothing_of_that_name")),
+    "import": (
+        "\nimport nothing_of_that_name\n",
+        ("line 2", "ModuleNotFoundError", "nothing_of_that_name"),
+    ),
     "exit": ("raise SystemExit(3)", ("line 1", "SystemExit")),
     "no law": ("x = 1", ("got no contact law, allowed one or more",)),
     "malformed": (
@@ -592,7 +817,9 @@ BAD_LAWS = {
 
 
 @pytest.mark.parametrize(("text", "words"), BAD_LAWS.values(), ids=BAD_LAWS)
-def test_a_bad_law_file_is_told(text: str, words: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_law_file_is_told(
+    text: str, words: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "bad.py").write_text(text)
     assert obey(["laws", "--law-module", "bad.py"]) == 2
     said = capsys.readouterr()
@@ -606,7 +833,12 @@ def test_a_users_law_cannot_take_the_name_of_a_built_in_one(tmp_path: Path) -> N
     (tmp_path / "mine.py").write_text(LAW.replace('"my-spring"', '"hertz"'))
     process = granchain_process("laws", "--law-module", "mine.py", folder=tmp_path)
     assert process.returncode == 2 and process.stdout == ""
-    for word in ("law file mine.py: line 6", '"hertz", which is taken', "granchain.contact.hertz.Hertz", "choose another"):
+    for word in (
+        "law file mine.py: line 6",
+        '"hertz", which is taken',
+        "granchain.contact.hertz.Hertz",
+        "choose another",
+    ):
         assert word in process.stderr
 
 
@@ -621,8 +853,16 @@ def test_a_law_file_must_be_a_python_file(here: Path) -> None:
 
 
 FAILING = {
-    "in plain Python": ("return (inputs.stiffness,)", "return (inputs.stiffness / 0,)", "ZeroDivisionError"),
-    "in a name": ("return stiffness * d", "return stiffness * nonsense(d)", f"line {FORCE_LINE}: NameError: name 'nonsense'"),
+    "in plain Python": (
+        "return (inputs.stiffness,)",
+        "return (inputs.stiffness / 0,)",
+        "ZeroDivisionError",
+    ),
+    "in a name": (
+        "return stiffness * d",
+        "return stiffness * nonsense(d)",
+        f"line {FORCE_LINE}: NameError: name 'nonsense'",
+    ),
     "when compiled": (
         "return stiffness * d",
         "return stiffness * d * int.from_bytes(b'\\x01', 'big')",
@@ -636,10 +876,13 @@ def test_a_users_law_that_fails_is_blamed(old: str, new: str, words: str, tmp_pa
     (tmp_path / "mine.py").write_text(LAW.replace(old, new))
     process = granchain_process("run", "--law-module", "mine.py", *SPRING, folder=tmp_path)
     assert process.returncode == 2
-    # the law file's own line, and the reason; on a busy machine the wait for Numba is noted between them
+    # the law file's own line, and the reason; on a busy machine the wait for Numba is noted between
+    # them
     lines = [line for line in process.stderr.splitlines() if "waiting: for " not in line]
     # Numba's line is of the file
-    assert ('contact law "my-spring"' in "".join(lines)) == ("Numba" not in words) and words in process.stderr
+    assert ('contact law "my-spring"' in "".join(lines)) == (
+        "Numba" not in words
+    ) and words in process.stderr
     assert len(lines) == 2 and process.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.py"]
 
@@ -657,7 +900,7 @@ def test_a_users_law_comes_from_the_cache_in_a_second_process(tmp_path: Path) ->
     assert before and kernels() == before
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Signals
 
 
@@ -729,7 +972,11 @@ class Terminal:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
-    number: int, code: int, done: subprocess.CompletedProcess[str], tmp_path: Path, figure: Callable[..., None]
+    number: int,
+    code: int,
+    done: subprocess.CompletedProcess[str],
+    tmp_path: Path,
+    figure: Callable[..., None],
 ) -> None:
     terminal = Terminal(tmp_path, "--json")
     # The bar appears after a second of steps.
@@ -739,9 +986,15 @@ def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
     exit_code, out, taken = end_of(terminal.process)
     assert exit_code == code
     # Of computing, which a busy machine does not lengthen much.
-    figure("interrupted run of 2000 beads: time to its end, computing [s]", taken - before, at_most=0.5)
+    figure(
+        "interrupted run of 2000 beads: time to its end, computing [s]", taken - before, at_most=0.5
+    )
     assert json.loads(out)["status"] == "interrupted"
-    assert terminal.read_until("interrupted; long.h5 holds what was computed until then; to go on, give the same command with", 5.0)
+    assert terminal.read_until(
+        "interrupted; long.h5 holds what was computed until then; to go on, give the same command "
+        "with",
+        5.0,
+    )
     assert "Traceback" not in terminal.seen
     result = open_result(tmp_path / "long.h5")
     assert result.status.label == "interrupted" and 0.0 < result.time[-1] < 0.4
@@ -749,7 +1002,9 @@ def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
     assert {path.name for path in tmp_path.iterdir()} == {"long.h5", "long.h5.chk"}
 
 
-def test_two_signals_at_once_are_one(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+def test_two_signals_at_once_are_one(
+    done: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
     terminal = Terminal(tmp_path)
     assert terminal.read_until("%", 60.0), terminal.seen
     terminal.process.send_signal(signal.SIGTERM)
@@ -762,7 +1017,9 @@ def test_two_signals_at_once_are_one(done: subprocess.CompletedProcess[str], tmp
     assert {path.name for path in tmp_path.iterdir()} == {"long.h5", "long.h5.chk"}
 
 
-def test_a_terminal_that_wants_quiet_sees_no_bar(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+def test_a_terminal_that_wants_quiet_sees_no_bar(
+    done: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
     terminal = Terminal(tmp_path, "--quiet")
     assert not terminal.read_until("%", 4.0)
     terminal.process.send_signal(signal.SIGTERM)
@@ -770,7 +1027,9 @@ def test_a_terminal_that_wants_quiet_sees_no_bar(done: subprocess.CompletedProce
     assert not terminal.read_until("%", 1.0)
 
 
-def test_nothing_is_said_on_the_way_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_said_on_the_way_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cli_run, "BAR_AFTER", -1.0)
     with Interruption() as interruption, Progress(interruption, shown=False) as progress:
         progress.advance(0.5)
@@ -783,5 +1042,8 @@ def test_the_keys_of_a_case_file_are_printed(capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr().out
     for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
         assert f"\n{table}\n" in said
-    assert "\n  precompression\n      the constant force that presses the chain together [N]; a number at least 0; default: 0.0\n" in said
+    assert (
+        "\n  precompression\n      the constant force that presses the chain together [N]; a "
+        "number at least 0; default: 0.0\n" in said
+    )
     assert obey(["cases", "steel-chain", "--keys"]) == 2

@@ -1,4 +1,5 @@
-"""The commands `laws` and `impact`: certificates and collisions at the command line, wrong input in sentences."""
+"""The commands `laws` and `impact`: certificates and collisions at the command line, wrong
+input in sentences."""
 
 from __future__ import annotations
 
@@ -47,23 +48,33 @@ def facts(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
     return json.loads(told(capsys, *arguments, "--json"))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # laws
 
 
-def test_the_list_of_laws_says_inputs_units_limits_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_laws_says_inputs_units_limits_and_sources(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     listed = {law["name"]: law for law in facts(capsys, "laws")["laws"]}
     assert list(listed) == list(laws())
     for name, law in laws().items():
         assert listed[name]["source"]["text"] == law.source.text
-        assert [(i["name"], i["unit"], i["allowed"]) for i in listed[name]["inputs"]] == [(q.name, q.unit, q.range) for q in law.inputs]
+        assert [(i["name"], i["unit"], i["allowed"]) for i in listed[name]["inputs"]] == [
+            (q.name, q.unit, q.range) for q in law.inputs
+        ]
 
 
-def test_the_table_of_laws_leaves_nothing_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_of_laws_leaves_nothing_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     text = told(capsys, "laws", "--long")
     for law in laws().values():
-        for word in (law.name, law.summary(), *(f"{q.name} [{q.unit}]: " if q.unit else f"{q.name}: " for q in law.inputs)):
+        for word in (
+            law.name,
+            law.summary(),
+            *(f"{q.name} [{q.unit}]: " if q.unit else f"{q.name}: " for q in law.inputs),
+        ):
             assert word in text
 
 
@@ -76,20 +87,31 @@ def test_the_short_list_names_every_law_under_its_family_in_a_line_that_fits(
     # two screens of 40 lines
     assert max(map(len, lines)) <= min(int(columns), 80) and len(lines) <= 80
     titles = [line for line in lines if line and not line.startswith((" ", "granchain"))]
-    assert titles == [family.title for family in families()] and titles[-1].startswith("Line contact of parallel cylinders")
+    assert titles == [family.title for family in families()] and titles[-1].startswith(
+        "Line contact of parallel cylinders"
+    )
     listed = dict(line.strip().split("  ", 1) for line in lines if line.startswith("  "))
     assert set(listed) == set(laws()) and listed["hertz"].strip() == "Elastic spheres: F = K d^1.5"
     for name, what in listed.items():
-        assert len(what.strip()) > 3 and laws()[name].summary().startswith(what.strip().removesuffix("..."))
+        assert len(what.strip()) > 3 and laws()[name].summary().startswith(
+            what.strip().removesuffix("...")
+        )
 
 
 @pytest.mark.parametrize("columns", ["250", "100", "72"])
-def test_a_law_is_told_whole_in_lines_that_fit(columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_law_is_told_whole_in_lines_that_fit(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     text = told(capsys, "laws", "flores")
     assert max(map(len, text.splitlines())) <= min(int(columns), 100)
     law, words = laws()["flores"], " ".join(text.split())
-    for word in (law.source.doi, law.validity, law.status, *(q.name for q in (*law.inputs, *law.coefficients))):
+    for word in (
+        law.source.doi,
+        law.validity,
+        law.status,
+        *(q.name for q in (*law.inputs, *law.coefficients)),
+    ):
         assert word in words
     # the closed form of the delivered restitution, to the digits shown (docstring of the law)
     assert re.search(r"0\.5 +0\.4704\n", text)
@@ -100,7 +122,11 @@ def test_the_certificate_as_json_is_what_python_gives(capsys: pytest.CaptureFixt
     (law,) = facts(capsys, "laws", "hertz")["laws"]
     measured = granchain.certificate("hertz").to_dict()
     assert {name: law[name] for name in measured} == json.loads(json.dumps(measured))
-    assert law["order"] == pytest.approx(2.0, abs=0.1) and law["problems"] == [] and law["summary"] == laws()["hertz"].summary()
+    assert (
+        law["order"] == pytest.approx(2.0, abs=0.1)
+        and law["problems"] == []
+        and law["summary"] == laws()["hertz"].summary()
+    )
 
 
 def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_leads_to_a_law(
@@ -119,12 +145,24 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
     tokens = MarkdownIt().enable(["table", "strikethrough"]).parse(text)
     spoken = [child.type for token in tokens for child in token.children or ()]
     assert not {"em_open", "strong_open", "s_open", "html_inline"} & set(spoken)
-    headings = {tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"}
-    links = {child.attrs["href"] for token in tokens for child in token.children or () if child.type == "link_open"}
+    headings = {
+        tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"
+    }
+    links = {
+        child.attrs["href"]
+        for token in tokens
+        for child in token.children or ()
+        if child.type == "link_open"
+    }
     assert {link[1:] for link in links if link.startswith("#")} == set(few) <= headings
-    assert {link for link in links if not link.startswith("#")} == {f"https://doi.org/{law.source.doi}" for law in few.values()}
+    assert {link for link in links if not link.startswith("#")} == {
+        f"https://doi.org/{law.source.doi}" for law in few.values()
+    }
     # what two laws share stands there once
-    assert text.count("| damping | s/m |") == 1 and "Inputs, and what each contact carries: as for [flores](#flores)." in text
+    assert (
+        text.count("| damping | s/m |") == 1
+        and "Inputs, and what each contact carries: as for [flores](#flores)." in text
+    )
     assert "| [flores](#flores) | 0.0694 | 0.2562 | 0.4704 | 0.6832 | 0.8939 |" in text
 
 
@@ -134,12 +172,20 @@ def test_signs_of_markdown_in_a_law_stay_signs() -> None:
     signs = r"*a* _b_ K_p ~~c~~ <br> [d](e) |f| \n E* E*"
     blocks = [Paragraph(signs), Grid(("one", "two"), ((signs, "x"),))]
     tokens = MarkdownIt().enable(["table", "strikethrough"]).parse(markdown(blocks))
-    texts = ["".join(child.content for child in token.children) for token in tokens if token.type == "inline"]
+    texts = [
+        "".join(child.content for child in token.children)
+        for token in tokens
+        if token.type == "inline"
+    ]
     assert texts == [signs, "one", "two", signs, "x"]
-    assert all(child.type in ("text", "text_special") for token in tokens for child in token.children or ())
+    assert all(
+        child.type in ("text", "text_special") for token in tokens for child in token.children or ()
+    )
 
 
-def test_a_law_file_gets_its_certificate_with_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_law_file_gets_its_certificate_with_one_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (law,) = facts(capsys, "laws", "walton-braun", "--law-module", str(MY_LAW))["laws"]
     assert law["problems"] == [] and law["admissible"]
     for row in law["delivered"]:
@@ -150,13 +196,22 @@ def test_a_law_file_gets_its_certificate_with_one_command(capsys: pytest.Capture
 def test_the_example_law_has_its_closed_forms() -> None:
     load_law_module(MY_LAW)
     mass, stiffness, speed, e = 2.25e-4, 1e7, 1.77, 0.7
-    found = impact(law="walton-braun", pair=example_pair(), speed=speed, refine=10.0, stiffness=stiffness, restitution=e)
+    found = impact(
+        law="walton-braun",
+        pair=example_pair(),
+        speed=speed,
+        refine=10.0,
+        stiffness=stiffness,
+        restitution=e,
+    )
     quarter = 0.5 * math.pi * math.sqrt(mass / stiffness)
     assert found.restitution == pytest.approx(e, rel=1e-6)
     assert found.max_overlap == pytest.approx(speed * math.sqrt(mass / stiffness), rel=1e-5)
     assert found.residual_overlap == pytest.approx((1.0 - e * e) * found.max_overlap, rel=1e-5)
     # a quarter of a period of each spring: K, and K/e^2
-    assert found.approach_time == pytest.approx(quarter, rel=1e-4) and found.recovery_time == pytest.approx(e * quarter, rel=1e-3)
+    assert found.approach_time == pytest.approx(
+        quarter, rel=1e-4
+    ) and found.recovery_time == pytest.approx(e * quarter, rel=1e-3)
 
 
 WRONG_LAW = '''
@@ -179,55 +234,95 @@ class Wrong(ContactLaw):
 '''
 
 
-def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "wrong.py").write_text(WRONG_LAW.replace("FORCE", "d / (d - d)"))
     assert obey(["laws", "wrong", "--law-module", "wrong.py"]) == 5
     said = capsys.readouterr()
-    assert said.err.startswith("granchain: wrong: the force is not finite (nan) at overlap ") and said.err.count("\n") == 1
+    assert (
+        said.err.startswith("granchain: wrong: the force is not finite (nan) at overlap ")
+        and said.err.count("\n") == 1
+    )
     assert "Problem: wrong: the force is not finite (nan)" in said.out
 
 
 def test_a_law_that_fails_is_blamed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "failing.py").write_text(WRONG_LAW.replace("FORCE", "nonsense(d)").replace('"wrong"', '"failing"'))
+    (here / "failing.py").write_text(
+        WRONG_LAW.replace("FORCE", "nonsense(d)").replace('"wrong"', '"failing"')
+    )
     for command in (["laws", "failing"], ["impact", "failing", "--speed", "1"]):
         assert obey([*command, "--law-module", "failing.py"]) == 2
         said = capsys.readouterr()
-        assert 'contact law "failing" of ' in said.err and "line 12: NameError: name 'nonsense'" in said.err and said.out == ""
+        assert (
+            'contact law "failing" of ' in said.err
+            and "line 12: NameError: name 'nonsense'" in said.err
+            and said.out == ""
+        )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # impact
 
 
-def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    given = facts(capsys, "impact", "flores,ma-liu", "--speed", "1.77", "--set", "restitution=0.7", *MA_LIU)
+def test_an_impact_is_that_of_python_and_its_pair_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = facts(
+        capsys, "impact", "flores,ma-liu", "--speed", "1.77", "--set", "restitution=0.7", *MA_LIU
+    )
     assert given["command"] == "impact" and given["figure"] is None
     assert given["pair"] == example_pair().items() and given["pair_changes"] == []
     inputs = ({"restitution": 0.7}, {"psi": 2.84, "xi": 13.0})
     for row, law, values in zip(given["impacts"], ("flores", "ma-liu"), inputs, strict=True):
         expected = impact(law=law, pair=example_pair(), speed=1.77, refine=4.0, **values)
-        assert row["law"] == law and {name: row[name] for name in expected.numbers()} == expected.numbers()
+        assert (
+            row["law"] == law
+            and {name: row[name] for name in expected.numbers()} == expected.numbers()
+        )
         assert values.items() <= row["inputs"].items()
-    text = told(capsys, "impact", "flores,ma-liu", "--speed", "1.77", "--set", "restitution=0.7", *MA_LIU)
+    text = told(
+        capsys, "impact", "flores,ma-liu", "--speed", "1.77", "--set", "restitution=0.7", *MA_LIU
+    )
     assert "effective_radius = 0.00119 m" in text and "Wang, Liu & Liu 2022, table 8" in text
     assert re.search(r"^restitution +0\.683182 +0\.839021$", text, re.MULTILINE)
 
 
 def test_bodies_of_ones_own_collide(capsys: pytest.CaptureFixture[str]) -> None:
-    # Alaci et al.: two equal spheres of 210 GPa, .3: E = E/(2 (1 - nu^2)); radii 20 and 5 mm: R = 4 mm; m = 1/2 kg
-    changes = ("material=steel-210", "pair.radius_1=0.02", "pair.radius_2=0.005", "pair.effective_mass=0.5")
-    (row,) = (given := facts(capsys, "impact", "hertz", "--speed", "2", *(x for c in changes for x in ("--set", c))))["impacts"]
+    # Alaci et al.: two equal spheres of 210 GPa, .3: E = E/(2 (1 - nu^2)); radii 20 and 5 mm: R = 4
+    # mm; m = 1/2 kg
+    changes = (
+        "material=steel-210",
+        "pair.radius_1=0.02",
+        "pair.radius_2=0.005",
+        "pair.effective_mass=0.5",
+    )
+    (row,) = (
+        given := facts(
+            capsys, "impact", "hertz", "--speed", "2", *(x for c in changes for x in ("--set", c))
+        )
+    )["impacts"]
     pair = given["pair"]
     assert pair["effective_modulus"] == pytest.approx(210e9 / (2.0 * 0.91), rel=1e-12)
     assert pair["effective_radius"] == pytest.approx(4e-3, rel=1e-12)
     assert "yield_stress" not in pair and given["pair_changes"][0] == "material = steel-210"
-    # Hertz: d = (5 m v^2/(4 K))^(2/5), K = (4/3) E sqrt(R); Johnson 1985, eq. (11.22), doi:10.1017/CBO9781139171731
+    # Hertz: d = (5 m v^2/(4 K))^(2/5), K = (4/3) E sqrt(R); Johnson 1985, eq. (11.22),
+    # doi:10.1017/CBO9781139171731
     stiffness = 4.0 / 3.0 * pair["effective_modulus"] * math.sqrt(4e-3)
     assert row["max_overlap"] == pytest.approx((1.25 * 0.5 * 4.0 / stiffness) ** 0.4, rel=1e-5)
 
 
-def test_an_input_goes_to_the_laws_that_know_it_or_to_the_one_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("--set", "restitution=.5", "--set", "tsuji.restitution=0.8", "--set", "separation=tensile")
+def test_an_input_goes_to_the_laws_that_know_it_or_to_the_one_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = (
+        "--set",
+        "restitution=.5",
+        "--set",
+        "tsuji.restitution=0.8",
+        "--set",
+        "separation=tensile",
+    )
     first, second = facts(capsys, "impact", "flores,tsuji", "--speed", "1", *arguments)["impacts"]
     assert (first["inputs"]["restitution"], second["inputs"]["restitution"]) == (0.5, 0.8)
     assert first["inputs"]["separation"] == second["inputs"]["separation"] == "tensile"
@@ -235,36 +330,73 @@ def test_an_input_goes_to_the_laws_that_know_it_or_to_the_one_that_is_named(caps
     assert second["restitution"] == pytest.approx(0.8, abs=1e-5)
 
 
-def test_a_restitution_may_be_another_laws_at_this_speed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_restitution_may_be_another_laws_at_this_speed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     table = 'restitution={ law = "ma-liu", psi = 2.84, xi = 13 }'
-    dashpot, source = facts(capsys, "impact", "flores,ma-liu", "--speed", "3", "--set", table, "--set", "damping=identified", *MA_LIU)[
-        "impacts"
-    ]
+    dashpot, source = facts(
+        capsys,
+        "impact",
+        "flores,ma-liu",
+        "--speed",
+        "3",
+        "--set",
+        table,
+        "--set",
+        "damping=identified",
+        *MA_LIU,
+    )["impacts"]
     assert dashpot["restitution"] == pytest.approx(source["restitution"], abs=1e-5)
 
 
-def test_a_sweep_over_speeds_is_a_table_and_a_figure(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = told(capsys, "impact", "ma-liu,hertz", "--speeds", "0.2,1.77,10", *MA_LIU, "--out", "speeds.png")
+def test_a_sweep_over_speeds_is_a_table_and_a_figure(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = told(
+        capsys, "impact", "ma-liu,hertz", "--speeds", "0.2,1.77,10", *MA_LIU, "--out", "speeds.png"
+    )
     # .9926 .8390 .6694 of Ma-Liu for the chain's pair, computed independently; to the digits shown
     assert re.search(
-        r"^0\.2 +0\.992\d{3} +1\.000000\n1\.77 +0\.8390\d\d +1\.000000\n10 +0\.6694\d\d +1\.000000\nspeeds\.png$", text, re.MULTILINE
+        r"^0\.2 +0\.992\d{3} +1\.000000\n1\.77 +0\.8390\d\d +1\.000000\n10 +0\.6694\d\d "
+        r"+1\.000000\nspeeds\.png$",
+        text,
+        re.MULTILINE,
     )
     assert (here / "speeds.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_sweep_over_restitutions_is_a_table_and_a_figure(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = facts(capsys, "impact", "gonthier-exact,flores", "--speed", "1.77", "--restitutions", "0.1,0.5,0.9", "--out", "e.svg")["impacts"]
+def test_a_sweep_over_restitutions_is_a_table_and_a_figure(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = facts(
+        capsys,
+        "impact",
+        "gonthier-exact,flores",
+        "--speed",
+        "1.77",
+        "--restitutions",
+        "0.1,0.5,0.9",
+        "--out",
+        "e.svg",
+    )["impacts"]
     assert [row["inputs"]["restitution"] for row in rows] == [0.1, 0.5, 0.9] * 2
     # what is asked; and .0694 .4704 .8939 of Flores et al., the closed form's
-    assert [row["restitution"] for row in rows] == pytest.approx([0.1, 0.5, 0.9, 0.0694, 0.4704, 0.8939], abs=6e-5)
+    assert [row["restitution"] for row in rows] == pytest.approx(
+        [0.1, 0.5, 0.9, 0.0694, 0.4704, 0.8939], abs=6e-5
+    )
     assert b"<svg" in (here / "e.svg").read_bytes()
 
 
-def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     law = ("impact", "jankowski-both-phases", "--speed", "1", "--set", "separation=tensile")
     assert obey([*law, "--restitutions", "0.1,0.9"]) == 0
     said = capsys.readouterr()
-    assert re.search(r"^0\.1 +never opens\n0\.9 +0\.80", said.out, re.MULTILINE) and "have not separated" in said.err
+    assert (
+        re.search(r"^0\.1 +never opens\n0\.9 +0\.80", said.out, re.MULTILINE)
+        and "have not separated" in said.err
+    )
     assert obey([*law, "--set", "restitution=0.1"]) == 3
     assert "have not separated" in capsys.readouterr().err
 
@@ -276,60 +408,110 @@ def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_t
     law = ("impact", "flores", "--speed", "1")
     assert obey([*law, "--restitutions", "0.03,0.9"]) == 0
     said = capsys.readouterr()
-    assert re.search(r"^0\.03 +not ended\n0\.9 +0\.89", said.out, re.MULTILINE) and "the contact has not ended after 8000 steps" in said.err
+    assert (
+        re.search(r"^0\.03 +not ended\n0\.9 +0\.89", said.out, re.MULTILINE)
+        and "the contact has not ended after 8000 steps" in said.err
+    )
     (first, second) = facts(capsys, *law, "--restitutions", "0.03,0.9")["impacts"]
-    assert first["restitution"] is None and "has not ended" in first["problem"] and second["problem"] is None
+    assert (
+        first["restitution"] is None
+        and "has not ended" in first["problem"]
+        and second["problem"] is None
+    )
     assert obey([*law, "--set", "restitution=0.03"]) == 3
     assert "allowed: 9000 steps" in capsys.readouterr().err
 
 
 FLORES = ("impact", "flores", "--set", "restitution=0.5")
 WRONG = {
-    "unknown law": (("impact", "flroes", "--speed", "1"), 2, ('"flroes"', 'did you mean "flores"?')),
+    "unknown law": (("impact", "flroes", "--speed", "1"), 2, ('"flroes"', 'did you mean '
+        '"flores"?')),
     "no speed": (FLORES, 2, ("--speed", "neither")),
-    "speed and speeds": ((*FLORES, "--speed", "1", "--speeds", "1,2"), 2, ("both of --speed and --speeds",)),
+    "speed and speeds": ((*FLORES, "--speed", "1", "--speeds", "1,2"), 2, ("both of --speed and "
+        "--speeds",)),
     "speed zero": ((*FLORES, "--speed", "0"), 2, ('--speed: got "0"', "above 0 [m/s]")),
     "speed that is none": ((*FLORES, "--speed", "nan"), 2, ('--speed: got "nan"', "above 0 [m/s]")),
     "speeds in speed": ((*FLORES, "--speed", "1,2"), 2, ("one number above 0", "--speeds")),
-    "speed among speeds": ((*FLORES, "--speeds", "1,-2"), 2, ('--speeds: got "-2"', "above 0 [m/s]")),
-    "restitution too large": ((*FLORES, "--speed", "1", "--set", "restitution=2"), 2, ("flores.restitution: got 2", "at most 1")),
-    "restitution missing": (("impact", "flores", "--speed", "1"), 2, ("flores.restitution: got nothing", "at most 1")),
+    "speed among speeds": ((*FLORES, "--speeds", "1,-2"), 2, ('--speeds: got "-2"',
+    "above 0 [m/s]")),
+    "restitution too large": ((*FLORES, "--speed", "1", "--set", "restitution=2"), 2,
+    ("flores.restitution: "
+        "got 2", "at most 1")),
+    "restitution missing": (("impact", "flores", "--speed", "1"), 2, ("flores.restitution: got "
+        "nothing", "at most 1")),
     "restitution out of a sweep": (
-        ("impact", "marhefka-orin-approximate", "--speed", "1", "--restitutions", "0.2,0.5"), 2, ("got 0.2", "above 0.333333")
+        ("impact", "marhefka-orin-approximate", "--speed", "1", "--restitutions", "0.2,0.5"), 2,
+        ("got 0.2", "above 0.333333")
     ),
     "sweep without restitution": (
-        ("impact", "hertz", "--speed", "1", "--restitutions", "0.2,0.5"), 2, ("--restitutions: got the law hertz", "leave hertz out")
+        ("impact", "hertz", "--speed", "1", "--restitutions", "0.2,0.5"), 2, ("--restitutions: "
+            "got the law hertz", "leave hertz out")
     ),
-    "two sweeps": ((*FLORES, "--speeds", "1,2", "--restitutions", "0.2,0.5"), 2, ("--speeds: got --restitutions beside it",)),
-    "unknown input": ((*FLORES, "--speed", "1", "--set", "restitutoin=0.5"), 2, ("restitutoin", 'did you mean "restitution"?')),
-    "unknown input of a law": ((*FLORES, "--speed", "1", "--set", "flores.psi=3"), 2, ("flores.psi: got an unknown key",)),
-    "pair quantity without pair": ((*FLORES, "--speed", "1", "--set", "effective_mass=1"), 2, ('did you mean "pair.effective_mass"?',)),
-    "unknown pair quantity": ((*FLORES, "--speed", "1", "--set", "pair.lenght=1"), 2, ("pair.lenght", 'did you mean "length"?')),
-    "pair quantity out of range": ((*FLORES, "--speed", "1", "--set", "pair.effective_mass=-1"), 2, ("effective_mass: got -1", "above 0")),
-    "pair that is no table": ((*FLORES, "--speed", "1", "--set", "pair=3"), 2, ("pair: got 3", "pair.effective_radius=1e-3")),
-    "ratio above a half": ((*FLORES, "--speed", "1", "--set", "pair.poissons_ratio=1"), 2, ("poissons_ratio: got 1.0", "at most 0.5")),
-    "unknown material": ((*FLORES, "--speed", "1", "--set", "material=steel-361"), 2, ("steel-361", 'did you mean "steel-316"?')),
+    "two sweeps": ((*FLORES, "--speeds", "1,2", "--restitutions", "0.2,0.5"), 2, ("--speeds: got "
+        "--restitutions beside it",)),
+    "unknown input": ((*FLORES, "--speed", "1", "--set", "restitutoin=0.5"), 2,
+    ("restitutoin", 'did you mean '
+        '"restitution"?')),
+    "unknown input of a law": ((*FLORES, "--speed", "1", "--set", "flores.psi=3"), 2,
+    ("flores.psi: "
+        "got an unknown key",)),
+    "pair quantity without pair": ((*FLORES, "--speed", "1", "--set", "effective_mass=1"), 2,
+    ('did you mean '
+        '"pair.effective_mass"?',)),
+    "unknown pair quantity": ((*FLORES, "--speed", "1", "--set", "pair.lenght=1"), 2,
+    ("pair.lenght", 'did you mean '
+        '"length"?')),
+    "pair quantity out of range": ((*FLORES, "--speed", "1", "--set", "pair.effective_mass=-1"), 2,
+    ("effective_mass: "
+        "got -1", "above 0")),
+    "pair that is no table": ((*FLORES, "--speed", "1", "--set", "pair=3"), 2,
+    ("pair: got 3", "pair.effective_radius=1e-3")),
+    "ratio above a half": ((*FLORES, "--speed", "1", "--set", "pair.poissons_ratio=1"), 2,
+    ("poissons_ratio: "
+        "got 1.0", "at most 0.5")),
+    "unknown material": ((*FLORES, "--speed", "1", "--set", "material=steel-361"), 2,
+    ("steel-361", 'did you mean '
+        '"steel-316"?')),
     "material without what the law needs": (
-        ("impact", "ma-liu", "--speed", "1", *MA_LIU, "--set", "material=steel-210"), 2, ("ma-liu", "yield_stress: got nothing, allowed")
+        ("impact", "ma-liu", "--speed", "1", *MA_LIU, "--set", "material=steel-210"), 2,
+        ("ma-liu", "yield_stress: "
+            "got nothing, allowed")
     ),
     "one number for two units": (
-        ("impact", "tsuji,kelvin-voigt", "--speed", "1", "--set", "restitution=0.5", "--set", "stiffness=1e7"),
+        ("impact", "tsuji,kelvin-voigt", "--speed", "1", "--set", "restitution=0.5", "--set",
+        "stiffness=1e7"),
         2, ("stiffness", "tsuji [N/m^n] and kelvin-voigt [N/m]", "tsuji.stiffness=..."),
     ),
     "no equals sign": ((*FLORES, "--speed", "1", "--set", "separation"), 2, ("--set", "KEY=VALUE")),
-    "beyond the radius": ((*FLORES, "--speed", "1e9"), 3, ("overlap by more than the smaller one's radius",)),
-    "figure of an unknown kind": ((*FLORES, "--speed", "1", "--out", "loops.txt"), 4, (".txt", ".png, .pdf, .svg")),
-    "figure in no folder": ((*FLORES, "--speed", "1", "--out", "nowhere/loops.png"), 4, ("nowhere", "does not exist")),
-    "figure of one point": ((*FLORES, "--speeds", "1", "--out", "e.png"), 2, ("two values at least",)),
-    "the long list of one law": (("laws", "hertz", "--long"), 2, ("--long and the law hertz", "leave one out")),
-    "the long list in another form": (("laws", "--long", "--json"), 2, ("--long and --json", "leave one out")),
-    "two forms of laws": (("laws", "hertz", "--json", "--markdown"), 2, ("--json and --markdown", "leave one out")),
+    "beyond the radius": ((*FLORES, "--speed", "1e9"), 3, ("overlap by more than the smaller "
+        "one's radius",)),
+    "figure of an unknown kind": ((*FLORES, "--speed", "1", "--out", "loops.txt"), 4,
+    (".txt", ".png, .pdf, "
+        ".svg")),
+    "figure in no folder": ((*FLORES, "--speed", "1", "--out", "nowhere/loops.png"), 4,
+    ("nowhere", "does not "
+        "exist")),
+    "figure of one point": ((*FLORES, "--speeds", "1", "--out", "e.png"), 2, ("two values at "
+        "least",)),
+    "the long list of one law": (("laws", "hertz", "--long"), 2,
+    ("--long and the law hertz", "leave one "
+        "out")),
+    "the long list in another form": (("laws", "--long", "--json"), 2,
+    ("--long and --json", "leave one "
+        "out")),
+    "two forms of laws": (("laws", "hertz", "--json", "--markdown"), 2,
+    ("--json and --markdown", "leave one "
+        "out")),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), WRONG.values(), ids=WRONG)
 def test_wrong_input_is_told_in_a_sentence(
-    arguments: tuple[str, ...], code: int, words: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...],
+    code: int,
+    words: tuple[str, ...],
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert obey(arguments) == code
     said = capsys.readouterr()
@@ -342,6 +524,25 @@ def test_wrong_input_is_told_in_a_sentence(
 
 
 def test_all_mistakes_of_an_impact_are_told_together(capsys: pytest.CaptureFixture[str]) -> None:
-    assert obey(["impact", "flores", "--speed", "x", "--set", "pair.mass=1", "--set", "restitution=2", "--json"]) == 2
+    assert (
+        obey(
+            [
+                "impact",
+                "flores",
+                "--speed",
+                "x",
+                "--set",
+                "pair.mass=1",
+                "--set",
+                "restitution=2",
+                "--json",
+            ]
+        )
+        == 2
+    )
     problems = json.loads(capsys.readouterr().out)["error"]["problems"]
-    assert [problem.partition(":")[0] for problem in problems] == ["--speed", "pair.mass", "flores.restitution"]
+    assert [problem.partition(":")[0] for problem in problems] == [
+        "--speed",
+        "pair.mass",
+        "flores.restitution",
+    ]

@@ -24,12 +24,16 @@ def said(capsys, *words: str) -> tuple[int, str, str]:
 
 def test_every_material_is_listed_with_its_source(capsys):
     code, out, _ = said(capsys)
-    assert code == 0 and all(f"{name}: {material.source}" in out for name, material in MATERIALS.items())
+    assert code == 0 and all(
+        f"{name}: {material.source}" in out for name, material in MATERIALS.items()
+    )
 
 
 def test_one_material_as_json_is_the_one_that_a_case_takes(capsys):
     code, out, _ = said(capsys, "steel-316", "--json")
-    assert code == 0 and json.loads(out)["materials"] == {"steel-316": asdict(MATERIALS["steel-316"])}
+    assert code == 0 and json.loads(out)["materials"] == {
+        "steel-316": asdict(MATERIALS["steel-316"])
+    }
 
 
 def test_an_unknown_material_is_refused_with_the_nearest_one(capsys):
@@ -41,7 +45,9 @@ def test_every_material_says_where_each_value_is_from_in_the_code_and_in_its_sou
     code = Path(granchain.__file__).with_name("material.py").read_text()
     for name, material in MATERIALS.items():
         # who says so, and where: a year, a table, a DOI or an address
-        assert re.search(r"^\w", material.source) and re.search(r"\d{4}|https?://|doi:|part \d", material.source), name
+        assert re.search(r"^\w", material.source) and re.search(
+            r"\d{4}|https?://|doi:|part \d", material.source
+        ), name
         above = code[: code.index(f'"{name}": Material(')].rstrip().rpartition("\n")[2]
         assert above.lstrip().startswith("#"), name
 
@@ -63,5 +69,8 @@ def test_imperial_values_are_converted():
 
 
 def test_a_law_says_which_value_a_material_lacks():
-    with pytest.raises(GranchainError, match=r"^contact\.law ma-liu: yield_stress: got nothing, .* give it with the material"):
+    with pytest.raises(
+        GranchainError,
+        match=r"^contact\.law ma-liu: yield_stress: got nothing, .* give it with the material",
+    ):
         gc.run(gc.load_case("steel-chain", ["chain.material=glass-soda-lime", "chain.mass=1e-4"]))

@@ -1,4 +1,5 @@
-"""Measured against computed: the common shift, the numbers of each pulse, how sure they are, and which law is nearest."""
+"""Measured against computed: the common shift, the numbers of each pulse, how sure they are,
+and which law is nearest."""
 
 import json
 import math
@@ -31,18 +32,34 @@ INTERVAL = 1e-6
 QUIET = 60
 
 
-def measured(result=RESULT, *, shift=0.0, scale=1.0, noise=0.0, seed=0, interval=INTERVAL, late=(), said=None, kind="measured"):
-    """A trace of a result's own forces: QUIET samples before it, its clock later by a shift, noise in parts of the largest force."""
+def measured(
+    result=RESULT,
+    *,
+    shift=0.0,
+    scale=1.0,
+    noise=0.0,
+    seed=0,
+    interval=INTERVAL,
+    late=(),
+    said=None,
+    kind="measured",
+):
+    """A trace of a result's own forces: QUIET samples before it, its clock later by a shift,
+    noise in parts of the largest force."""
     time, force = Sensor(interval=interval).read(result.time, result.sensor_force)
     for column, delay in late:
         force[:, column] = np.interp(time - delay, result.time, result.sensor_force[:, column])
     force = scale * np.vstack([np.zeros((QUIET, force.shape[1])), force])
-    force += noise * result.sensor_force.max() * np.random.default_rng(seed).standard_normal(force.shape)
+    force += (
+        noise * result.sensor_force.max() * np.random.default_rng(seed).standard_normal(force.shape)
+    )
     about = about_of({"title": "rig B", "kind": kind, "uncertainty": said or {}}, "test")
-    return Trace(interval * (np.arange(len(force)) - QUIET) + shift, result.sensor_bead, force, about)
+    return Trace(
+        interval * (np.arange(len(force)) - QUIET) + shift, result.sensor_bead, force, about
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The common shift
 
 
@@ -66,7 +83,8 @@ def shifts(noise, draws=100):
 
 
 def merged(column):
-    """A result at one of whose sensors a pulse nearly twice as large comes 17 us later, when the first has not fallen to half."""
+    """A result at one of whose sensors a pulse nearly twice as large comes 17 us later, when
+    the first has not fallen to half."""
     force = RESULT.sensor_force.copy()
     force[:, column] += 1.8 * np.interp(RESULT.time - 17e-6, RESULT.time, force[:, column])
     return synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": force})
@@ -75,13 +93,23 @@ def merged(column):
 @pytest.mark.parametrize("side", ["measured", "computed"])
 def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
     other = merged(2)
-    found = compare(RESULT, trace=measured(other)) if side == "measured" else compare(other, trace=measured())
+    found = (
+        compare(RESULT, trace=measured(other))
+        if side == "measured"
+        else compare(other, trace=measured())
+    )
     (one,) = found.results
     assert [sensor.merged for sensor in one.sensors] == [(), (), (side,)]
-    assert [math.isnan(sensor.speed.measured) and math.isnan(sensor.speed.computed) for sensor in one.sensors] == [False, True, True]
+    assert [
+        math.isnan(sensor.speed.measured) and math.isnan(sensor.speed.computed)
+        for sensor in one.sensors
+    ] == [False, True, True]
     assert one.wave_speed.computed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-4)
     assert one.wave_speed.relative == pytest.approx(0.0, abs=2e-4)
-    assert any(message.startswith(f"bead 13: in the {side}") and "second, larger pulse" in message for message in found.messages)
+    assert any(
+        message.startswith(f"bead 13: in the {side}") and "second, larger pulse" in message
+        for message in found.messages
+    )
     assert found.as_dict()["results"][0]["sensors"][2]["merged"] == [side]
     assert "13 merged" in comparison_tables(found)[0]
     titles = [panel.get_title(loc="left") for panel in figures.comparison(found)[1][:, 0]]
@@ -106,9 +134,17 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
         # 3.8 N deep
         small = min(noise, 0.005 * 25.6)
         double = pulse(13.7, 4.0, 0.5) + pulse(25.6, 5.6, 0.5) + small * random.standard_normal(200)
-        missed += not merged_from(time, double, reading_of(time, double, Noise(small, np.empty(0))), small)
-    figure("single pulses in noise of up to 3 % that are found, of all", found / draws, at_least=0.8)
-    figure("single pulses in noise of up to 3 % said to have merged, of all", wrong / draws, at_most=1e-3)
+        missed += not merged_from(
+            time, double, reading_of(time, double, Noise(small, np.empty(0))), small
+        )
+    figure(
+        "single pulses in noise of up to 3 % that are found, of all", found / draws, at_least=0.8
+    )
+    figure(
+        "single pulses in noise of up to 3 % said to have merged, of all",
+        wrong / draws,
+        at_most=1e-3,
+    )
     figure("merged pulses in noise of up to .5 % not seen, of all", missed / draws, at_most=1e-3)
 
 
@@ -123,7 +159,8 @@ def test_the_shift_is_found_to_a_part_of_a_sample(noise, bound):
 
 
 def test_the_delay_of_one_sensor_stays_in_the_arrivals():
-    # one shift for all: what one sensor is late, relative to the others, is physics and not taken away
+    # one shift for all: what one sensor is late, relative to the others, is physics and not taken
+    # away
     (one,) = compare(RESULT, trace=measured(late=[(2, 3e-6)])).results
     off = np.array([sensor.arrival.difference for sensor in one.sensors])
     assert off[0] == pytest.approx(off[1], abs=1e-8)
@@ -133,7 +170,7 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
     assert abs(one.sensors[0].speed.relative) < 1e-3
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The numbers
 
 
@@ -142,7 +179,9 @@ def test_a_result_agrees_with_itself():
     (one,) = found.results
     assert found.sensor.cutoff is None
     for sensor, pulse in zip(one.sensors, analysis.sensor_pulses(RESULT), strict=True):
-        assert sensor.peak.computed == pulse.peak and sensor.arrival.computed == pytest.approx(pulse.arrival + one.shift)
+        assert sensor.peak.computed == pulse.peak and sensor.arrival.computed == pytest.approx(
+            pulse.arrival + one.shift
+        )
         assert sensor.width.computed == pulse.width and sensor.impulse.computed == pulse.impulse
         assert sensor.position == pulse.position
         # samples of 1 us instead of 0.2 us
@@ -161,9 +200,13 @@ def test_calibration_and_reading_add_to_the_uncertainty():
     assert sensor.arrival.uncertainty == pytest.approx(2e-6, rel=0.01)
     # two readings, 5 beads apart
     delay = 5 / wave_speed()
-    assert sensor.speed.uncertainty == pytest.approx(sensor.speed.measured * math.sqrt(2.0) * 2e-6 / delay, rel=0.01)
+    assert sensor.speed.uncertainty == pytest.approx(
+        sensor.speed.measured * math.sqrt(2.0) * 2e-6 / delay, rel=0.01
+    )
     # three readings at -1, 0 and 1 times the distance: sigma/sqrt(2) of one delay
-    assert one.wave_speed.uncertainty == pytest.approx(one.wave_speed.measured * 2e-6 / math.sqrt(2.0) / delay, rel=0.01)
+    assert one.wave_speed.uncertainty == pytest.approx(
+        one.wave_speed.measured * 2e-6 / math.sqrt(2.0) / delay, rel=0.01
+    )
 
 
 def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
@@ -176,21 +219,33 @@ def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
     assert first.peak.computed == analysis.sensor_pulses(RESULT)[0].peak
     bare = compare(RESULT, trace=measured(noise=0.02), cutoff=0.0)
     assert bare.sensor.cutoff is None
-    assert bare.results[0].sensors[0].noise == pytest.approx(0.02 * RESULT.sensor_force.max(), rel=0.25)
+    assert bare.results[0].sensors[0].noise == pytest.approx(
+        0.02 * RESULT.sensor_force.max(), rel=0.25
+    )
     assert bare.results[0].sensors[0].peak == first.peak
     low = compare(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
-    # a filter that is asked for acts on both sides; its response depends a little on the sampling rate
-    assert low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max() and abs(low.peak.relative) < 2e-3
+    # a filter that is asked for acts on both sides; its response depends a little on the sampling
+    # rate
+    assert (
+        low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max() and abs(low.peak.relative) < 2e-3
+    )
 
 
 def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     trace = measured(noise=0.01)
     force = trace.sensor_force.copy()
     force[:, 1] = 0.2 * np.random.default_rng(9).standard_normal(len(force))
-    found = compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about), tolerances={"peak": 0.1})
+    found = compare(
+        RESULT,
+        trace=Trace(trace.time, trace.sensor_bead, force, trace.about),
+        tolerances={"peak": 0.1},
+    )
     assert "bead 8: no whole pulse stands out of the measured trace" in found.messages
     sensor = found.results[0].sensors[1]
-    assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "arrival", "width", "impulse"))
+    assert all(
+        math.isnan(getattr(sensor, name).measured)
+        for name in ("peak", "arrival", "width", "impulse")
+    )
     assert list(found.nearest) == [3, 13]
     # no number is no agreement
     assert found.missed == ("hertz: bead 8: peak off by no number, allowed 0.1",)
@@ -204,7 +259,11 @@ def test_a_run_that_is_too_short_has_no_number_where_its_pulse_has_not_been():
     near, _, far = found.results[0].sensors
     assert abs(near.peak.relative) < 0.05
     assert math.isfinite(far.peak.measured) and 0.0 < far.peak.uncertainty < 0.1 * far.peak.measured
-    assert math.isnan(far.peak.computed) and math.isnan(far.residual.computed) and math.isnan(far.impulse.computed)
+    assert (
+        math.isnan(far.peak.computed)
+        and math.isnan(far.residual.computed)
+        and math.isnan(far.impulse.computed)
+    )
     json.dumps(found.as_dict(), allow_nan=False)
     figures.comparison(found)[0].draw_without_rendering()
 
@@ -213,13 +272,17 @@ def test_unequal_halves_take_the_contact_forces_of_the_bead():
     result = synthetic(sensors=(3,), contacts=(2, 3), end=100e-6)
     mass = float(result.mass[0])
     force = piezo_force(result, 3, Sensor(front_mass=0.25 * mass))
-    assert force == pytest.approx(0.75 * result.contact_force[:, 0] + 0.25 * result.contact_force[:, 1], rel=1e-12)
+    assert force == pytest.approx(
+        0.75 * result.contact_force[:, 0] + 0.25 * result.contact_force[:, 1], rel=1e-12
+    )
     told = []
-    assert np.array_equal(piezo_force(RESULT, 3, Sensor(front_mass=0.25 * mass), told), RESULT.sensor_force[:, 0])
+    assert np.array_equal(
+        piezo_force(RESULT, 3, Sensor(front_mass=0.25 * mass), told), RESULT.sensor_force[:, 0]
+    )
     assert "--set sensors.contacts=[2,3]" in told[0]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is wrong with a trace
 
 
@@ -250,12 +313,20 @@ def test_a_later_larger_pulse_is_stated_and_does_not_take_the_shift():
     trace = measured(noise=0.002, shift=12e-6)
     later = np.vstack([np.zeros((120, 3)), trace.sensor_force[:-120]])
     time = np.concatenate([trace.time, trace.time[-1] + INTERVAL * np.arange(1, 121)])
-    force = np.vstack([trace.sensor_force, np.zeros((120, 3))]) + 1.8 * np.vstack([later, trace.sensor_force[-120:]])
+    force = np.vstack([trace.sensor_force, np.zeros((120, 3))]) + 1.8 * np.vstack(
+        [later, trace.sensor_force[-120:]]
+    )
     found = compare(RESULT, trace=Trace(time, trace.sensor_bead, force, trace.about))
     (one,) = found.results
-    assert one.shift == pytest.approx(12e-6, abs=5.0 * one.shift_uncertainty) and one.shift_uncertainty < 1e-7
+    assert (
+        one.shift == pytest.approx(12e-6, abs=5.0 * one.shift_uncertainty)
+        and one.shift_uncertainty < 1e-7
+    )
     assert all("a pulse 1.8 times as large follows 1" in said(found, bead) for bead in (3, 8, 13))
-    assert any("the whole traces correlate best +120 us from there" in message for message in found.messages)
+    assert any(
+        "the whole traces correlate best +120 us from there" in message
+        for message in found.messages
+    )
 
 
 def test_a_sample_that_stands_alone_is_left_out():
@@ -274,9 +345,13 @@ SHAPES = {
     "noise": lambda draw, n: draw.standard_normal((n, 3)),
     "a random walk": lambda draw, n: np.cumsum(draw.standard_normal((n, 3)), axis=0),
     "whole numbers": lambda draw, n: np.round(5.0 * draw.random((n, 3))),
-    "a pulse anywhere": lambda draw, n: np.exp(-(((np.arange(n)[:, None] - draw.integers(0, n, 3)) / draw.uniform(0.2, 40.0)) ** 2)),
+    "a pulse anywhere": lambda draw, n: np.exp(
+        -(((np.arange(n)[:, None] - draw.integers(0, n, 3)) / draw.uniform(0.2, 40.0)) ** 2)
+    ),
     "spikes": lambda draw, n: np.where(draw.random((n, 3)) < 0.02, 50.0, 0.0),
-    "an oscillation": lambda draw, n: np.sin(np.arange(n)[:, None] * draw.uniform(0.01, 3.0)) * np.ones(3),
+    "an oscillation": lambda draw, n: (
+        np.sin(np.arange(n)[:, None] * draw.uniform(0.01, 3.0)) * np.ones(3)
+    ),
 }
 
 
@@ -284,25 +359,37 @@ SHAPES = {
 def test_any_trace_is_compared_or_refused_with_a_sentence(shape):
     for seed, count in enumerate((8, 9, 12, 20, 60, 300)):
         force = SHAPES[shape](np.random.default_rng(seed), count)
-        trace = Trace(1e-6 * np.arange(count), RESULT.sensor_bead, force, about_of({"title": "x", "kind": "measured"}, "test"))
+        trace = Trace(
+            1e-6 * np.arange(count),
+            RESULT.sensor_bead,
+            force,
+            about_of({"title": "x", "kind": "measured"}, "test"),
+        )
         try:
             json.dumps(compare(RESULT, trace=trace).as_dict(), allow_nan=False)
         except TraceError as error:
             assert "got" in str(error) and "allowed" in str(error)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Several results, tolerances, what is refused
 
 
 def weaker(part, law="flores"):
     """The same wave with a part of its force."""
-    return synthetic(sensors=(3, 8, 13), end=200e-6, law=law, change={"sensor_force": part * RESULT.sensor_force})
+    return synthetic(
+        sensors=(3, 8, 13), end=200e-6, law=law, change={"sensor_force": part * RESULT.sensor_force}
+    )
 
 
 def test_the_nearest_law_is_named_sensor_by_sensor():
     change = RESULT.sensor_force * np.array([1.0, 1.2, 1.0])
-    other = synthetic(sensors=(3, 8, 13), end=200e-6, law="flores", change={"sensor_force": 1.05 * change / np.array([1.0, 1.2, 1.0])})
+    other = synthetic(
+        sensors=(3, 8, 13),
+        end=200e-6,
+        law="flores",
+        change={"sensor_force": 1.05 * change / np.array([1.0, 1.2, 1.0])},
+    )
     trace = measured(noise=0.005)
     force = trace.sensor_force * np.array([1.0, 1.1, 1.0])
     found = compare(RESULT, other, trace=Trace(trace.time, trace.sensor_bead, force, trace.about))
@@ -312,7 +399,17 @@ def test_the_nearest_law_is_named_sensor_by_sensor():
 @pytest.mark.parametrize(
     ("tolerances", "missed"),
     [
-        ({"peak": 0.095, "impulse": 0.1, "width": 0.01, "speed": 0.01, "residual": 0.095, "arrival": 1e-7}, 0),
+        (
+            {
+                "peak": 0.095,
+                "impulse": 0.1,
+                "width": 0.01,
+                "speed": 0.01,
+                "residual": 0.095,
+                "arrival": 1e-7,
+            },
+            0,
+        ),
         ({"peak": 0.085}, 3),
         ({"residual": 0.085}, 3),
         ({"arrival": 0.0}, 3),
@@ -330,7 +427,10 @@ def test_a_tolerance_is_met_or_missed(tolerances, missed):
     ("change", "sentence"),
     [
         ({"tolerances": {"peek": 0.1}}, r"tolerance: got 'peek', allowed peak, arrival"),
-        ({"tolerances": {"peak": -0.1}}, r"tolerance: peak: got -0.1, allowed a finite number from 0"),
+        (
+            {"tolerances": {"peak": -0.1}},
+            r"tolerance: peak: got -0.1, allowed a finite number from 0",
+        ),
         ({"tolerances": {"peak": math.nan}}, r"tolerance: peak: got nan"),
         ({"cutoff": 6e5}, r"cutoff: got 600000 Hz, allowed: below half the sampling rate"),
     ],
@@ -342,24 +442,34 @@ def test_what_cannot_be_asked_is_refused(change, sentence):
 
 def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
     elsewhere = synthetic(sensors=(4, 5), end=100e-6)
-    with pytest.raises(TraceError, match=r"hertz: got sensors in beads 4, 5, .* --set sensors.beads=\[3,8,13\]"):
+    with pytest.raises(
+        TraceError, match=r"hertz: got sensors in beads 4, 5, .* --set sensors.beads=\[3,8,13\]"
+    ):
         compare(elsewhere, trace=measured())
     found = compare(synthetic(sensors=(13, 3), end=200e-6), trace=measured())
     assert [sensor.bead for sensor in found.results[0].sensors] == [3, 13]
     assert "hertz: no sensor in bead 8, which is left out" in found.messages
     with pytest.raises(TraceError, match="no bead with a sensor in all of them"):
-        compare(synthetic(sensors=(3,), end=200e-6), synthetic(sensors=(8,), end=200e-6), trace=measured())
+        compare(
+            synthetic(sensors=(3,), end=200e-6),
+            synthetic(sensors=(8,), end=200e-6),
+            trace=measured(),
+        )
     with pytest.raises(TraceError, match="got no result"):
         compare(trace=measured())
 
 
 def test_forces_of_the_other_sign_are_refused():
-    with pytest.raises(TraceError, match=r"no whole pulse that stands out .* whether pushing is positive"):
+    with pytest.raises(
+        TraceError, match=r"no whole pulse that stands out .* whether pushing is positive"
+    ):
         trace = measured()
-        compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, -trace.sensor_force, trace.about))
+        compare(
+            RESULT, trace=Trace(trace.time, trace.sensor_bead, -trace.sensor_force, trace.about)
+        )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The figure
 
 
@@ -379,25 +489,38 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         sensor = found.results[0].sensors[k]
         assert drawn["measured"].get_marker() == "o" and drawn["measured"].get_linestyle() == "None"
         assert drawn["hertz"].get_marker() == "None"
-        assert drawn["hertz"].get_xdata() == pytest.approx(1e6 * (sensor.time - sensor.arrival.measured))
+        assert drawn["hertz"].get_xdata() == pytest.approx(
+            1e6 * (sensor.time - sensor.arrival.measured)
+        )
         left = {line.get_label(): line for line in rest.get_lines()}["hertz"]
         assert left.get_ydata() == pytest.approx(sensor.computed - sensor.measured)
         assert force.get_title(loc="left") == f"bead {sensor.bead}"
         assert any(text.get_text().startswith("hertz: residual ") for text in force.texts)
     said = " ".join(texts(figure))
-    assert "rig B" in said and "SYNTHETIC" not in said and "time of hertz +5.0" in said and "force (N)" in said
+    assert (
+        "rig B" in said
+        and "SYNTHETIC" not in said
+        and "time of hertz +5.0" in said
+        and "force (N)" in said
+    )
 
 
 def test_the_figure_of_a_synthetic_trace_says_so_in_red():
     figure, _ = figures.comparison(compare(RESULT, trace=measured(kind="synthetic")))
     import matplotlib.text
 
-    (heading,) = (text for text in figure.findobj(matplotlib.text.Text) if text.get_text().startswith("SYNTHETIC TRACE, no experiment"))
+    (heading,) = (
+        text
+        for text in figure.findobj(matplotlib.text.Text)
+        if text.get_text().startswith("SYNTHETIC TRACE, no experiment")
+    )
     assert heading.get_color() == "#bd1f01"
-    assert "SYNTHETIC, no experiment" in " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text) if text is not heading)
+    assert "SYNTHETIC, no experiment" in " ".join(
+        text.get_text() for text in figure.findobj(matplotlib.text.Text) if text is not heading
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The command, on runs of the case and the synthetic trace of the project
 
 
@@ -405,7 +528,13 @@ def test_the_figure_of_a_synthetic_trace_says_so_in_red():
 def runs(tmp_path_factory):
     """Two files of the first 30 of the 70 beads."""
     folder = tmp_path_factory.mktemp("runs")
-    change = {"chain.beads": 30, "sensors.beads": [9, 24], "sensors.contacts": [], "time.end": 0.25e-3, "time.step": "fast"}
+    change = {
+        "chain.beads": 30,
+        "sensors.beads": [9, 24],
+        "sensors.contacts": [],
+        "time.end": 0.25e-3,
+        "time.step": "fast",
+    }
     case = granchain.load_case("steel-chain").replace(**change, **{"energy.ledger": False})
     granchain.run(case).save(folder / "ma-liu.h5")
     granchain.run(case.replace(**{"contact.law": "hertz"})).save(folder / "hertz.h5")
@@ -425,7 +554,10 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
     assert obey(["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["trace"]["kind"] == "synthetic"
-    assert facts["nearest"] == [{"bead": 9, "labels": ["ma-liu"]}, {"bead": 24, "labels": ["ma-liu"]}]
+    assert facts["nearest"] == [
+        {"bead": 9, "labels": ["ma-liu"]},
+        {"bead": 24, "labels": ["ma-liu"]},
+    ]
     ours = facts["results"][0]
     # the clock of the synthetic trace: 40 us of quiet, begun at -13 us
     assert ours["time_shift"] == pytest.approx(27e-6, abs=0.2e-6)
@@ -437,10 +569,19 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
 
 
 def test_the_command_prints_tables_and_a_conclusion(here, capsys):
-    assert obey(["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE, "--figure", "compared.png"]) == 0
+    assert (
+        obey(["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE, "--figure", "compared.png"])
+        == 0
+    )
     captured = capsys.readouterr()
     out = captured.out
-    for title in ("peak force [N]", "arrival of the peak [us]", "width at half height [us]", "impulse of the pulse [mN s]", "residual"):
+    for title in (
+        "peak force [N]",
+        "arrival of the peak [us]",
+        "width at half height [us]",
+        "impulse of the pulse [mN s]",
+        "residual",
+    ):
         assert title in out
     assert "SYNTHETIC, no experiment" in out
     assert "Nearest, by the residual, of 2 sensors: ma-liu at 2." in out
@@ -450,9 +591,25 @@ def test_the_command_prints_tables_and_a_conclusion(here, capsys):
 
 
 def test_a_missed_tolerance_is_exit_code_5(here, capsys):
-    assert obey(["compare", "ma-liu.h5", "--trace", TRACE, "--tolerance", "peak=0.06", "--tolerance", "arrival=1e-6"]) == 0
+    assert (
+        obey(
+            [
+                "compare",
+                "ma-liu.h5",
+                "--trace",
+                TRACE,
+                "--tolerance",
+                "peak=0.06",
+                "--tolerance",
+                "arrival=1e-6",
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().out
-    assert obey(["compare", "ma-liu.h5", "--trace", TRACE, "--tolerance", "peak=0.001", "--json"]) == 5
+    assert (
+        obey(["compare", "ma-liu.h5", "--trace", TRACE, "--tolerance", "peak=0.001", "--json"]) == 5
+    )
     captured = capsys.readouterr()
     assert len(json.loads(captured.out)["results"][0]["missed"]) == 2
 
@@ -469,10 +626,22 @@ def test_two_files_of_one_law_are_told_apart_by_their_names(here, capsys):
     [
         (["nowhere.h5", "--trace", TRACE], 4, "nowhere.h5"),
         (["ma-liu.h5", "--trace", "nowhere"], 4, "nowhere: got no folder"),
-        (["ma-liu.h5", "--trace", str(ROOT / "data" / "carretero-gonzalez2009")], 4, "holds no curve"),
+        (
+            ["ma-liu.h5", "--trace", str(ROOT / "data" / "carretero-gonzalez2009")],
+            4,
+            "holds no curve",
+        ),
         (["ma-liu.h5"], 2, "compare --trace: got nothing"),
-        (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peak"], 2, '--tolerance: got "peak", allowed NAME=VALUE'),
-        (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peek=1"], 2, "allowed peak, arrival, width"),
+        (
+            ["ma-liu.h5", "--trace", TRACE, "--tolerance", "peak"],
+            2,
+            '--tolerance: got "peak", allowed NAME=VALUE',
+        ),
+        (
+            ["ma-liu.h5", "--trace", TRACE, "--tolerance", "peek=1"],
+            2,
+            "allowed peak, arrival, width",
+        ),
         (["ma-liu.h5", "--trace", TRACE, "--cutoff", "-1"], 2, "--cutoff: got -1.0"),
         (["ma-liu.h5", "--trace", TRACE, "--figure", "x.gif"], 4, "x.gif"),
     ],

@@ -1,4 +1,5 @@
-"""The uncertainties of a comparison cover what is true, over random sensors of every law, with noise and with the faults of instruments."""
+"""The uncertainties of a comparison cover what is true, over random sensors of every law, with
+noise and with the faults of instruments."""
 
 import math
 
@@ -23,13 +24,16 @@ WORDS = {
 }
 
 
-# Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with a dip of .003 of the height between, and
-# jankowski a kink before the top, which noise hides; gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
+# Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with
+# a dip of .003 of the height between, and jankowski a kink before the top, which noise hides;
+# gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
 NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
 BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
-# Few samples and much noise hide a flat top; then the uncertainty goes up to where the flanks would meet.
+# Few samples and much noise hide a flat top; then the uncertainty goes up to where the flanks would
+# meet.
 CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
-# Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or more neither; a trace may end after.
+# Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or
+# more neither; a trace may end after.
 LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
 
 
@@ -57,19 +61,28 @@ class Coverage:
             return
         (agreement,) = found.results
         for sensor, truth in zip(agreement.sensors, one.truth, strict=True):
-            told = [message for message in found.messages if message.startswith(f"bead {sensor.bead}:")]
+            told = [
+                message for message in found.messages if message.startswith(f"bead {sensor.bead}:")
+            ]
             self.said += any(word in message for message in told for word in words)
             for name, true in zip(NAMES, truth, strict=True):
                 number = getattr(sensor, name)
                 if math.isfinite(number.measured) and math.isfinite(true):
                     scale = truth[2] if name == "arrival" else true
                     # The shift is no part of what was measured.
-                    sure = math.sqrt(max(number.uncertainty**2 - (name == "arrival") * agreement.shift_uncertainty**2, 0.0))
+                    sure = math.sqrt(
+                        max(
+                            number.uncertainty**2
+                            - (name == "arrival") * agreement.shift_uncertainty**2,
+                            0.0,
+                        )
+                    )
                     self.errors[name].append(abs(number.measured - true) / scale)
                     self.sure[name].append(sure / scale)
 
     def within(self, name, deviations):
-        """Part of the sensors that have a number within so many standard deviations of what is true."""
+        """Part of the sensors that have a number within so many standard deviations of what is
+        true."""
         return float(np.mean(np.array(self.errors[name]) <= deviations * np.array(self.sure[name])))
 
     def beyond(self, name, deviations=5.0):
@@ -80,32 +93,62 @@ class Coverage:
         return float(np.median(self.sure[name]) / np.median(self.errors[name]))
 
 
-SETS = [pytest.param(1000, NEAR, id="fast"), pytest.param(10_000, None, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="all laws")]
+SETS = [
+    pytest.param(1000, NEAR, id="fast"),
+    pytest.param(10_000, None, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="all laws"),
+]
 
 
 @pytest.mark.parametrize(("count", "among"), SETS[1:])
 def test_noise_on_a_flank_is_not_taken_for_the_pulse(count, among, figure):
     found = Coverage(count // 2 if among else count, [None], among)
     parts = found.sensors / 100.0
-    figure("peaks off by more than 5 standard errors [%]", found.beyond("peak") / parts, at_most=NOISE_BEYOND["peak"])
-    figure("arrivals off by more than 5 standard errors [%]", found.beyond("arrival") / parts, at_most=NOISE_BEYOND["arrival"])
+    figure(
+        "peaks off by more than 5 standard errors [%]",
+        found.beyond("peak") / parts,
+        at_most=NOISE_BEYOND["peak"],
+    )
+    figure(
+        "arrivals off by more than 5 standard errors [%]",
+        found.beyond("arrival") / parts,
+        at_most=NOISE_BEYOND["arrival"],
+    )
     assert found.within("peak", 2.0) > 0.95 and found.within("arrival", 2.0) > 0.95
 
 
 @pytest.mark.parametrize(("count", "among"), SETS)
 def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure):
-    found = Coverage(count // 2 if among else count, [fault for fault in FAULTS if fault != "clipping"], among)
+    found = Coverage(
+        count // 2 if among else count, [fault for fault in FAULTS if fault != "clipping"], among
+    )
     for name in NAMES:
         figure(f"{name}: within two standard errors", found.within(name, 2.0), at_least=0.95)
-        figure(f"{name}: off by more than 5 standard errors [%]", 100.0 * found.beyond(name) / found.sensors, at_most=BEYOND[name])
-        figure(f"{name}: median uncertainty over median error", found.ratio(name), at_least=1.0, at_most=4.0)
+        figure(
+            f"{name}: off by more than 5 standard errors [%]",
+            100.0 * found.beyond(name) / found.sensors,
+            at_most=BEYOND[name],
+        )
+        figure(
+            f"{name}: median uncertainty over median error",
+            found.ratio(name),
+            at_least=1.0,
+            at_most=4.0,
+        )
 
 
-@pytest.mark.parametrize(("count", "among"), [(200, NEAR), pytest.param(2000, None, marks=pytest.mark.long)], ids=["fast", "all laws"])
+@pytest.mark.parametrize(
+    ("count", "among"),
+    [(200, NEAR), pytest.param(2000, None, marks=pytest.mark.long)],
+    ids=["fast", "all laws"],
+)
 def test_a_clipped_peak_is_recognised(count, among, figure):
     found = Coverage(count, ["clipping"], among)
     given = len(found.errors["peak"])
-    figure("clipped peaks off by more than 5 standard errors [%]", 100.0 * found.beyond("peak") / found.sensors, at_most=CLIPPED_BEYOND)
+    figure(
+        "clipped peaks off by more than 5 standard errors [%]",
+        100.0 * found.beyond("peak") / found.sensors,
+        at_most=CLIPPED_BEYOND,
+    )
     figure("clipped sensors with a peak [%]", 100.0 * given / found.sensors, at_most=CLIPPED_UNSEEN)
     assert found.said >= found.sensors - given - 0.02 * found.sensors
 

@@ -1,4 +1,5 @@
-"""What a shell completes: commands, options, cases, laws, materials; by bash's own function, and by the functions behind it."""
+"""What a shell completes: commands, options, cases, laws, materials; by bash's own function,
+and by the functions behind it."""
 
 from __future__ import annotations
 
@@ -25,26 +26,43 @@ def test_names_that_begin_so_are_offered(tmp_path, monkeypatch):
     for name in ("steel-mine.toml", "steel-mine.h5", "other.toml", "steel-\n.toml"):
         (tmp_path / name).touch()
     (tmp_path / "steel-folder.toml").mkdir()
-    assert case_words("steel-") == [*(name for name in case_names() if name.startswith("steel-")), "steel-mine.toml"]
-    assert law_words("") == list(gc.laws()) and law_words("hunt-crossley-") == ["hunt-crossley-alpha"]
+    assert case_words("steel-") == [
+        *(name for name in case_names() if name.startswith("steel-")),
+        "steel-mine.toml",
+    ]
+    assert law_words("") == list(gc.laws()) and law_words("hunt-crossley-") == [
+        "hunt-crossley-alpha"
+    ]
     assert material_words("") == list(MATERIALS)
     assert built_in_words("s")[-2:] == ["scotch-yoke", "slider-crank"]
     assert words("x", ["y"]) == []
 
 
-@pytest.mark.skipif(not PROGRAM.exists() or not Path("/bin/bash").exists(), reason="needs bash, and granchain on a path")
+@pytest.mark.skipif(
+    not PROGRAM.exists() or not Path("/bin/bash").exists(),
+    reason="needs bash, and granchain on a path",
+)
 def test_bash_completes_by_the_function_that_granchain_prints(tmp_path):
     (tmp_path / "steel a b.toml").touch()
     (tmp_path / "steel-$(touch evil).toml").touch()
     lines = [f'ask "{line}"' for line in ASKED]
     script = (
         'eval "$(granchain --show-completion bash)"\n'
-        'ask() { IFS=" " read -ra COMP_WORDS <<< "$1"; [[ "$1" == *" " ]] && COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
-        '_granchain_completion granchain; (IFS="|"; echo "$1=${COMPREPLY[*]}"); }\n' + "\n".join(lines)
+        'ask() { IFS=" " read -ra COMP_WORDS <<< "$1"; [[ "$1" == *" " ]] && COMP_WORDS+=(""); '
+        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+        '_granchain_completion granchain; (IFS="|"; echo "$1=${COMPREPLY[*]}"); }\n'
+        + "\n".join(lines)
     )
     # as the terminal of who types in bash: typer asks the parent which shell it is
     environment = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["/bin/bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["/bin/bash", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     found = dict(line.split("=", 1) for line in done.stdout.splitlines())
     assert found["granchain ru"] == "run", done.stderr
     steel = [name for name in case_names() if name.startswith("steel-")]

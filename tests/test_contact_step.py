@@ -1,4 +1,5 @@
-"""A contact's step as plain functions of numbers, against its derivation (docs/explanation/contact-step.md), without a loop."""
+"""A contact's step as plain functions of numbers, against its derivation
+(docs/explanation/contact-step.md), without a loop."""
 
 from __future__ import annotations
 
@@ -12,7 +13,15 @@ from granchain.contact import laws
 from granchain.contact.model import Functions
 from granchain.contact.onset import interpolated, onset_weight
 from granchain.engine import fields
-from granchain.engine.contact_step import ContactStep, contact_step, features_of, moved_by_jump, overlap_of, past_rate, predicted
+from granchain.engine.contact_step import (
+    ContactStep,
+    contact_step,
+    features_of,
+    moved_by_jump,
+    overlap_of,
+    past_rate,
+    predicted,
+)
 from granchain.engine.jumps import moving
 from granchain.engine.setup import contacts_of
 
@@ -21,15 +30,23 @@ pytestmark = pytest.mark.plain
 DT = 1e-7
 
 
-def step_of(law: str, ledger: bool = True, **inputs: object) -> tuple[ContactStep, tuple, Functions]:
-    """The step of the steel chain's contact under a law, its coefficients, and the law's functions."""
+def step_of(
+    law: str, ledger: bool = True, **inputs: object
+) -> tuple[ContactStep, tuple, Functions]:
+    """The step of the steel chain's contact under a law, its coefficients, and the law's
+    functions."""
     contacts = contacts_of(laws()[law], steel_row(2), inputs_for(law, **inputs))
     functions = contacts.model.functions
-    return contact_step(functions, features_of(contacts.model, ledger, False, False)), tuple(contacts.c[:, 1].tolist()), functions
+    return (
+        contact_step(functions, features_of(contacts.model, ledger, False, False)),
+        tuple(contacts.c[:, 1].tolist()),
+        functions,
+    )
 
 
 def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration():
-    # d = d0 + w0 t + A t^2/2 and w = w0 + A t, at the step t; the half-step rate is the rate half a step earlier
+    # d = d0 + w0 t + A t^2/2 and w = w0 + A t, at the step t; the half-step rate is the rate half a
+    # step earlier
     w0, bend, t = 2.0, -3e6, 4e-7
     half, rate = w0 + bend * (t - 0.5 * DT), w0 + bend * t
     assert predicted(half, bend, 0.5 * DT) == pytest.approx(rate, rel=1e-15)
@@ -40,10 +57,15 @@ def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration():
 @pytest.mark.parametrize("a", [0.0, 0.25, 0.5, 0.65])
 def test_the_polynomial_of_an_onset_steps_by_one_and_is_that_of_bernoulli_at_whole_powers(a):
     # zeta(s, q) - zeta(s, q + 1) = q^-s (DLMF 25.11.3), at s = -a and q = 1: 1^a
-    assert np.polyval(onset_weight(a), 1.0) - np.polyval(onset_weight(a), 0.0) == pytest.approx(1.0, abs=4e-11)
-    # -zeta(-1, q) = B_2(q)/2, B_2(q) = q^2 - q + 1/6 (DLMF 25.11.14, 24.2.4); and -zeta(0, 1 + theta) = 1/2 + theta
+    assert np.polyval(onset_weight(a), 1.0) - np.polyval(onset_weight(a), 0.0) == pytest.approx(
+        1.0, abs=4e-11
+    )
+    # -zeta(-1, q) = B_2(q)/2, B_2(q) = q^2 - q + 1/6 (DLMF 25.11.14, 24.2.4); and -zeta(0, 1 +
+    # theta) = 1/2 + theta
     theta = np.linspace(0.0, 1.0, 11)
-    np.testing.assert_allclose(np.polyval(onset_weight(1.0), theta), 0.5 * (theta * theta + theta + 1.0 / 6.0), atol=1e-14)
+    np.testing.assert_allclose(
+        np.polyval(onset_weight(1.0), theta), 0.5 * (theta * theta + theta + 1.0 / 6.0), atol=1e-14
+    )
     np.testing.assert_allclose(np.polyval(onset_weight(0.0), theta), 0.5 + theta, atol=1e-14)
 
 
@@ -64,7 +86,8 @@ def test_at_an_onset_the_damping_has_the_weight_one_half_and_theta(theta):
     assert damping > 0.0 and (lost, work) == (0.0, 0.0)
     assert kick == pytest.approx(elastic + (0.5 + theta) * damping, rel=1e-12)
     assert step.read(d, rate, c, history) == record
-    # the jump itself: nothing before, c w after, at the speed of the onset, w at the step less what it has changed since
+    # the jump itself: nothing before, c w after, at the speed of the onset, w at the step less what
+    # it has changed since
     found, behind, before, after, moves, _ = step.onset(d, half, rate, DT, c, fresh, history)
     onset_rate = rate - 2.0 * theta * (rate - half)
     assert (found, before, moves) == (True, 0.0, 0.0) and behind == pytest.approx(theta, rel=1e-12)
@@ -73,7 +96,9 @@ def test_at_an_onset_the_damping_has_the_weight_one_half_and_theta(theta):
 
 @pytest.mark.parametrize("theta", [0.2, 0.7])
 def test_a_contact_that_pulls_ends_with_one_half_less_theta_of_its_last_force(theta):
-    step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7, separation="tensile")
+    step, c, functions = step_of(
+        "kelvin-voigt", restitution=0.5, stiffness=1e7, separation="tensile"
+    )
     closed = functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c))
     closed = functions.update((2e-8, 1.0, 1.0, 1.0), c, closed)
     half, last = -1.2, -7.0
@@ -86,16 +111,26 @@ def test_a_contact_that_pulls_ends_with_one_half_less_theta_of_its_last_force(th
 
 def test_a_clamped_contact_gives_the_same_share_of_the_dashpots_work_to_the_clamp():
     step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7)
-    closed = functions.update((2e-8, 1.0, 1.0, 1.0), c, functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c)))
+    closed = functions.update(
+        (2e-8, 1.0, 1.0, 1.0),
+        c,
+        functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c)),
+    )
     theta, half, past, viscous = 0.3, -1.2, -1.1, -9.0
-    _, kick, record, _, work = step.event(theta * DT * half, half, half, past, DT, 0.0, viscous, c, closed)
+    _, kick, record, _, work = step.event(
+        theta * DT * half, half, half, past, DT, 0.0, viscous, c, closed
+    )
     assert (kick, record) == (0.0, 0.0)
     assert work == pytest.approx((0.5 - theta) * DT * past * viscous, rel=1e-12)
 
 
 def test_a_force_has_an_elastic_part_and_what_a_clamp_adds():
     step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7)
-    closed = functions.update((2e-8, 1.0, 1.0, 1.0), c, functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c)))
+    closed = functions.update(
+        (2e-8, 1.0, 1.0, 1.0),
+        c,
+        functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c)),
+    )
     full, elastic, clamp = step.parts(1e-6, 0.5, c, closed)
     assert full > elastic == pytest.approx(1e7 * 1e-6) and clamp == 0.0
     full, elastic, clamp = step.parts(1e-8, -0.5, c, closed)
@@ -115,7 +150,9 @@ def test_a_jump_inside_a_contact_is_found_where_the_parabola_of_the_step_crosses
     found, behind, first, second, moves, _ = there
     assert found and moves == 1.0 and not again[0]
     assert behind == pytest.approx(theta, rel=1e-9)
-    assert second - first == pytest.approx(functions.jump(place, rate - theta * DT * bend, c, ()), rel=1e-6)
+    assert second - first == pytest.approx(
+        functions.jump(place, rate - theta * DT * bend, c, ()), rel=1e-6
+    )
     # on the same side there is none
     assert not step.inside(place, 0.5 * place, 0.4 * place, rate, bend, DT, last, 0.0, c, ())[0][0]
 
@@ -125,11 +162,18 @@ def test_a_contact_that_the_jump_throws_back_within_the_step_jumps_again():
     place, rate, theta, push = c[0], 3e-4, 0.5, 1.0 / 2.25e-4
     d = place + theta * DT * rate
     before = d - DT * rate
-    there, again, _, _ = step.inside(place, d, before, rate, 0.0, DT, functions.force(before, rate, c, ()), push, c, ())
+    there, again, _, _ = step.inside(
+        place, d, before, rate, 0.0, DT, functions.force(before, rate, c, ()), push, c, ()
+    )
     found, behind, first, second, _, growth = there
-    # behind the jump the contact is slowed by second - first over the reduced mass: at rest after rate/bent, and back after twice that
+    # behind the jump the contact is slowed by second - first over the reduced mass: at rest after
+    # rate/bent, and back after twice that
     bent = push * (second - first)
-    assert found and again[0] and again[1] == pytest.approx(behind - 2.0 * rate / (DT * bent), abs=1e-3)
+    assert (
+        found
+        and again[0]
+        and again[1] == pytest.approx(behind - 2.0 * rate / (DT * bent), abs=1e-3)
+    )
     assert again[2] - again[3] == pytest.approx(second - first, rel=1e-2) and again[5] == -growth
     # a law without an onset weight is read as it is
     assert step.read(d, rate, c, ()) == functions.force(d, rate, c, ())
@@ -139,7 +183,13 @@ def test_jumps_that_only_weigh_a_kick_move_nothing():
     state = run_row(steel_row(2), "wang-liu-hysteretic", 1e-6, restitution=0.7, psi=2.84, xi=13.0)
     row = fields.beads_of(state.tables)
     before = row.bodies.u.copy(), row.bodies.v.copy()
-    row.jumps.contact[0], row.jumps.behind[0], row.jumps.before[0], row.jumps.after[0], row.jumps.moves[0] = 1, 0.5, 0.0, 9.0, 0.0
+    (
+        row.jumps.contact[0],
+        row.jumps.behind[0],
+        row.jumps.before[0],
+        row.jumps.after[0],
+        row.jumps.moves[0],
+    ) = 1, 0.5, 0.0, 9.0, 0.0
     state.clock.n_jumps = 1
     move = moving(features_of(state.model, True, False, False))
     move(row, state.clock)
@@ -147,24 +197,34 @@ def test_jumps_that_only_weigh_a_kick_move_nothing():
     row.jumps.moves[0] = 1.0
     move(row, state.clock)
     # (theta dt)^2 J/2 on either side, apart
-    assert row.bodies.u[2] - before[0][2] == pytest.approx(0.5 * (0.5 * state.clock.dt) ** 2 * 9.0 / 0.45e-3, rel=1e-9)
+    assert row.bodies.u[2] - before[0][2] == pytest.approx(
+        0.5 * (0.5 * state.clock.dt) ** 2 * 9.0 / 0.45e-3, rel=1e-9
+    )
     assert row.bodies.u[1] - before[0][1] == pytest.approx(before[0][2] - row.bodies.u[2], rel=1e-6)
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.25, 0.8])
 def test_bodies_moved_by_a_jump_go_on_as_if_its_force_had_been_integrated(theta):
-    # a body of mass 1 at rest; from t = -theta dt on a force that begins at `force` and grows by `growth` a second
+    # a body of mass 1 at rest; from t = -theta dt on a force that begins at `force` and grows by
+    # `growth` a second
     force, growth, steps = 3.0, 4e5, 50
     u, v = moved_by_jump(theta, DT, force, growth)
     for n in range(steps):
         v += DT * (force + growth * (theta + n) * DT)
         u += DT * v
     t = (theta + steps) * DT
-    # v is the velocity half a step ago. Of the sum of the kicks only the end's term of Euler and Maclaurin is left, -dt^2/24 of the slope.
+    # v is the velocity half a step ago. Of the sum of the kicks only the end's term of Euler and
+    # Maclaurin is left, -dt^2/24 of the slope.
     earlier = t - 0.5 * DT
-    assert v == pytest.approx(force * earlier + growth * (0.5 * earlier**2 - DT**2 / 24.0), rel=1e-12)
-    # and of its own sum, by the rule of the middle, -dt^3/24 a step: dt^3/12 a step together, of order two
-    assert u == pytest.approx(0.5 * force * t**2 + growth * ((t**3 - (theta * DT) ** 3) / 6.0 - steps * DT**3 / 12.0), rel=1e-12)
+    assert v == pytest.approx(
+        force * earlier + growth * (0.5 * earlier**2 - DT**2 / 24.0), rel=1e-12
+    )
+    # and of its own sum, by the rule of the middle, -dt^3/24 a step: dt^3/12 a step together, of
+    # order two
+    assert u == pytest.approx(
+        0.5 * force * t**2 + growth * ((t**3 - (theta * DT) ** 3) / 6.0 - steps * DT**3 / 12.0),
+        rel=1e-12,
+    )
 
 
 def test_slopes_of_hertz_are_its_derivative():

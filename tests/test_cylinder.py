@@ -1,4 +1,5 @@
-"""Line contact of cylinders: the tables of Autiero et al. 2022, doi:10.3390/machines10110966, the closed inverse, and its end."""
+"""Line contact of cylinders: the tables of Autiero et al. 2022, doi:10.3390/machines10110966,
+the closed inverse, and its end."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ pytestmark = pytest.mark.plain
 IMPLICIT = ("radzimovsky", "johnson", "esdu-78035", "goldsmith", "dubowsky-freudenstein")
 EXPLICIT = ("lankarani-nikravesh-cylinder", "pereira-2011", "pereira-2015")
 
-# Autiero et al. 2022, sec. 2 and 4: steel 207 GPa and .3, aluminium 70 GPa and .33, both bodies alike; MPa.
+# Autiero et al. 2022, sec. 2 and 4: steel 207 GPa and .3, aluminium 70 GPa and .33, both bodies
+# alike; MPa.
 STEEL = 207e3 / (2.0 * (1.0 - 0.3**2))
 ALUMINIUM = 70e3 / (2.0 * (1.0 - 0.33**2))
 DIFFERENCES = (0.5, 5.0, 10.0, 30.0, 60.0, 80.0)
@@ -60,19 +62,28 @@ TABLES: dict[int, tuple[str, float, tuple[tuple[float, float, float], ...]]] = {
         (4.849e3, 1.098, 10.7), (4.437e3, 1.092, 9.6), (4.286e3, 1.090, 9.3))),
 }  # fmt: skip
 
-# Misprints, (table, row, column): what should stand there. Table 8 has 10^3 for 10^4; the exponents of table 9 are those of table 8.
+# Misprints, (table, row, column): what should stand there. Table 8 has 10^3 for 10^4; the exponents
+# of table 9 are those of table 8.
 CORRECTED: dict[tuple[int, int, int], float] = {(4, 2, 0): 6.56e4, (5, 5, 1): 1.108}
 CORRECTED |= {(8, row, 0): 10.0 * TABLES[8][2][row][0] for row in range(6)}
-CORRECTED |= {(9, row, 1): n for row, n in enumerate((1.2002, 1.1369, 1.1250, 1.1099, 1.1021, 1.0992))}
+CORRECTED |= {
+    (9, row, 1): n for row, n in enumerate((1.2002, 1.1369, 1.1250, 1.1099, 1.1021, 1.0992))
+}
 
 # One steel pin in a bush, and beside another; SI. No numbers of a source: any would do.
-PAIR = Pair(effective_radius=1.0 / (1.0 / 8e-3 + 1.0 / 7.9e-3), effective_modulus=1e6 * STEEL, effective_mass=0.1,
+PAIR = Pair(effective_radius=1.0 / (1.0 / 8e-3 + 1.0 / 7.9e-3), effective_modulus=1e6 * STEEL,
+    effective_mass=0.1,
             radius_1=8e-3, radius_2=7.9e-3, length=12e-3)  # fmt: skip
 
 
 def values(name: str, **changes: Any) -> SimpleNamespace:
     """Inputs of a law: the defaults, unless changed."""
-    return SimpleNamespace(**{quantity.name: changes.get(quantity.name, quantity.default) for quantity in laws()[name].inputs})
+    return SimpleNamespace(
+        **{
+            quantity.name: changes.get(quantity.name, quantity.default)
+            for quantity in laws()[name].inputs
+        }
+    )
 
 
 def coefficients(name: str, pair: Pair = PAIR, **changes: Any) -> tuple[float, ...]:
@@ -94,12 +105,14 @@ def forward(name: str, w: float, contact: str) -> float:
         "johnson": lambda: math.log(4.0 * math.pi * e * relative / w) - 1.0,
         "esdu-78035": lambda: math.log(4.0 * math.pi * e * relative / w) + 1.0,
         "goldsmith": lambda: math.log(math.pi * e * length**2 / (w * radius)) + 1.0,
-        "dubowsky-freudenstein": lambda: math.log(length**3 * math.pi * e / (w * length * radius)) + 1.0,
+        "dubowsky-freudenstein": lambda: (
+            math.log(length**3 * math.pi * e / (w * length * radius)) + 1.0
+        ),
     }[name]()
     return w / (math.pi * e) * bracket
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The tables
 
 
@@ -108,7 +121,9 @@ def test_the_power_laws_of_the_tables_are_reproduced(table):
     name, modulus, rows = TABLES[table]
     for row, (difference, printed) in enumerate(zip(DIFFERENCES, rows, strict=True)):
         # Goldsmith: body 1 has 100 mm
-        fit = theory.tabulated_power_law(name, modulus, difference, 100.0 * (100.0 - difference) / difference)
+        fit = theory.tabulated_power_law(
+            name, modulus, difference, 100.0 * (100.0 - difference) / difference
+        )
         right = [CORRECTED.get((table, row, column), printed[column]) for column in range(3)]
         assert fit.stiffness == pytest.approx(right[0], rel=4e-3)
         assert fit.exponent == pytest.approx(right[1], abs=1.001e-3)
@@ -125,8 +140,9 @@ def test_what_is_named_a_misprint_is_one():
     assert round(fit.stiffness / 1e4, 2) == 6.56
 
 
-# Table 11, steel: K [N/mm^n] and n of pin to inner track, outer track and end. R_p = 7.9 mm, R_o = 68, R_i = 52, R_c = 8 mm, table 10; the
-# row of the inner track was computed with R_p = 7.5 mm. The labels 60.1 and 59.9 are swapped.
+# Table 11, steel: K [N/mm^n] and n of pin to inner track, outer track and end. R_p = 7.9 mm, R_o =
+# 68, R_i = 52, R_c = 8 mm, table 10; the row of the inner track was computed with R_p = 7.5 mm. The
+# labels 60.1 and 59.9 are swapped.
 RADII = ((59.5, 52.0 * 7.5 / 59.5), (60.1, 68.0 * 7.9 / 60.1), (0.1, 8.0 * 7.9 / 0.1))
 TABLE_11: dict[str, tuple[tuple[float, float], ...]] = {
     "radzimovsky": ((4.321e4, 1.09), (4.315e4, 1.09), (1.846e5, 1.22)),
@@ -147,14 +163,18 @@ def test_the_power_laws_of_table_11_are_reproduced(name):
 
 def test_lankarani_and_nikravesh_in_table_11_is_a_tenth_of_pi_of_the_law():
     for (_, radius), printed in zip(RADII, (1.220e5, 1.424e5, 1.198e6), strict=True):
-        assert theory.tabulated_lankarani_nikravesh(STEEL, radius) == pytest.approx(printed, rel=5e-4)
+        assert theory.tabulated_lankarani_nikravesh(STEEL, radius) == pytest.approx(
+            printed, rel=5e-4
+        )
     # the law itself, in mm
     pair = Pair(effective_radius=RADII[2][1] * 1e-3, effective_modulus=1e6 * STEEL)
     (k,) = coefficients("lankarani-nikravesh-cylinder", pair)
-    assert math.pi / 10.0 * k / 1e3**1.5 == pytest.approx(theory.tabulated_lankarani_nikravesh(STEEL, RADII[2][1]), rel=1e-13)
+    assert math.pi / 10.0 * k / 1e3**1.5 == pytest.approx(
+        theory.tabulated_lankarani_nikravesh(STEEL, RADII[2][1]), rel=1e-13
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The implicit laws
 
 
@@ -163,7 +183,9 @@ def test_the_root_satisfies_its_equation_to_machine_precision():
         y = 1.0 / inverse_log_root(math.exp(t))
         u = y - 1.0
         # log1p where the logarithm of a number near 1 would lose digits
-        assert (u - math.log1p(u) if u < 1.0 else u - math.log(y)) == pytest.approx(t, rel=2e-15, abs=1e-15)
+        assert (u - math.log1p(u) if u < 1.0 else u - math.log(y)) == pytest.approx(
+            t, rel=2e-15, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize("contact", ["external", "internal"])
@@ -173,7 +195,9 @@ def test_the_force_put_back_gives_the_overlap(name, contact):
     limit = laws()[name].overlap_limit(c)
     for part in (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999, 1.0 - 1e-9, 1.0):
         d = part * limit
-        assert forward(name, laws()[name].force(d, 0.0, c, ()) / PAIR.length, contact) == pytest.approx(d, rel=1e-14)
+        assert forward(
+            name, laws()[name].force(d, 0.0, c, ()) / PAIR.length, contact
+        ) == pytest.approx(d, rel=1e-14)
 
 
 @pytest.mark.parametrize("contact", ["external", "internal"])
@@ -184,11 +208,16 @@ def test_the_force_is_the_slope_of_the_energy(name, contact):
     for part in (1e-8, 1e-4, 0.03, 0.3, 0.7, 0.97):
         d, h = part * limit, 1e-3 * part * limit
         slope = (
-            (8.0 * (law.energy(d + h, c, ()) - law.energy(d - h, c, ())) - law.energy(d + 2 * h, c, ()) + law.energy(d - 2 * h, c, ()))
+            (
+                8.0 * (law.energy(d + h, c, ()) - law.energy(d - h, c, ()))
+                - law.energy(d + 2 * h, c, ())
+                + law.energy(d - 2 * h, c, ())
+            )
             / 12
             / h
         )
-        # fourth-order differences; beside the end, where the slope of the force is infinite, less good
+        # fourth-order differences; beside the end, where the slope of the force is infinite, less
+        # good
         assert slope == pytest.approx(law.force(d, 0.0, c, ()), rel=1e-8 if part < 0.9 else 1e-5)
 
 
@@ -211,7 +240,9 @@ def test_beyond_the_largest_overlap_the_force_stays_and_the_energy_goes_on(name)
         == law.force(limit, 0.0, c, ())
         == pytest.approx(math.pi * PAIR.effective_modulus * PAIR.length * limit)
     )
-    assert law.energy(2.0 * limit, c, ()) - law.energy(limit, c, ()) == pytest.approx(limit * law.force(limit, 0.0, c, ()), rel=1e-14)
+    assert law.energy(2.0 * limit, c, ()) - law.energy(limit, c, ()) == pytest.approx(
+        limit * law.force(limit, 0.0, c, ()), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("contact", ["external", "internal"])
@@ -227,7 +258,9 @@ def test_the_largest_overlaps_are_those_of_the_closed_form(contact):
     ends["dubowsky-freudenstein"] = ends["goldsmith"]
     for name, end in ends.items():
         # half of the last digit
-        assert laws()[name].overlap_limit(coefficients(name, contact=contact)) == pytest.approx(end, rel=1e-4)
+        assert laws()[name].overlap_limit(coefficients(name, contact=contact)) == pytest.approx(
+            end, rel=1e-4
+        )
 
 
 def test_esdu_is_deeper_than_johnson_by_2_w_over_pi_e():
@@ -240,18 +273,28 @@ def test_esdu_is_deeper_than_johnson_by_2_w_over_pi_e():
 
 def test_three_laws_depend_on_the_relative_radius_only_and_goldsmith_on_the_radius_too():
     # 15.9 mm: side by side, or one in the other
-    inner = Pair(effective_radius=1.0, effective_modulus=1e6 * STEEL, radius_1=25.9e-3, radius_2=10e-3, length=12e-3)
+    inner = Pair(
+        effective_radius=1.0,
+        effective_modulus=1e6 * STEEL,
+        radius_1=25.9e-3,
+        radius_2=10e-3,
+        length=12e-3,
+    )
     for name in ("radzimovsky", "johnson", "esdu-78035"):
-        assert force(name, 1e-5, inner, contact="internal") == pytest.approx(force(name, 1e-5), rel=1e-12)
+        assert force(name, 1e-5, inner, contact="internal") == pytest.approx(
+            force(name, 1e-5), rel=1e-12
+        )
     # R = 16.3 and 3.97 mm
-    assert force("goldsmith", 1e-5, inner, contact="internal") == pytest.approx(1.154 * force("goldsmith", 1e-5), rel=1e-3)
+    assert force("goldsmith", 1e-5, inner, contact="internal") == pytest.approx(
+        1.154 * force("goldsmith", 1e-5), rel=1e-3
+    )
 
 
 def test_goldsmith_and_dubowsky_freudenstein_are_one_law():
     assert coefficients("goldsmith") == coefficients("dubowsky-freudenstein")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What a law asks for
 
 
@@ -263,10 +306,14 @@ def test_a_row_of_spheres_has_no_length_and_the_case_gives_it():
         assert coefficients(name, pair, length=PAIR.length) == coefficients(name)
     assert coefficients("lankarani-nikravesh-cylinder", pair)
     # the case's length goes before the pair's
-    assert coefficients("johnson", length=2.0 * PAIR.length)[0] == pytest.approx(2.0 * coefficients("johnson")[0])
+    assert coefficients("johnson", length=2.0 * PAIR.length)[0] == pytest.approx(
+        2.0 * coefficients("johnson")[0]
+    )
 
 
-@pytest.mark.parametrize("name", ["johnson", "goldsmith", "lankarani-nikravesh-cylinder", "pereira-2011", "pereira-2015"])
+@pytest.mark.parametrize(
+    "name", ["johnson", "goldsmith", "lankarani-nikravesh-cylinder", "pereira-2011", "pereira-2015"]
+)
 def test_an_internal_contact_needs_body_1_outside_or_a_clearance(name):
     for radius in (7.9e-3, 7.8e-3):
         pair = Pair(**{**PAIR.items(), "radius_1": radius})
@@ -291,12 +338,17 @@ def test_pereira_is_the_formula_as_printed():
     n = (0.0028 * 2.0 + 1.1083) * 2.0**-0.005
     assert coefficients("pereira-2011", clearance=2e-3)[1] == pytest.approx(n, rel=1e-12)
     n = (0.0151 * 2.0 + 1.151) * 2.0**-0.005
-    assert coefficients("pereira-2015", contact="internal", clearance=2e-3)[1] == pytest.approx(n, rel=1e-12)
+    assert coefficients("pereira-2015", contact="internal", clearance=2e-3)[1] == pytest.approx(
+        n, rel=1e-12
+    )
 
 
-def test_the_exponent_of_pereira_2011_jumps_by_2_percent_between_its_branches_and_that_of_2015_does_not():
+def test_the_exponent_of_pereira_2011_jumps_by_2_percent_and_that_of_2015_does_not():
     def jump(name: str, middle: float) -> float:
-        below, above = (coefficients(name, contact="internal", clearance=middle * factor)[1] for factor in (1.0 - 1e-9, 1.0 + 1e-9))
+        below, above = (
+            coefficients(name, contact="internal", clearance=middle * factor)[1]
+            for factor in (1.0 - 1e-9, 1.0 + 1e-9)
+        )
         return above / below - 1.0
 
     assert jump("pereira-2011", 0.75e-3) == pytest.approx(0.023, abs=5e-4)
@@ -306,7 +358,9 @@ def test_the_exponent_of_pereira_2011_jumps_by_2_percent_between_its_branches_an
 @pytest.mark.parametrize("name", ["pereira-2011", "pereira-2015"])
 def test_pereira_refuses_a_clearance_it_was_not_fitted_for(name):
     for clearance in (4.99e-6, 1.001e-2):
-        with pytest.raises(LawError, match=r"allowed: 0\.005 to 10 mm, for which the law was fitted"):
+        with pytest.raises(
+            LawError, match=r"allowed: 0\.005 to 10 mm, for which the law was fitted"
+        ):
             coefficients(name, contact="internal", clearance=clearance)
     for clearance in (5e-6, 1e-2):
         assert np.isfinite(coefficients(name, contact="internal", clearance=clearance)).all()
@@ -321,7 +375,7 @@ def test_the_formulas_behind_the_tables_refuse_what_they_do_not_know():
         theory.tabulated_overlap("johnson", 0.0, STEEL, 1.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The engine
 
 
@@ -329,9 +383,14 @@ def test_a_run_beyond_the_largest_overlap_ends_outside_the_laws_range():
     chain = steel_row(3)
     law = laws()["johnson"]
     statuses = {}
-    # 1 um of clearance: no force beyond .54 um, and a striker of 1.77 m/s goes deeper; 1 mm: far from its end
+    # 1 um of clearance: no force beyond .54 um, and a striker of 1.77 m/s goes deeper; 1 mm: far
+    # from its end
     for clearance in (1e-6, 1e-3):
-        contacts = contacts_of(law, chain, example_inputs(law, contact="internal", clearance=clearance))
+        contacts = contacts_of(
+            law, chain, example_inputs(law, contact="internal", clearance=clearance)
+        )
         step = time_step_of(contacts, chain, 5e-9, 1e-5, force_step=True)
-        statuses[clearance] = State(contacts, chain, step, Recording(ledger=False)).advance(step.n_steps + 1)
+        statuses[clearance] = State(contacts, chain, step, Recording(ledger=False)).advance(
+            step.n_steps + 1
+        )
     assert statuses == {1e-6: Status.OUTSIDE_LAW, 1e-3: Status.COMPLETE}

@@ -42,14 +42,22 @@ class Killer(Hertz):
 @pytest.fixture
 def cluster(monkeypatch):
     monkeypatch.setenv("GRANCHAIN_KILLED", "1")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as made:
         # tasks of some members each
         monkeypatch.setattr(elsewhere, "TASK_SECONDS", 0.01)
         yield made
 
 
 def short(**changes):
-    quick = {"chain.beads": 20, "sensors.beads": [5, 15], "sensors.contacts": [], "snapshots": None, "time.step": "fast"}
+    quick = {
+        "chain.beads": 20,
+        "sensors.beads": [5, 15],
+        "sensors.contacts": [],
+        "snapshots": None,
+        "time.step": "fast",
+    }
     return gc.load_case("steel-chain-hertz").replace(**quick | changes)
 
 
@@ -79,14 +87,20 @@ def test_a_point_that_kills_its_workers_is_set_aside_and_named(cluster, tmp_path
     vary = {"contact.restitution": [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]}
     with elsewhere.dask_at(cluster.scheduler_address) as executor:
         study = gc.sweep(case, vary, executor=executor)
-    ends = dict(zip(study["contact.restitution"].values.tolist(), study.status.values.tolist(), strict=True))
+    ends = dict(
+        zip(study["contact.restitution"].values.tolist(), study.status.values.tolist(), strict=True)
+    )
     assert ends.pop(0.5) == "lost with its worker" and set(ends.values()) == {"complete"}
-    assert "The workers that computed it have ended" in str(study.message.sel({"contact.restitution": 0.5}).values)
+    assert "The workers that computed it have ended" in str(
+        study.message.sel({"contact.restitution": 0.5}).values
+    )
 
 
 def test_the_command_takes_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("speeds.toml").write_text('case = "steel-chain-hertz"\ntraces = true\n[vary]\nstriker.speed = [0.5, 1.0, 2.0]\n')
+    Path("speeds.toml").write_text(
+        'case = "steel-chain-hertz"\ntraces = true\n[vary]\nstriker.speed = [0.5, 1.0, 2.0]\n'
+    )
     assert obey(["sweep", "speeds.toml", "--dask", cluster.scheduler_address, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == {"complete": 3}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["speeds.h5", "speeds.toml"]
@@ -101,18 +115,26 @@ def test_a_scheduler_that_does_not_answer_is_said(tmp_path, monkeypatch, capsys)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        for address in ("tcp://127.0.0.1:1", "nonsense", f"tcp://127.0.0.1:{silent.getsockname()[1]}"):
+        for address in (
+            "tcp://127.0.0.1:1",
+            "nonsense",
+            f"tcp://127.0.0.1:{silent.getsockname()[1]}",
+        ):
             assert obey(["sweep", "speeds.toml", "--dask", address]) == 2
             said = capsys.readouterr().err
             assert "--dask: got no answer from" in said and " within 1 s (" in said
 
 
 @pytest.mark.parametrize("fault", ["client", "scheduler"])
-def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept(fault, tmp_path, monkeypatch):
+def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept(
+    fault, tmp_path, monkeypatch
+):
     monkeypatch.setattr(elsewhere, "TASK_SECONDS", 0.01)
     out = tmp_path / "study.h5"
     # it need not be waited for
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as made:
         client = distributed.Client(made, set_as_default=False)
         gone = []
 
@@ -123,7 +145,9 @@ def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept
 
         with pytest.raises(gc.errors.RunError, match=r"executor: got one that ") as raised:
             vary = {"striker.speed": {"linear": [0.5, 2.0, 200]}}
-            gc.sweep(short(), vary, executor=client.get_executor(pure=False), out=out, progress=leave)
+            gc.sweep(
+                short(), vary, executor=client.get_executor(pure=False), out=out, progress=leave
+            )
         client.close()
     assert f"of 200 members are computed, in {out}.part; go on with --resume" in str(raised.value)
     assert int((raised.value.result.status == "complete").sum()) >= gone[0]

@@ -1,4 +1,5 @@
-"""Small waves in a periodic row: closed forms of one and two masses, rings of any cell, and the cells of cases."""
+"""Small waves in a periodic row: closed forms of one and two masses, rings of any cell, and the
+cells of cases."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def test_one_mass_and_one_spring():
     m, s = 0.45e-3, 3e7
     found = theory.dispersion([m], [s])
     # Brillouin 1946, ch. 2: omega = 2 sqrt(s/m) abs(sin(q/2)); its slope is the group speed
-    assert found.frequency(Q)[:, 0] == pytest.approx(np.sqrt(s / m) * np.abs(np.sin(0.5 * Q)) / math.pi, rel=1e-12, abs=1e-9)
+    assert found.frequency(Q)[:, 0] == pytest.approx(
+        np.sqrt(s / m) * np.abs(np.sin(0.5 * Q)) / math.pi, rel=1e-12, abs=1e-9
+    )
     inside = Q[(np.abs(Q) > 0.01) & (np.abs(Q) < 3.1)]
     slope = np.sqrt(s / m) * np.cos(0.5 * inside) * np.sign(inside)
     assert found.group_speed(inside)[:, 0] == pytest.approx(slope, rel=1e-12)
@@ -39,11 +42,17 @@ def test_two_masses_and_equal_springs():
     # Brillouin 1946, ch. 3, q the phase over a cell of both
     sums = 1.0 / heavy + 1.0 / light
     root = np.sqrt(sums * sums - 4.0 * np.sin(0.5 * Q) ** 2 / (heavy * light))
-    branches = np.sqrt(np.maximum(np.stack([s * (sums - root), s * (sums + root)], axis=1), 0.0)) / (2.0 * math.pi)
+    branches = np.sqrt(
+        np.maximum(np.stack([s * (sums - root), s * (sums + root)], axis=1), 0.0)
+    ) / (2.0 * math.pi)
     assert found.frequency(Q) == pytest.approx(branches, rel=1e-12, abs=1e-8)
-    edges = np.array([[0.0, math.sqrt(2.0 * s / heavy)], [math.sqrt(2.0 * s / light), math.sqrt(2.0 * s * sums)]])
+    edges = np.array(
+        [[0.0, math.sqrt(2.0 * s / heavy)], [math.sqrt(2.0 * s / light), math.sqrt(2.0 * s * sums)]]
+    )
     assert found.band_edges == pytest.approx(edges / (2.0 * math.pi), rel=1e-14)
-    assert found.gaps == pytest.approx(np.array([[edges[0, 1], edges[1, 0]]]) / (2.0 * math.pi), rel=1e-14)
+    assert found.gaps == pytest.approx(
+        np.array([[edges[0, 1], edges[1, 0]]]) / (2.0 * math.pi), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
@@ -57,7 +66,9 @@ def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
     for j in range(size):
         force[j, (j + 1) % size] -= s[j]
         force[(j + 1) % size, j] -= s[j]
-    ring = np.sqrt(np.maximum(np.linalg.eigvalsh(force / np.sqrt(np.outer(m, m))), 0.0)) / (2.0 * math.pi)
+    ring = np.sqrt(np.maximum(np.linalg.eigvalsh(force / np.sqrt(np.outer(m, m))), 0.0)) / (
+        2.0 * math.pi
+    )
     waves = np.sort(found.frequency(2.0 * math.pi * np.arange(cells) / cells).ravel())
     # the ring's eigenvalues are squares: rounding of 1e-16 shows as 1e-8 in the frequency of rest
     assert waves == pytest.approx(ring, abs=1e-7 * ring.max())
@@ -82,14 +93,21 @@ def test_what_is_no_cell_is_refused(masses, stiffnesses, said):
         theory.dispersion(masses, stiffnesses)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cases
 
 STEEL, PRESSED = {"radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}, 20.0
 
 
 def case(chain: dict[str, Any], **tables: Any) -> Case:
-    return Case(**{"chain": {**STEEL, **chain}, "contact": {"law": "hertz"}, "time": {"end": 1e-4}, **tables})
+    return Case(
+        **{
+            "chain": {**STEEL, **chain},
+            "contact": {"law": "hertz"},
+            "time": {"end": 1e-4},
+            **tables,
+        }
+    )
 
 
 def dimer(**more: Any) -> Case:
@@ -99,7 +117,9 @@ def dimer(**more: Any) -> Case:
 
 def slope(of: Case, k: int) -> float:
     pair = chain_of(of).pair()
-    hertz = theory.hertz_stiffness(float(pair.effective_modulus[k]), float(pair.effective_radius[k]))
+    hertz = theory.hertz_stiffness(
+        float(pair.effective_modulus[k]), float(pair.effective_radius[k])
+    )
     return theory.precompressed_stiffness(hertz, PRESSED)
 
 
@@ -112,7 +132,12 @@ def test_a_dimer_case_has_the_gap_of_two_masses():
 
 
 def test_the_cell_is_that_of_the_repeated_segments_between_others():
-    segments = [{"count": 5, "radius": 4e-3, "repeat": 1}, {"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 10}, {"count": 3}]
+    segments = [
+        {"count": 5, "radius": 4e-3, "repeat": 1},
+        {"count": 1},
+        {"count": 1, "radius": 1.19e-3, "repeat": 10},
+        {"count": 3},
+    ]
     among = gc.dispersion(case({"segment": segments}, striker={"speed": 1.0}))
     assert among.band_edges == pytest.approx(gc.dispersion(dimer()).band_edges, rel=1e-9)
 
@@ -121,19 +146,36 @@ def test_a_yielded_contact_is_as_stiff_as_it_unloads():
     law = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     yielded = case({"beads": 6, "precompression": 500.0}, contact=law)
     chain, contacts, _ = prepare(yielded)
-    history = dict(zip([quantity.name for quantity in contacts.model.history], contacts.history[:, 1], strict=True))
+    history = dict(
+        zip(
+            [quantity.name for quantity in contacts.model.history],
+            contacts.history[:, 1],
+            strict=True,
+        )
+    )
     assert history["residual_overlap"] > 0.05 * contacts.overlaps[1]
     # F = K (d - dr)^1.5 with the dent dr: slope 3/2 F/(d - dr)
     spring = 1.5 * 500.0 / (contacts.overlaps[1] - history["residual_overlap"])
-    assert gc.dispersion(yielded).band_edges[0, 1] == pytest.approx(math.sqrt(spring / chain.mass[0]) / math.pi, rel=1e-8)
+    assert gc.dispersion(yielded).band_edges[0, 1] == pytest.approx(
+        math.sqrt(spring / chain.mass[0]) / math.pi, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: case({"beads": 9, "precompression": 0.0}), "chain.precompression: got contacts that carry no force at rest"),
-        (lambda: case({"beads": 9, "gravity": 9.8}, ends={"right": "wall"}), "chain: got 9 beads without a repeated cell (under gravity"),
-        (lambda: case({"beads": 4, "radius_factor": [1.0, 1.1, 1.2, 1.3]}), "chain: got 4 beads without a repeated cell, allowed a cell"),
+        (
+            lambda: case({"beads": 9, "precompression": 0.0}),
+            "chain.precompression: got contacts that carry no force at rest",
+        ),
+        (
+            lambda: case({"beads": 9, "gravity": 9.8}, ends={"right": "wall"}),
+            "chain: got 9 beads without a repeated cell (under gravity",
+        ),
+        (
+            lambda: case({"beads": 4, "radius_factor": [1.0, 1.1, 1.2, 1.3]}),
+            "chain: got 4 beads without a repeated cell, allowed a cell",
+        ),
     ],
 )
 def test_a_case_without_a_cell_of_springs_is_refused(made, said):

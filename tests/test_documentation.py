@@ -1,9 +1,12 @@
-"""Every command and Python line that README.md and the documentation show runs, and prints what is shown.
+"""Every command and Python line that README.md and the documentation show runs, and prints what is
+shown.
 
-A page is read from its top: a ```toml or ```python block after a sentence that names a file (`my-case.toml`) is saved as that file; other
-```python blocks are run, one after the other in one namespace; in a ```console block, lines that begin with "$ " are given to a shell, and
-the lines under them must come in what it prints, "..." standing for any lines. All in one temporary folder a page, as if in a clone with
-granchain installed. "# not run by the tests" ends a command that installs something, "# exit code 2" one that shall fail with that code.
+A page is read from its top: a ```toml or ```python block after a sentence that names a file
+(`my-case.toml`) is saved as that file; other ```python blocks are run, one after the other in one
+namespace; in a ```console block, lines that begin with "$ " are given to a shell, and the lines
+under them must come in what it prints, "..." standing for any lines. All in one temporary folder a
+page, as if in a clone with granchain installed. "# not run by the tests" ends a command that
+installs something, "# exit code 2" one that shall fail with that code.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ PAGES = sorted(
     ]
 )
 NOT_RUN = "# not run by the tests"
-_BLOCK = re.compile(r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _FILE = re.compile(r"`(?P<name>[\w-]+\.(?:toml|py|csv))`[^`]*:\s*$")
 _EXIT = re.compile(r"# exit code (\d+)\s*$")
 
@@ -64,7 +69,8 @@ class Command:
 
 
 def blocks(text: str) -> list[tuple[str, str, str | None]]:
-    """Language, body and file name of the blocks of a page that do something; the body of a console block is what stands in it."""
+    """Language, body and file name of the blocks of a page that do something; the body of a
+    console block is what stands in it."""
     found = []
     for block in _BLOCK.finditer(text):
         named = _FILE.search(text[: block.start()].rstrip().rpartition("\n\n")[2])
@@ -73,7 +79,8 @@ def blocks(text: str) -> list[tuple[str, str, str | None]]:
 
 
 def commands(body: str) -> list[Command]:
-    """The commands of a console block: a backslash at the end of a line goes on with the next one."""
+    """The commands of a console block: a backslash at the end of a line goes on with the next
+    one."""
     parts: list[tuple[list[str], list[str]]] = []
     lines = iter(body.splitlines())
     for line in lines:
@@ -88,7 +95,8 @@ def commands(body: str) -> list[Command]:
 
 
 def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
-    """The first shown line that does not come where it should; numbers to a unit of their last digit, "..." ending a line is any rest."""
+    """The first shown line that does not come where it should; numbers to a unit of their last
+    digit, "..." ending a line is any rest."""
     place, gap = 0, False
     for line in shown:
         if line.strip() == "...":
@@ -99,7 +107,11 @@ def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
         if found is None:
             return line
         place, gap = found + 1, False
-    return None if gap or place == len(printed) or not shown else f"nothing more, but it prints {printed[place]!r}"
+    return (
+        None
+        if gap or place == len(printed) or not shown
+        else f"nothing more, but it prints {printed[place]!r}"
+    )
 
 
 def fits(shown: str, printed: str) -> bool:
@@ -120,22 +132,41 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-# A quarter to half a minute each, of hundreds of runs or many commands; tests of their own have what they show at a smaller size.
+# A quarter to half a minute each, of hundreds of runs or many commands; tests of their own have
+# what they show at a smaller size.
 SLOW = (
     *(
         f"docs/how-to/{page}.md"
-        for page in ("bands", "compare", "equivalent", "fit", "long-runs", "measured-impacts", "own-case", "sweep", "waves")
+        for page in (
+            "bands",
+            "compare",
+            "equivalent",
+            "fit",
+            "long-runs",
+            "measured-impacts",
+            "own-case",
+            "sweep",
+            "waves",
+        )
     ),
     "docs/explanation/mechanisms.md",
 )
 
 
 def does_something(page: str) -> bool:
-    return any(language == "console" or (language == "python" and "how-to" in page) for language, _, _ in blocks((ROOT / page).read_text()))
+    return any(
+        language == "console" or (language == "python" and "how-to" in page)
+        for language, _, _ in blocks((ROOT / page).read_text())
+    )
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=pytest.mark.long if page in SLOW else ()) for page in PAGES if does_something(page)]
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.long if page in SLOW else ())
+        for page in PAGES
+        if does_something(page)
+    ],
 )
 def test_what_a_page_shows_is_what_happens(page, clone):
     namespace: dict[str, object] = {}
@@ -153,13 +184,24 @@ def test_what_a_page_shows_is_what_happens(page, clone):
 
 
 def ended(text: str) -> tuple[int, str]:
-    """Exit code and all that a command prints. What needs no shell runs in this process: one of its own costs a second or two."""
-    if text.startswith("granchain ") and "--law-module" not in text and not set("|<>&;$`*?~{(") & set(text):
+    """Exit code and all that a command prints. What needs no shell runs in this process: one of
+    its own costs a second or two."""
+    if (
+        text.startswith("granchain ")
+        and "--law-module" not in text
+        and not set("|<>&;$`*?~{(") & set(text)
+    ):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             code = obey(shlex.split(text, comments=True)[1:])
         return code, printed.getvalue()
-    done = subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    done = subprocess.run(
+        ["bash", "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
     return done.returncode, done.stdout
 
 
@@ -167,12 +209,21 @@ def check(command: Command) -> None:
     code, printed = ended(command.text)
     assert code == command.exit_code, f"$ {command.text}\n{printed}"
     # on a busy machine the wait for Numba is noted
-    line = missing(command.shown, [line for line in printed.splitlines() if "granchain: waiting: for " not in line])
+    line = missing(
+        command.shown,
+        [line for line in printed.splitlines() if "granchain: waiting: for " not in line],
+    )
     assert line is None, f"$ {command.text}\nshows: {line}\nprints:\n{printed}"
 
 
 def test_the_pages_for_a_reader_have_commands():
-    for page in ("docs/tutorial.md", "docs/add-a-law.md", "docs/how-to/record.md", "docs/how-to/own-case.md", "docs/how-to/step.md"):
+    for page in (
+        "docs/tutorial.md",
+        "docs/add-a-law.md",
+        "docs/how-to/record.md",
+        "docs/how-to/own-case.md",
+        "docs/how-to/step.md",
+    ):
         assert does_something(page), page
 
 
@@ -196,9 +247,14 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     for name, model in TABLES.items():
         assert f"## `[{name}]`" in pages["case-file"]
         assert all(f"| `{key}` |" in pages["case-file"] for key in model.model_fields)
-    assert all(f"## `granchain {name}`" in pages["command-line"] for name in ("run", "cases", "info", "plot", "laws", "impact"))
+    assert all(
+        f"## `granchain {name}`" in pages["command-line"]
+        for name in ("run", "cases", "info", "plot", "laws", "impact")
+    )
     assert "| `--set KEY=VALUE` |" in pages["command-line"]
-    assert all(f"| `{name}` |" in pages["output-file"] for name in (*VARIABLES, *VARIABLES_OF_MECHANISM))
+    assert all(
+        f"| `{name}` |" in pages["output-file"] for name in (*VARIABLES, *VARIABLES_OF_MECHANISM)
+    )
     assert all(f":: granchain.{name}\n" in pages["python"] for name in granchain.__all__)
 
 
@@ -210,7 +266,10 @@ def test_the_changelog_names_every_contact_law():
     ours = [name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")]
     unnamed = [name for name in ours if f"`{name}`" not in changelog]
     assert len(ours) > 50
-    assert not unnamed, f"CHANGELOG.md: no line names {', '.join(unnamed)}; add each under Added of the version that brings it"
+    assert not unnamed, (
+        f"CHANGELOG.md: no line names {', '.join(unnamed)}; add each under Added of the version "
+        "that brings it"
+    )
 
 
 def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
@@ -221,7 +280,9 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
 
     # which functions of the package give back a figure
     drawn = re.findall(r"figures\.(\w+)\(", gallery.page())
-    source = "\n".join(path.read_text() for path in sorted(Path(figures.__file__).parent.glob("*.py")))
+    source = "\n".join(
+        path.read_text() for path in sorted(Path(figures.__file__).parent.glob("*.py"))
+    )
     there = re.findall(r"^@styled\ndef ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
     assert len(there) > 8 and set(there) <= set(drawn)
 
@@ -248,6 +309,8 @@ def test_every_public_name_and_every_command_has_a_page() -> None:
     text = "\n".join((ROOT / page).read_text() for page in PAGES)
     program = typer.main.get_command(options.app)
     named = [f"gc.{name}" for name in gc.__all__]
-    commands = [f"granchain {name}" for name, command in program.commands.items() if not command.hidden]  # type: ignore[attr-defined]
+    commands = [
+        f"granchain {name}" for name, command in program.commands.items() if not command.hidden
+    ]  # type: ignore[attr-defined]
     assert len(commands) > 10
     assert [name for name in named + commands if not re.search(rf"{re.escape(name)}\b", text)] == []

@@ -31,7 +31,11 @@ BASE: dict[str, Any] = {
 STRUCK = {"velocity": [1.0, *[0.0] * 9]}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
 # Each compiles a loop of its own: one of a law with a rate, and the others in the long run.
-OTHERS = ({"law": "hertz"}, {"law": "ma-liu", "psi": 2.84, "xi": 13.0}, {"law": "kelvin-voigt", "stiffness": 5e6, "restitution": 0.6})
+OTHERS = (
+    {"law": "hertz"},
+    {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
+    {"law": "kelvin-voigt", "stiffness": 5e6, "restitution": 0.6},
+)
 LAWS = [TSUJI, *(pytest.param(law, marks=pytest.mark.long) for law in OTHERS)]
 
 
@@ -47,10 +51,20 @@ def row_of(case: Case) -> tuple[Contacts, Chain, TimeStep]:
 
 @pytest.mark.plain
 def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
-    case = made(chain={**BASE["chain"], "beads": None, "segment": [{"count": 2}, {"count": 1, "drag": 5.0}]}, sensors={}, initial=None)
+    case = made(
+        chain={
+            **BASE["chain"],
+            "beads": None,
+            "segment": [{"count": 2}, {"count": 1, "drag": 5.0}],
+        },
+        sensors={},
+        initial=None,
+    )
     case = case.replace(**{"striker.speed": 1.0})
     assert prepare(case)[0].drag.tolist() == [0.0, DRAG, DRAG, 5.0]
-    assert Case(**case.resolved()) == case and case.resolved()["chain"]["segment"][0]["drag"] == DRAG
+    assert (
+        Case(**case.resolved()) == case and case.resolved()["chain"]["segment"][0]["drag"] == DRAG
+    )
     with pytest.raises(CaseError, match=r"chain.drag: got -1, allowed a number at least 0"):
         case.replace(**{"chain.drag": -1})
     none = case.replace(**{"chain.drag": 0.0, "chain.segment.1.drag": None})
@@ -69,7 +83,12 @@ def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.Monk
 @pytest.mark.plain
 def test_a_free_bead_slows_down_exponentially_to_order_two() -> None:
     # two beads that fly apart: v = v0 exp(-gamma t), and u = v0 (1 - exp(-gamma t))/gamma
-    case = made(chain={**BASE["chain"], "beads": 2}, contact=TSUJI, initial={"velocity": [-1.0, 3.0]}, sensors={})
+    case = made(
+        chain={**BASE["chain"], "beads": 2},
+        contact=TSUJI,
+        initial={"velocity": [-1.0, 3.0]},
+        sensors={},
+    )
     errors, shifts = [], []
     for steps in (40, 80, 160):
         result = gc.run(case.replace(**{"time.step": END / steps}))
@@ -79,11 +98,17 @@ def test_a_free_bead_slows_down_exponentially_to_order_two() -> None:
     for error in (errors, shifts):
         assert 3.8 < error[0] / error[1] < 4.2 and 3.8 < error[1] / error[2] < 4.2
     # the trapezoidal rule: (gamma dt)^2/12 gamma t, relative
-    assert errors[2] == pytest.approx(3.0 * np.exp(-DRAG * END) * (DRAG * END / 160) ** 2 / 12.0 * DRAG * END, rel=0.01)
+    assert errors[2] == pytest.approx(
+        3.0 * np.exp(-DRAG * END) * (DRAG * END / 160) ** 2 / 12.0 * DRAG * END, rel=0.01
+    )
     # what the kinetic energy has lost is what the ledger gives to drag, to order two
-    assert result.energy_kinetic[0] - result.energy_kinetic[-1] == pytest.approx(result.energy_drag[-1], rel=5e-4)
+    assert result.energy_kinetic[0] - result.energy_kinetic[-1] == pytest.approx(
+        result.energy_drag[-1], rel=5e-4
+    )
     strong = prepare(case.replace(**{"chain.drag": 1e7}))[2]
-    assert strong.reason.startswith("auto: 0.05/drag") and strong.value == pytest.approx(0.05 / 1e7, rel=1e-3)
+    assert strong.reason.startswith("auto: 0.05/drag") and strong.value == pytest.approx(
+        0.05 / 1e7, rel=1e-3
+    )
     assert strong.limit == prepare(case)[2].limit
 
 
@@ -92,7 +117,9 @@ def test_momentum_fades_exponentially_whatever_the_contacts_do(law: dict[str, An
     # equal drag on all beads: contacts are inner forces, P = P0 exp(-gamma t)
     result = gc.run(made(contact=law))
     momentum = (result.mass * result.velocity).sum(axis=1)
-    np.testing.assert_allclose(momentum, momentum[0] * np.exp(-DRAG * result.snapshot_time), rtol=2e-6)
+    np.testing.assert_allclose(
+        momentum, momentum[0] * np.exp(-DRAG * result.snapshot_time), rtol=2e-6
+    )
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
@@ -105,19 +132,38 @@ def test_the_ledger_closes_with_drag_and_the_order_is_two(law: dict[str, Any]) -
     # docs/explanation: the auto step's
     assert balances[0].largest_residual < 2.5e-5 and balances[0].drag > 0.5 * balances[0].put_in
     assert balances[0].largest_residual > 3.0 * balances[1].largest_residual
-    assert list(balances[0].parts) == ["kinetic", "recoverable", "plastic", "viscous", "clamp", "drag", "external", "residual"]
-    first, second = (float(np.abs(runs[i + 1].final_velocity - runs[i].final_velocity).max()) for i in range(2))
+    assert list(balances[0].parts) == [
+        "kinetic",
+        "recoverable",
+        "plastic",
+        "viscous",
+        "clamp",
+        "drag",
+        "external",
+        "residual",
+    ]
+    first, second = (
+        float(np.abs(runs[i + 1].final_velocity - runs[i].final_velocity).max()) for i in range(2)
+    )
     assert first / second > 3.5, (first, second)
 
 
 def growth(omega: float, gamma: float, drag: float, dt: float) -> float:
-    """Largest root z of the scheme for u_n = z^n: u_{n+1} - 2 u_n + u_{n-1} = dt^2 a_n with a_n of granchain.engine.drag, times z^2,
+    """Largest root z of the scheme for u_n = z^n: u_{n+1} - 2 u_n + u_{n-1} = dt^2 a_n with a_n of
+    granchain.engine.drag, times z^2,
 
     a_n (1 + drag dt/2) = -omega^2 u_n - gamma (v_{n-1/2} + dt/2 a_{n-1}) - drag v_{n-1/2}.
     """
     inertia = (1.0 + 0.5 * drag * dt) / dt**2 * np.array([1.0, -2.0, 1.0, 0.0])
-    damping = gamma / dt * np.array([0.0, 1.0, -1.0, 0.0]) + 0.5 * gamma / dt * np.array([0.0, 1.0, -2.0, 1.0])
-    whole = inertia + omega**2 * np.array([0.0, 1.0, 0.0, 0.0]) + damping + drag / dt * np.array([0.0, 1.0, -1.0, 0.0])
+    damping = gamma / dt * np.array([0.0, 1.0, -1.0, 0.0]) + 0.5 * gamma / dt * np.array(
+        [0.0, 1.0, -2.0, 1.0]
+    )
+    whole = (
+        inertia
+        + omega**2 * np.array([0.0, 1.0, 0.0, 0.0])
+        + damping
+        + drag / dt * np.array([0.0, 1.0, -1.0, 0.0])
+    )
     return float(np.abs(np.roots(whole)).max())
 
 
@@ -137,12 +183,22 @@ def test_the_limit_of_the_step_is_that_without_drag() -> None:
 @pytest.mark.long
 def test_beyond_the_limit_a_pressed_bead_begins_to_swing_also_with_drag() -> None:
     # between two walls, a linear oscillator of small motion
-    chain = {"beads": 1, "radius": 2.38e-3, "material": "steel-316", "precompression": 100.0, "drag": 1e5}
+    chain = {
+        "beads": 1,
+        "radius": 2.38e-3,
+        "material": "steel-316",
+        "precompression": 100.0,
+        "drag": 1e5,
+    }
     ends, start = {"left": "wall", "right": "wall"}, {"velocity": [1e-6]}
-    case = made(chain=chain, ends=ends, initial=start, contact={"law": "hertz"}, sensors={}, snapshots=None)
+    case = made(
+        chain=chain, ends=ends, initial=start, contact={"law": "hertz"}, sensors={}, snapshots=None
+    )
     limit = prepare(case)[2].limit
     for part, grows in ((0.98, False), (1.02, True)):
-        long = case.replace(**{"time.step": part * limit, "time.force_step": True, "time.end": 300 * limit})
+        long = case.replace(
+            **{"time.step": part * limit, "time.force_step": True, "time.end": 300 * limit}
+        )
         state = State(*row_of(long), recording_of(long))
         state.advance(60)
         assert (abs(state.bodies.u[1]) > 1e-6 * limit) == grows, part
@@ -158,7 +214,10 @@ def test_members_checkpoints_and_files_of_a_chain_with_drag(tmp_path: Path) -> N
     first.advance(120)
     second.take({name: values.copy() for name, values in first.arrays().items()})
     second.advance(180)
-    assert all(values.tobytes() == second.arrays()[name].tobytes() for name, values in whole.arrays().items())
+    assert all(
+        values.tobytes() == second.arrays()[name].tobytes()
+        for name, values in whole.arrays().items()
+    )
     result.save(tmp_path / "drag.h5")
     opened = gc.open_result(tmp_path / "drag.h5")
     assert opened.equals(result) and opened.variables["energy_drag"].unit == "J"

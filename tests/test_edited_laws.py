@@ -1,4 +1,5 @@
-"""An edited law never runs its old loop: every kind of edit, in one process and across processes, in place and in two folders."""
+"""An edited law never runs its old loop: every kind of edit, in one process and across
+processes, in place and in two folders."""
 
 from __future__ import annotations
 
@@ -76,7 +77,9 @@ def test_hash_and_copy_follow_an_edit_of_a_file(kind: str, tmp_path: Path, jit: 
             assert copied(law) == plain(law)
             assert fingerprint(*frozen(*law.functions())) == fingerprint(*law.functions())
         found.append((plain(law), fingerprint(*law.functions())))
-    assert fingerprint(*load(tmp_path).Mine.functions()) == found[-1][1]  # the same file, read again
+    assert (
+        fingerprint(*load(tmp_path).Mine.functions()) == found[-1][1]
+    )  # the same file, read again
     (before, hash_before), (after, hash_after) = found
     assert before != after
     assert hash_before != hash_after
@@ -106,7 +109,10 @@ def in_process(kind: str, folder: Path, value) -> tuple[float, float]:  # type: 
     return before, value(module.Mine)
 
 
-TWO_THREE = (pytest.approx(2.0 * STIFFNESS * OVERLAP, rel=1e-15), pytest.approx(3.0 * STIFFNESS * OVERLAP, rel=1e-15))
+TWO_THREE = (
+    pytest.approx(2.0 * STIFFNESS * OVERLAP, rel=1e-15),
+    pytest.approx(3.0 * STIFFNESS * OVERLAP, rel=1e-15),
+)
 
 
 @pytest.mark.plain
@@ -118,7 +124,9 @@ def test_hash_and_copy_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: 
 
 
 @pytest.mark.plain
-def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_functions(jit: None) -> None:
+def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_functions(
+    jit: None,
+) -> None:
     def one(x):  # type: ignore[no-untyped-def]
         return x
 
@@ -164,13 +172,17 @@ def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
 
 @pytest.mark.plain
 @pytest.mark.parametrize("kind", IN_PROCESS)
-def test_no_scan_of_an_edited_law_gets_an_answer_of_the_one_before(kind: str, tmp_path: Path, jit: None) -> None:
+def test_no_scan_of_an_edited_law_gets_an_answer_of_the_one_before(
+    kind: str, tmp_path: Path, jit: None
+) -> None:
     if "@vectorize" in kind or "@njit" in kind:
         pytest.skip("compiled to be scanned; the long test does")
     assert in_process(kind, tmp_path, scanned) == TWO_THREE
 
 
-@pytest.mark.parametrize("kind", ["an array written to", "a constant of an @njit function assigned"])
+@pytest.mark.parametrize(
+    "kind", ["an array written to", "a constant of an @njit function assigned"]
+)
 def test_a_compiled_loop_follows_an_edit_in_memory(kind: str, tmp_path: Path) -> None:
     assert in_process(kind, tmp_path, compiled) == TWO_THREE
 
@@ -183,7 +195,8 @@ def written(kinds: list[str], which: int, folder: Path) -> list[str]:
 
 
 def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, int]]:
-    """Plain and compiled force of each folder's law in a new process, and how often it came from the disk."""
+    """Plain and compiled force of each folder's law in a new process, and how often it came
+    from the disk."""
     code = f"""
         import json, sys; sys.path.insert(0, "tests")
         from support import law_edits
@@ -194,10 +207,16 @@ def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, in
 
 def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
     """Kinds whose compiled force is not the one of the law as it stands."""
-    return [kind for kind, (now, computed, _) in zip(kinds, found, strict=True) if computed != pytest.approx(now, rel=1e-14)]
+    return [
+        kind
+        for kind, (now, computed, _) in zip(kinds, found, strict=True)
+        if computed != pytest.approx(now, rel=1e-14)
+    ]
 
 
-def test_two_folders_with_one_file_name_do_not_share_a_loop_and_an_unchanged_law_is_not_compiled_again(tmp_path: Path) -> None:
+def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_again(
+    tmp_path: Path,
+) -> None:
     kinds = ["array", "constant of an @njit function"]
     one, other = written(kinds, 0, tmp_path / "one"), written(kinds, 1, tmp_path / "other")
     first = in_a_process(one + other, tmp_path / "cache")
@@ -216,7 +235,9 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  #
     for which in (0, 1):  # in place, across processes
         old += stale(in_a_process(written(kinds, which, tmp_path / "place"), cache), kinds)
     for which in (1, 0):  # in two folders, across processes
-        old += stale(in_a_process(written(kinds, which, tmp_path / f"folder {which}"), cache), kinds)
+        old += stale(
+            in_a_process(written(kinds, which, tmp_path / f"folder {which}"), cache), kinds
+        )
     for first in range(0, len(kinds), 20):  # in two folders, in one process
         some = kinds[first : first + 20]
         both = written(some, 0, tmp_path / "one") + written(some, 1, tmp_path / "two")
@@ -229,51 +250,81 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  #
     for kind in IN_PROCESS:
         old += [kind] if in_process(kind, tmp_path / "memory", compiled) != TWO_THREE else []
     assert old == []
-    figure("kinds of edit of a law and of what it reaches", len(IN_FILES) + len(IN_PROCESS), at_least=60)
-    figure("stale loops, in one process and across, in place and in two folders", len(old), at_most=0)
+    figure(
+        "kinds of edit of a law and of what it reaches",
+        len(IN_FILES) + len(IN_PROCESS),
+        at_least=60,
+    )
+    figure(
+        "stale loops, in one process and across, in place and in two folders", len(old), at_most=0
+    )
 
 
 # What a law may not reach: the lines above it, the expression of its force, and what is said of it.
 REFUSED = {
-    "dict": ("K = {'a': 2.0}", "K['a']", "K, an object of type dict", "give each value a name of its own"),
+    "dict": ("K = {'a': 2.0}", "K['a']", "K, an object of type dict", "give each value a name of "
+        "its own"),
     "list": ("K = [2.0]", "K[0]", "K, an object of type list", "into a tuple or a NumPy array"),
-    "range": ("K = range(2)", "K[0]", "K, an object of type range", "into a tuple or a NumPy array"),
-    "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "K, an object of type list", "into a tuple or a NumPy array"),
+    "range": ("K = range(2)", "K[0]", "K, an object of type range", "into a tuple or a NumPy "
+        "array"),
+    "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "K, an object of type list", "into a tuple "
+        "or a NumPy array"),
     "class": ("class K:\n    B = 2.0", "K.B", "K.B, a class", "at the top level of the file"),
-    "object": ("class K:\n    B = 2.0\nK = K()", "K.B", "K.B, an object of type law.K", "put its numbers into constants"),
-    "method": ("class K:\n    def of(self, x):\n        return x\nK = K().of", "K(d)", "K, an object of type method", "a plain function"),
-    "partial": ("import functools\nK = functools.partial(max, 2.0)", "K(d)", "K, an object of type functools.partial", "makes the call"),
-    "cached": ("import functools\n@functools.cache\ndef K(x):\n    return x", "K(d)", "K, an object of type functools", "plain function"),
-    "random": ("import random", "random.random()", "random.random, an object of type builtin_function", "a plain function"),
-    "word": ("import enum\nclass E(enum.Enum):\n    B = 2\nK = E.B", "K", "K, an object of type law.E", "take its value"),
-    "long double": ("K = np.longdouble(2.0)", "K", "K, an object of type numpy.longdouble", "take its value, a plain number"),
-    "array of objects": ("K = np.array([2.0, None])", "K[0]", "K, an object of type numpy.ndarray", "an array of numbers"),
-    "masked array": ("K = np.ma.array([2.0])", "K[0]", "K, an object of type numpy.ma.MaskedArray", "an array of numbers"),
+    "object": ("class K:\n    B = 2.0\nK = K()", "K.B", "K.B, an object of type law.K",
+    "put its numbers "
+        "into constants"),
+    "method": ("class K:\n    def of(self, x):\n        return x\nK = K().of", "K(d)",
+    "K, an object "
+        "of type method", "a plain function"),
+    "partial": ("import functools\nK = functools.partial(max, 2.0)", "K(d)", "K, an object of "
+        "type functools.partial", "makes the call"),
+    "cached": ("import functools\n@functools.cache\ndef K(x):\n    return x", "K(d)",
+    "K, an object "
+        "of type functools", "plain function"),
+    "random": ("import random", "random.random()", "random.random, an object of type "
+        "builtin_function", "a plain function"),
+    "word": ("import enum\nclass E(enum.Enum):\n    B = 2\nK = E.B", "K", "K, an object of type "
+        "law.E", "take its value"),
+    "long double": ("K = np.longdouble(2.0)", "K", "K, an object of type numpy.longdouble",
+    "take its "
+        "value, a plain number"),
+    "array of objects": ("K = np.array([2.0, None])", "K[0]", "K, an object of type "
+        "numpy.ndarray", "an array of numbers"),
+    "masked array": ("K = np.ma.array([2.0])", "K[0]", "K, an object of type "
+        "numpy.ma.MaskedArray", "an array of numbers"),
     "module": ("import near", "near and 2.0", "near, a module as a whole", "module.name"),
     "module enclosed": (
         "import near\ndef maker(m):\n    return lambda x: m and 2.0\nshape = maker(near)",
         "shape(d)", "m, a module as a whole", "module.name",
     ),
-    "default": ("def shape(x, k=[2.0]):\n    return k[0]", "shape(d)", "default 0, an object of type list", "a tuple or a NumPy"),
+    "default": ("def shape(x, k=[2.0]):\n    return k[0]", "shape(d)", "default 0, an object of "
+        "type list", "a tuple or a NumPy"),
     "option of @njit": (
         "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x",
         "shape(d)", "shape, an object of type function", "a plain function",
     ),
 }  # fmt: skip
 # The line that is named, where it is not the force's.
-ELSEWHERE = {"default": ("shape", "def shape(x, k="), "module enclosed": ("maker.<locals>.<lambda>", "return lambda")}
+ELSEWHERE = {
+    "default": ("shape", "def shape(x, k="),
+    "module enclosed": ("maker.<locals>.<lambda>", "return lambda"),
+}
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(kind: str, tmp_path: Path, jit: None) -> None:
+def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(
+    kind: str, tmp_path: Path, jit: None
+) -> None:
     top, expression, what, advice = REFUSED[kind]
     Files(top, expression, "B = 2.0").write(tmp_path)
     with pytest.raises(LawError) as caught:
         fingerprint(*load(tmp_path).Mine.functions())
     said, file = str(caught.value), tmp_path / "law.py"
     reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
-    line = next(n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text)
+    line = next(
+        n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text
+    )
     assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
     assert f"allowed: {REACHABLE}; " in said and advice in said.rpartition(";")[2]
 
@@ -313,14 +364,25 @@ def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> Non
 @pytest.mark.plain
 def test_how_a_function_is_compiled_is_part_of_the_hash(tmp_path: Path, jit: None) -> None:
     found = []
-    for options in ("", "fastmath=True", "fastmath={'nnan'}", "fastmath={'nnan', 'ninf'}", "error_model='numpy'", "inline='always'"):
-        Files(f"from numba import njit\n@njit({options})\ndef shape(x):\n    return x", "shape(d)").write(tmp_path)
+    for options in (
+        "",
+        "fastmath=True",
+        "fastmath={'nnan'}",
+        "fastmath={'nnan', 'ninf'}",
+        "error_model='numpy'",
+        "inline='always'",
+    ):
+        Files(
+            f"from numba import njit\n@njit({options})\ndef shape(x):\n    return x", "shape(d)"
+        ).write(tmp_path)
         found.append(fingerprint(*load(tmp_path).Mine.functions()))
     assert len(set(found)) == len(found)
 
 
 @pytest.mark.plain
-def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     force = laws()["hertz"].force
     before = fingerprint(force)
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1 if not numba.config.BOUNDSCHECK else 0)
@@ -328,7 +390,9 @@ def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(monkeypatc
 
 
 @pytest.mark.plain
-def test_an_unchanged_function_comes_from_the_disk(tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_function_comes_from_the_disk(
+    tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     made = []
     for factor in (2.0, 2.0, 3.0):
@@ -420,7 +484,8 @@ LAW_EDITS = {
 
 
 def set_up_of(folder: Path, text: str) -> tuple[str, str]:
-    """What a checkpoint of a run under this law says that it was set up from; the file is loaded again, as a notebook does."""
+    """What a checkpoint of a run under this law says that it was set up from; the file is
+    loaded again, as a notebook does."""
     file = folder / "whole.py"
     file.write_text(text)
     law, chain = load_law_module(file)["whole"], steel_row(2)
@@ -453,13 +518,22 @@ def test_a_law_file_loaded_again_in_one_process_runs_its_new_table(tmp_path: Pat
     for factor in (2.0, 3.0):
         Files(f"K = np.array([{factor}])", "K[0]").write(tmp_path)
         file.write_text((tmp_path / "law.py").read_text())
-        assert compiled(load_law_module(file)["mine"]) == pytest.approx(factor * STIFFNESS * OVERLAP, rel=1e-15)
+        assert compiled(load_law_module(file)["mine"]) == pytest.approx(
+            factor * STIFFNESS * OVERLAP, rel=1e-15
+        )
 
 
 @pytest.mark.plain
-def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(tmp_path: Path) -> None:
+def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "mine.py"
-    Files("from near import shape", "shape(d)", "import pkg\ndef shape(x):\n    return pkg.sub.K", "K = 2.0").write(tmp_path)
+    Files(
+        "from near import shape",
+        "shape(d)",
+        "import pkg\ndef shape(x):\n    return pkg.sub.K",
+        "K = 2.0",
+    ).write(tmp_path)
     file.write_text((tmp_path / "law.py").read_text())
     with importable(tmp_path):
         first = load_law_module(file)["mine"]
@@ -468,16 +542,24 @@ def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
         (tmp_path / "pkg" / "sub.py").write_text("K = 3.0\n")
         with pytest.raises(LawError) as caught:
             load_law_module(file)
-        said = f"{tmp_path / 'pkg' / 'sub.py'}, which mine.py imports: got a file that was edited after Python had read it"
+        said = (
+            f"{tmp_path / 'pkg' / 'sub.py'}, which mine.py imports: got a file that was edited "
+            "after Python had read it"
+        )
         assert str(caught.value).startswith(f"law file {file}: {said}")
-        assert "importlib.reload(sys.modules['pkg.sub']) and load the law file again, or start a new process" in str(caught.value)
+        assert (
+            "importlib.reload(sys.modules['pkg.sub']) and load the law file again, or start a new "
+            "process" in str(caught.value)
+        )
         assert laws() == known
         importlib.reload(sys.modules["pkg.sub"])
         assert plain(load_law_module(file)["mine"]) == 3.0 * STIFFNESS * OVERLAP
 
 
 @pytest.mark.plain
-def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_counts(tmp_path: Path) -> None:
+def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_counts(
+    tmp_path: Path,
+) -> None:
     class Line(Elastoplastic):
         """A straight line."""
 
@@ -522,12 +604,18 @@ OF_CONSTANTS = ("steel.k", "steel.inner.z", "float(Phase.CLOSED)", "float(closed
 
 @pytest.mark.plain
 @pytest.mark.parametrize("expression", OF_CONSTANTS)
-def test_fields_of_frozen_dataclasses_and_members_of_enums_are_numbers_of_the_copy(expression: str, tmp_path: Path, jit: None) -> None:
+def test_fields_of_frozen_dataclasses_and_members_of_enums_are_numbers_of_the_copy(
+    expression: str, tmp_path: Path, jit: None
+) -> None:
     found = []
     for number in ("2", "3"):
         Files(CONSTANTS.replace("{}", number), expression).write(tmp_path)
         law = load(tmp_path).Mine
-        assert copied(law) == plain(law) == pytest.approx(float(number) * STIFFNESS * OVERLAP, rel=1e-15)
+        assert (
+            copied(law)
+            == plain(law)
+            == pytest.approx(float(number) * STIFFNESS * OVERLAP, rel=1e-15)
+        )
         found.append(fingerprint(*law.functions()))
     assert found[0] != found[1]
 
@@ -540,15 +628,22 @@ def test_fields_of_frozen_dataclasses_and_members_of_enums_are_compiled(tmp_path
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("expression", ["len(steel.__dict__)", "float(hash(steel))", "float(Phase(2))", "float(Phase.CLOSED.value)"])
-def test_a_dataclass_or_an_enum_as_a_whole_is_refused_by_name(expression: str, tmp_path: Path, jit: None) -> None:
+@pytest.mark.parametrize(
+    "expression",
+    ["len(steel.__dict__)", "float(hash(steel))", "float(Phase(2))", "float(Phase.CLOSED.value)"],
+)
+def test_a_dataclass_or_an_enum_as_a_whole_is_refused_by_name(
+    expression: str, tmp_path: Path, jit: None
+) -> None:
     Files(CONSTANTS.replace("{}", "2"), expression).write(tmp_path)
     with pytest.raises(LawError, match=r"law\.py, line [0-9]+: Mine\.force reads (steel|Phase)"):
         fingerprint(*load(tmp_path).Mine.functions())
 
 
 @pytest.mark.plain
-def test_a_function_put_in_a_librarys_place_is_refused(tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_put_in_a_librarys_place_is_refused(
+    tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def mine(x):  # type: ignore[no-untyped-def]
         return 7.0
 
@@ -557,7 +652,9 @@ def test_a_function_put_in_a_librarys_place_is_refused(tmp_path: Path, jit: None
     law = load(tmp_path).Mine
     with monkeypatch.context() as patched:
         patched.setattr("math.sqrt", functools.wraps(math.sqrt)(mine))
-        with pytest.raises(LawError, match=r"reads math\.sqrt, a function that was put in a library's place"):
+        with pytest.raises(
+            LawError, match=r"reads math\.sqrt, a function that was put in a library's place"
+        ):
             fingerprint(*law.functions())
     assert fingerprint(*load(tmp_path).Mine.functions()) == before
 
@@ -572,14 +669,22 @@ IMPORTED = (
 
 @pytest.mark.plain
 @pytest.mark.parametrize("top", IMPORTED)
-def test_an_edited_file_of_which_only_a_number_was_imported_is_refused(top: str, tmp_path: Path) -> None:
+def test_an_edited_file_of_which_only_a_number_was_imported_is_refused(
+    top: str, tmp_path: Path
+) -> None:
     file = tmp_path / "mine.py"
     Files(top, "K", "K = 2.0").write(tmp_path)
     file.write_text((tmp_path / "law.py").read_text().replace('"mine"', '"of-a-number"'))
     with importable(tmp_path):
         load_law_module(file)
         (tmp_path / "near.py").write_text("K = 3.0\n")
-        with pytest.raises(LawError, match=r"near\.py, which mine\.py imports: got a file that was edited after Python had read it"):
+        with pytest.raises(
+            LawError,
+            match=r"near\.py, which mine\.py imports: got a file that was edited after Python had "
+            r"read it",
+        ):
             load_law_module(file)
         importlib.reload(sys.modules["near"])
-        assert plain(load_law_module(file)["of-a-number"]) == pytest.approx(3.0 * STIFFNESS * OVERLAP, rel=1e-15)
+        assert plain(load_law_module(file)["of-a-number"]) == pytest.approx(
+            3.0 * STIFFNESS * OVERLAP, rel=1e-15
+        )

@@ -1,4 +1,5 @@
-"""Logarithm, exponential and power of laws: their errors, their ends, and the same bits as plain Python and as the engine compiles them."""
+"""Logarithm, exponential and power of laws: their errors, their ends, and the same bits as
+plain Python and as the engine compiles them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from granchain.jit.options import OPTIONS, fingerprint, frozen, jitable, rows
 
 # What the functions promise in their docstrings.
 LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
-# A long double has 64 bits or more of mantissa, and its functions are right to some of its last digits: a thousandth of these errors.
+# A long double has 64 bits or more of mantissa, and its functions are right to some of its last
+# digits: a thousandth of these errors.
 WIDE = np.finfo(np.longdouble).nmant >= 63
 
 
@@ -82,8 +84,10 @@ def any_doubles(draw: np.random.Generator, n: int) -> np.ndarray:
 # Where a function takes another way, and what is no usual number.
 PLACES = np.array(
     [
-        0.0, 5e-324, SMALLEST, LARGEST, math.inf, math.nan, 1.0, 2.0, elementary.ROOT_OF_HALF, math.sqrt(2.0), 0.5 * math.log(2.0),
-        elementary.LARGEST_EXPONENT, -elementary.SMALLEST_EXPONENT, 1023.5 * math.log(2.0), 1022.5 * math.log(2.0),
+        0.0, 5e-324, SMALLEST, LARGEST, math.inf, math.nan, 1.0, 2.0, elementary.ROOT_OF_HALF,
+        math.sqrt(2.0), 0.5 * math.log(2.0),
+        elementary.LARGEST_EXPONENT, -elementary.SMALLEST_EXPONENT, 1023.5 * math.log(2.0),
+        1022.5 * math.log(2.0),
         1e-300, 1e300,
     ]
 )  # fmt: skip
@@ -108,12 +112,20 @@ def arguments(draw: np.random.Generator, n: int) -> dict[str, tuple[np.ndarray, 
         "exp": (exponents,),
         "power": (
             bases,
-            np.concatenate([edges[1].ravel(), np.where(wide > 1.0, any_doubles(draw, some), draw.uniform(-3.0, 3.0, some)), y]),
+            np.concatenate(
+                [
+                    edges[1].ravel(),
+                    np.where(wide > 1.0, any_doubles(draw, some), draw.uniform(-3.0, 3.0, some)),
+                    y,
+                ]
+            ),
         ),
     }
 
 
-def assert_same_bits_compiled(compiled: dict[str, Callable], plain: ModuleType, n: int, seed: int) -> None:
+def assert_same_bits_compiled(
+    compiled: dict[str, Callable], plain: ModuleType, n: int, seed: int
+) -> None:
     found = arguments(np.random.default_rng(seed), n)
     for name, values in found.items():
         with_calls = swept(getattr(plain, name))
@@ -121,13 +133,17 @@ def assert_same_bits_compiled(compiled: dict[str, Callable], plain: ModuleType, 
         assert not differ.any(), (name, [value[differ][:5] for value in values])
 
 
-def test_on_bits_and_by_frexp_and_ldexp_the_bits_are_the_same(compiled: dict[str, Callable], plain: ModuleType) -> None:
+def test_on_bits_and_by_frexp_and_ldexp_the_bits_are_the_same(
+    compiled: dict[str, Callable], plain: ModuleType
+) -> None:
     assert elementary.parts in LOWERED and plain.parts not in LOWERED
     assert_same_bits_compiled(compiled, plain, 10**6, seed=1)
 
 
 @pytest.mark.long
-def test_on_bits_and_by_frexp_and_ldexp_the_bits_of_10_8_arguments_are_the_same(compiled: dict[str, Callable], plain: ModuleType) -> None:
+def test_on_bits_and_by_frexp_and_ldexp_the_bits_of_10_8_arguments_are_the_same(
+    compiled: dict[str, Callable], plain: ModuleType
+) -> None:
     for seed in range(2, 12):
         assert_same_bits_compiled(compiled, plain, 10**7, seed)
 
@@ -136,7 +152,9 @@ def test_plain_python_has_the_same_bits(compiled: dict[str, Callable]) -> None:
     found = arguments(np.random.default_rng(20), 10**4)
     for name, values in found.items():
         function = getattr(elementary, name)
-        interpreted = np.array([function(*one) for one in zip(*(value.tolist() for value in values), strict=True)])
+        interpreted = np.array(
+            [function(*one) for one in zip(*(value.tolist() for value in values), strict=True)]
+        )
         differ = bits(compiled[name](*values)) != bits(interpreted)
         assert not differ.any(), (name, [value[differ][:5] for value in values])
 
@@ -158,16 +176,27 @@ def test_errors_are_as_promised(compiled: dict[str, Callable]) -> None:
     nearest = 1.0 + draw.choice([-1.0, 1.0], n) * 10.0 ** draw.uniform(-16.0, -1.0, n)
     for x in (near, far, nearest):
         closed = x != 1.0
-        assert largest_error(compiled["log"](x)[closed], np.log(x[closed].astype(wide))) <= LOG_ERROR
-    for x in (draw.uniform(-1.0, 1.0, n), draw.uniform(-708.0, 709.0, n), 10.0 ** draw.uniform(-20.0, 0.0, n)):
+        assert (
+            largest_error(compiled["log"](x)[closed], np.log(x[closed].astype(wide))) <= LOG_ERROR
+        )
+    for x in (
+        draw.uniform(-1.0, 1.0, n),
+        draw.uniform(-708.0, 709.0, n),
+        10.0 ** draw.uniform(-20.0, 0.0, n),
+    ):
         assert largest_error(compiled["exp"](x), np.exp(x.astype(wide))) <= EXP_ERROR
     for x in (near, far, nearest):
         x = np.where(x == 1.0, 0.5, x)
         scale = np.log(x)
         for most, allowed in ((709.0, POWER_ERROR), (10.0, NEAR_POWER_ERROR)):
             y = draw.uniform(-most, most, n) / scale
-            # a long double's own power: its logarithm has 11 bits more than a double's, and 709 takes 10 of them
-            exact = np.exp(y.astype(wide) * np.log(x.astype(wide))) if most < 100.0 else np.power(x.astype(wide), y.astype(wide))
+            # a long double's own power: its logarithm has 11 bits more than a double's, and 709
+            # takes 10 of them
+            exact = (
+                np.exp(y.astype(wide) * np.log(x.astype(wide)))
+                if most < 100.0
+                else np.power(x.astype(wide), y.astype(wide))
+            )
             assert largest_error(compiled["power"](x, y), exact) <= allowed
 
 
@@ -182,19 +211,43 @@ def test_ends_are_defined() -> None:
     for x in (-1.0, -5e-324, -INF, NAN):
         assert math.isnan(log(x))
     # largest and smallest results: exp(1023.5 ln 2), exp(-1022.5 ln 2)
-    for x, value in {0.0: 1.0, 709.44: INF, 1e300: INF, INF: INF, -708.75: 0.0, -1e300: 0.0, -INF: 0.0}.items():
+    for x, value in {
+        0.0: 1.0,
+        709.44: INF,
+        1e300: INF,
+        INF: INF,
+        -708.75: 0.0,
+        -1e300: 0.0,
+        -INF: 0.0,
+    }.items():
         assert exp(x) == value
     assert exp(709.43) > 1.2e308 and 0.0 < exp(-708.74) < 1.6e-308
     assert math.isnan(exp(NAN))
     for zero in (0.0, -0.0, 5e-324, 0.9 * SMALLEST):
-        for y, value in {0.65: 0.0, 1.0: 0.0, 1e300: 0.0, 0.0: 1.0, -0.28: INF, -1e300: INF}.items():
+        for y, value in {
+            0.65: 0.0,
+            1.0: 0.0,
+            1e300: 0.0,
+            0.0: 1.0,
+            -0.28: INF,
+            -1e300: INF,
+        }.items():
             assert power(zero, y) == value
     for y, value in {0.65: INF, 1e300: INF, 0.0: 1.0, -0.28: 0.0, -1e300: 0.0}.items():
         assert power(INF, y) == value
     assert power(1.0, 1e300) == power(1.0, -1e300) == power(1.0, 0.65) == power(0.65, 0.0) == 1.0
     assert power(np.nextafter(1.0, 0.0), 1e300) == power(2.0, -1e300) == power(0.5, 1e300) == 0.0
     assert power(np.nextafter(1.0, 2.0), 1e300) == power(2.0, 1e300) == power(0.5, -1e300) == INF
-    for x, y in ((-1.0, 2.0), (-INF, 2.0), (NAN, 2.0), (2.0, NAN), (2.0, INF), (2.0, -INF), (-5e-324, 1.0), (NAN, 0.0)):
+    for x, y in (
+        (-1.0, 2.0),
+        (-INF, 2.0),
+        (NAN, 2.0),
+        (2.0, NAN),
+        (2.0, INF),
+        (2.0, -INF),
+        (-5e-324, 1.0),
+        (NAN, 0.0),
+    ):
         assert math.isnan(power(x, y))
 
 
@@ -221,7 +274,11 @@ def test_over_arrays_each_number_is_taken_once() -> None:
     found = over(noted, values, 0.5)
     np.testing.assert_array_equal(found, np.vectorize(power)(values, 0.5))
     assert asked == [2.0, 3.0] and found.shape == values.shape
-    assert over(log, 2) == log(2.0) and over(log, np.float64(2.0)) == log(2.0) and type(over(log, 2)) is float
+    assert (
+        over(log, 2) == log(2.0)
+        and over(log, np.float64(2.0)) == log(2.0)
+        and type(over(log, 2)) is float
+    )
 
 
 def test_loops_over_rows_take_them_in_whole_vectors(compiled: dict[str, Callable]) -> None:
@@ -236,7 +293,8 @@ def test_loops_over_rows_take_them_in_whole_vectors(compiled: dict[str, Callable
 @pytest.mark.plain
 def test_the_fingerprint_covers_the_form_on_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     def law():  # type: ignore[no-untyped-def]
-        # each time another function: of one that it has looked through, the engine looks at what may change in a process
+        # each time another function: of one that it has looked through, the engine looks at what
+        # may change in a process
         return lambda x: elementary.log(x)
 
     before = fingerprint(law())

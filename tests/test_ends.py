@@ -1,4 +1,5 @@
-"""Walls, precompression, gravity, drives, unlike beads: a row that stands still stays, and one that moves keeps its balance."""
+"""Walls, precompression, gravity, drives, unlike beads: a row that stands still stays, and one
+that moves keeps its balance."""
 
 from __future__ import annotations
 
@@ -8,7 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.kinds import PLAIN_HERE
-from support.rows import MASS, RADIUS, SPEED, STEEL, ledger_residual, run_row, standing_row, steel_row, velocities
+from support.rows import (
+    MASS,
+    RADIUS,
+    SPEED,
+    STEEL,
+    ledger_residual,
+    run_row,
+    standing_row,
+    steel_row,
+    velocities,
+)
 
 from granchain import theory
 from granchain.chain import RIGID, Chain, End, check_loads
@@ -35,8 +46,14 @@ LOADED_ROWS = {
     ),
 }
 
-# A law of each kind at once, other dashpots in the long run: every law has a loop of its own for loads and drives.
-LOADED = ["hertz", "ma-liu", "tsuji", *(pytest.param(law, marks=pytest.mark.long) for law in ("flores", "wang-liu-viscous"))]
+# A law of each kind at once, other dashpots in the long run: every law has a loop of its own for
+# loads and drives.
+LOADED = [
+    "hertz",
+    "ma-liu",
+    "tsuji",
+    *(pytest.param(law, marks=pytest.mark.long) for law in ("flores", "wang-liu-viscous")),
+]
 
 
 @pytest.mark.parametrize("name", LOADED_ROWS)
@@ -65,7 +82,9 @@ def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_
     long = standing_row(PLAIN_KINDS + 40, right=WALL, gravity=9.81)
     short = standing_row(PLAIN_KINDS - 10, right=WALL, gravity=9.81)
     for law in ("hertz", "ma-liu"):
-        many, few = (contacts_of(laws()[law], chain, _inputs(law)).overlaps for chain in (long, short))
+        many, few = (
+            contacts_of(laws()[law], chain, _inputs(law)).overlaps for chain in (long, short)
+        )
         assert many.size > PLAIN_KINDS > few.size
         # the same weights stand on the first contacts of both
         assert (many[: few.size - 1] == few[:-1]).all()
@@ -107,7 +126,8 @@ def test_gravity_without_a_wall_and_precompression_beyond_the_law_are_refused():
     # Hertz at an overlap of one radius: (4/3) E sqrt(R*) R^1.5 = 4.88e9 * (2.38e-3)^1.5 = 5.7e5 N
     with pytest.raises(
         CaseError,
-        match=r"got 1e\+06 N .* allowed: at most the force of the law hertz at its .* 0.00238 m, here 56\d{4} N; lower",
+        match=r"got 1e\+06 N .* allowed: at most the force of the law hertz at its .* 0.00238 m, "
+        r"here 56\d{4} N; lower",
     ):
         contacts_of(laws()["hertz"], standing_row(4, precompression=1e6), _inputs("hertz"))
     with pytest.raises(CaseError, match="would have to pull"):
@@ -124,8 +144,12 @@ def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
     assert wall[0] / bead[0] == pytest.approx(2.0, rel=1e-12)
     assert (wall[2] * wall[0] ** 1.5) / (bead[2] * bead[0] ** 1.5) == pytest.approx(4.0, rel=1e-12)
     # rigid: E* = E/(1 - nu^2), twice that of two equal bodies
-    rigid = contacts_of(laws()["hertz"], standing_row(3, End("wall", RIGID)), _inputs("hertz")).c[0, 0]
-    assert rigid / contacts_of(laws()["hertz"], chain, _inputs("hertz")).c[0, 0] == pytest.approx(2.0, rel=1e-12)
+    rigid = contacts_of(laws()["hertz"], standing_row(3, End("wall", RIGID)), _inputs("hertz")).c[
+        0, 0
+    ]
+    assert rigid / contacts_of(laws()["hertz"], chain, _inputs("hertz")).c[0, 0] == pytest.approx(
+        2.0, rel=1e-12
+    )
 
 
 @pytest.mark.plain
@@ -138,16 +162,29 @@ def test_unlike_materials_take_the_yield_stress_of_the_softer_body():
 
 
 def mirrored(chain: Chain) -> Chain:
-    flip = {name: np.ascontiguousarray(getattr(chain, name)[::-1]) for name in ("radius", "mass", "material_index", "gap")}
-    return replace(chain, velocity=-chain.velocity[::-1].copy(), left=chain.right, right=chain.left, has_striker=False, **flip)
+    flip = {
+        name: np.ascontiguousarray(getattr(chain, name)[::-1])
+        for name in ("radius", "mass", "material_index", "gap")
+    }
+    return replace(
+        chain,
+        velocity=-chain.velocity[::-1].copy(),
+        left=chain.right,
+        right=chain.left,
+        has_striker=False,
+        **flip,
+    )
 
 
 def dimer(n: int) -> Chain:
-    """Steel beads, every second one of half the radius and an eighth of the mass, between walls, struck."""
+    """Steel beads, every second one of half the radius and an eighth of the mass, between
+    walls, struck."""
     chain = steel_row(n, has_striker=False, left=WALL, right=WALL)
     small = np.arange(n) % 2 == 1
     radius = np.where(small, 0.5 * RADIUS, RADIUS)
-    return replace(chain, radius=radius, mass=np.where(small, MASS / 8.0, MASS), gap=np.full(n - 1, 1e-7))
+    return replace(
+        chain, radius=radius, mass=np.where(small, MASS / 8.0, MASS), gap=np.full(n - 1, 1e-7)
+    )
 
 
 def taper(n: int) -> Chain:
@@ -174,14 +211,22 @@ def test_a_tapered_chain_keeps_momentum_and_energy(law, figure):
     chain = taper(40)
     state = run_row(chain, law, 4e-4)
     momentum = (chain.mass * velocities(state)).sum()
-    figure("momentum of a tapered chain, relative error", abs(momentum / (MASS * SPEED) - 1.0), at_most=1e-12)
+    figure(
+        "momentum of a tapered chain, relative error",
+        abs(momentum / (MASS * SPEED) - 1.0),
+        at_most=1e-12,
+    )
     figure("tapered chain: largest residual of the ledger", ledger_residual(state), at_most=5e-5)
 
 
 @pytest.mark.promise("N3")
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
 def test_a_dimer_between_walls_keeps_energy(law, figure):
-    figure("dimer between walls: largest residual of the ledger", ledger_residual(run_row(dimer(20), law, 4e-4)), at_most=5e-5)
+    figure(
+        "dimer between walls: largest residual of the ledger",
+        ledger_residual(run_row(dimer(20), law, 4e-4)),
+        at_most=5e-5,
+    )
 
 
 @pytest.mark.parametrize("law", LOADED)
@@ -197,8 +242,9 @@ def test_a_struck_column_under_gravity_keeps_its_energy(law):
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])
 def test_speed_of_small_waves_in_a_precompressed_chain(side, law, figure):
-    # a wall that moves by 1e-5 of the static overlap, as one hump of sine squared, sends a small wave; small waves travel at 1.6e5 beads
-    # per second here, so the hump is 75 beads long (dispersion: (pi/75)^2/24 = 7e-5 of the speed) and 400 beads keep the far end silent
+    # a wall that moves by 1e-5 of the static overlap, as one hump of sine squared, sends a small
+    # wave; small waves travel at 1.6e5 beads per second here, so the hump is 75 beads long
+    # (dispersion: (pi/75)^2/24 = 7e-5 of the speed) and 400 beads keep the far end silent
     n, precompression, end = 400, 20.0, 1.8e-3
     speed = theory.small_wave_speed(_hertz(), MASS, precompression)
     length = 75.0 / speed
@@ -217,7 +263,11 @@ def test_speed_of_small_waves_in_a_precompressed_chain(side, law, figure):
         hump = np.where(column > 0.1 * column.max(), column, 0.0)
         arrival.append((t * hump).sum() / hump.sum())
     found = (beads[1] - beads[0]) / abs(arrival[1] - arrival[0])
-    figure("speed of small waves in a precompressed chain, relative error", abs(found / speed - 1.0), at_most=1e-3)
+    figure(
+        "speed of small waves in a precompressed chain, relative error",
+        abs(found / speed - 1.0),
+        at_most=1e-3,
+    )
 
 
 def _hertz() -> float:
@@ -229,9 +279,15 @@ def _hertz() -> float:
 @pytest.mark.parametrize("kind", ["displacement", "force"])
 def test_the_work_of_a_drive_closes_the_ledger(law, kind, figure):
     time = np.linspace(0.0, 4e-4, 200)
-    # a push of some micrometres, or some newtons, along one sine: the magnitudes of the struck chain
+    # a push of some micrometres, or some newtons, along one sine: the magnitudes of the struck
+    # chain
     value = (4e-6 if kind == "displacement" else 30.0) * np.sin(np.pi * time / 2e-4) ** 2
-    chain = standing_row(30, End(kind, None, time, value), WALL, precompression=5.0 if kind == "displacement" else 0.0)
+    chain = standing_row(
+        30,
+        End(kind, None, time, value),
+        WALL,
+        precompression=5.0 if kind == "displacement" else 0.0,
+    )
     coarse, fine = (run_row(chain, law, 4e-4, refine=refine) for refine in (1.0, 4.0))
     assert coarse.energies.external.max() > 1e-7
     figure("driven chain: largest residual of the ledger", ledger_residual(coarse), at_most=5e-5)
@@ -244,8 +300,8 @@ def test_the_work_of_a_drive_closes_the_ledger(law, kind, figure):
     )
 
 
-# Seconds of a driven run, a few contact times of the struck chain; loads [N]; where the tables begin and end, in parts of the run: a case
-# asks for tables that cover it, a chain does not.
+# Seconds of a driven run, a few contact times of the struck chain; loads [N]; where the tables
+# begin and end, in parts of the run: a case asks for tables that cover it, a chain does not.
 DRIVEN_END = 1.2e-4
 PRESSED = [20.0, 20.0, 0.0]
 COVERING = [(0.0, 1.0), (-0.3, 1.2)]
@@ -253,7 +309,8 @@ ANYWHERE = [*COVERING, (0.0, 0.63), (0.21, 0.77)]
 
 
 def random_drive(rng: np.random.Generator, kind: str, spans: list) -> End:
-    """A smooth random table with speed and curvature at its first row: four sines of random phase, as the magnitudes of a struck chain."""
+    """A smooth random table with speed and curvature at its first row: four sines of random
+    phase, as the magnitudes of a struck chain."""
     first, last = spans[rng.integers(len(spans))]
     time = np.linspace(first, last, rng.integers(4, 60)) * DRIVEN_END
     # the wall stands at the row's end as the run begins, moving or not
@@ -276,12 +333,20 @@ def randomly_driven(seed: int, spans: list) -> Chain:
     left = random_drive(rng, kinds[0], spans) if which != "right" else WALL
     right = random_drive(rng, kinds[1], spans) if which != "left" else WALL
     walls = left.has_wall and right.has_wall
-    return standing_row(12, left, right, precompression=PRESSED[rng.integers(len(PRESSED))] if walls else 0.0)
+    return standing_row(
+        12, left, right, precompression=PRESSED[rng.integers(len(PRESSED))] if walls else 0.0
+    )
 
 
 # Tables at once, and in the long run.
-TABLES = [pytest.param(range(4), id="few"), pytest.param(range(4, 104), id="many", marks=pytest.mark.long)]
-ORDERS = [pytest.param(range(3), id="few"), pytest.param(range(3, 33), id="many", marks=pytest.mark.long)]
+TABLES = [
+    pytest.param(range(4), id="few"),
+    pytest.param(range(4, 104), id="many", marks=pytest.mark.long),
+]
+ORDERS = [
+    pytest.param(range(3), id="few"),
+    pytest.param(range(3, 33), id="many", marks=pytest.mark.long),
+]
 
 
 @pytest.mark.promise("N3")
@@ -290,13 +355,27 @@ ORDERS = [pytest.param(range(3), id="few"), pytest.param(range(3, 33), id="many"
 def test_the_ledger_closes_under_drives_of_random_tables(law, seeds, figure):
     coarse, fine = (
         [
-            ledger_residual(run_row(chain, law, DRIVEN_END, refine=refine, recording=Recording(energy_interval=1e-6)))
+            ledger_residual(
+                run_row(
+                    chain, law, DRIVEN_END, refine=refine, recording=Recording(energy_interval=1e-6)
+                )
+            )
             for chain in (randomly_driven(seed, ANYWHERE) for seed in seeds)
         ]
         for refine in (1.0, 10.0)
     )
-    figure("random tables of drives: largest residual of the ledger", max(coarse), at_least=1e-7, at_most=5e-5)
-    figure("random tables of drives: largest residual at a tenth of the step", max(fine), at_least=1e-9, at_most=1e-6)
+    figure(
+        "random tables of drives: largest residual of the ledger",
+        max(coarse),
+        at_least=1e-7,
+        at_most=5e-5,
+    )
+    figure(
+        "random tables of drives: largest residual at a tenth of the step",
+        max(fine),
+        at_least=1e-9,
+        at_most=1e-6,
+    )
 
 
 def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np.ndarray:
@@ -313,17 +392,28 @@ def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np
 @pytest.mark.parametrize("law", LOADED)
 @pytest.mark.parametrize("seeds", ORDERS)
 def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, seeds, figure):
-    # where the force jumps at each onset, rows at ten automatic steps are not yet where the error is that of the second order alone
+    # where the force jumps at each onset, rows at ten automatic steps are not yet where the error
+    # is that of the second order alone
     coarsest = 2.0 if law == "wang-liu-viscous" else 10.0
     steps = [coarsest * factor for factor in (1.0, 0.5, 0.2, 0.1, 0.05)]
     for seed in seeds:
         chain = randomly_driven(seed, COVERING)
-        auto = time_step_of(contacts_of(laws()[law], chain, _inputs(law)), chain, "auto", DRIVEN_END)
+        auto = time_step_of(
+            contacts_of(laws()[law], chain, _inputs(law)), chain, "auto", DRIVEN_END
+        )
         unit = max(8, -(-auto.n_steps // 960) * 8)
         exact = velocities_over_time(chain, law, 0.1 * steps[-1], unit)
-        errors = [np.sqrt(np.mean((velocities_over_time(chain, law, factor, unit) - exact) ** 2)) for factor in steps]
+        errors = [
+            np.sqrt(np.mean((velocities_over_time(chain, law, factor, unit) - exact) ** 2))
+            for factor in steps
+        ]
         order = float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
-        figure(f"random tables of drives: order from {coarsest:g} automatic steps to a twentieth", order, at_least=1.85, at_most=2.15)
+        figure(
+            f"random tables of drives: order from {coarsest:g} automatic steps to a twentieth",
+            order,
+            at_least=1.85,
+            at_most=2.15,
+        )
 
 
 @pytest.mark.plain
@@ -334,49 +424,71 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
     ends = {"left": push, "right": WALL} if side == "left" else {"left": WALL, "right": push}
     chain = standing_row(2, precompression=20.0, **ends)
     contacts = (0,) if side == "left" else (2,)
-    state = run_row(chain, "tsuji", 4e-6, 1e-7, recording=Recording(sensor_contacts=contacts, interval=1e-7, energy_interval=1e-6))
+    state = run_row(
+        chain,
+        "tsuji",
+        4e-6,
+        1e-7,
+        recording=Recording(sensor_contacts=contacts, interval=1e-7, energy_interval=1e-6),
+    )
     c = state.c[:, 0 if side == "left" else 2]
     overlap = state.records.contact_overlap[0, 0]
     # F = K d^1.5 + c d^.25 v
-    assert state.records.contact_force[0, 0] == pytest.approx(c[0] * overlap**1.5 + c[1] * overlap**0.25 * 0.1, rel=1e-12)
+    assert state.records.contact_force[0, 0] == pytest.approx(
+        c[0] * overlap**1.5 + c[1] * overlap**0.25 * 0.1, rel=1e-12
+    )
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])
 def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_balance(law, side):
-    # at rest, then .1 m/s, then at rest: between two steps each time, and at last within the last step
+    # at rest, then .1 m/s, then at rest: between two steps each time, and at last within the last
+    # step
     for first, last in ((11.7, 61.3), (12.2, 60.6), (13.0, 99.4), (13.1, 99.9)):
         time = np.array([first, last]) * 1e-7
         push = End("displacement", None, time, np.array([0.0, 0.1 * (time[1] - time[0])]))
         ends = {"left": push, "right": WALL} if side == "left" else {"left": WALL, "right": push}
         row = standing_row(2, precompression=20.0, **ends)
         coarse, fine = (
-            ledger_residual(run_row(row, law, 1e-5, 1e-5 / n_steps, recording=Recording(energy_interval=1e-6))) for n_steps in (50, 400)
+            ledger_residual(
+                run_row(row, law, 1e-5, 1e-5 / n_steps, recording=Recording(energy_interval=1e-6))
+            )
+            for n_steps in (50, 400)
         )
-        # half the power of one of the 25 or 45 steps under way would be 1e-2 of the work, and an eighth of that where steps are an eighth
+        # half the power of one of the 25 or 45 steps under way would be 1e-2 of the work, and an
+        # eighth of that where steps are an eighth
         assert coarse < 5e-4
         assert fine < 5e-6
 
 
 @pytest.mark.plain
-@pytest.mark.skipif(not PLAIN_HERE, reason="run as plain Python: compiled, it takes two loops of its own")
+@pytest.mark.skipif(
+    not PLAIN_HERE, reason="run as plain Python: compiled, it takes two loops of its own"
+)
 @pytest.mark.parametrize("pressed", [0.0, 20.0])
 def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
-    # from 1.33 us on at .1 m/s, under a dashpot that jumps: a touching contact closes at that moment, a pressed one feels the speed then
+    # from 1.33 us on at .1 m/s, under a dashpot that jumps: a touching contact closes at that
+    # moment, a pressed one feels the speed then
     time = np.array([13.3e-7, 150e-7])
     push = End("displacement", None, time, 0.1 * (time - time[0]))
     row = standing_row(2, push, WALL, precompression=pressed)
-    ends = [velocities(run_row(row, "wang-liu-viscous", 1e-5, 1e-5 / n_steps)) for n_steps in (50, 100, 200, 400)]
+    ends = [
+        velocities(run_row(row, "wang-liu-viscous", 1e-5, 1e-5 / n_steps))
+        for n_steps in (50, 100, 200, 400)
+    ]
     errors = [np.abs(end - ends[-1]).max() / 0.1 for end in ends[:-1]]
-    # order two against a reference of its own order: (64 - 1)/(4 - 1) = 21 from the first to the last
+    # order two against a reference of its own order: (64 - 1)/(4 - 1) = 21 from the first to the
+    # last
     assert errors[0] < 1e-3
     assert 10.0 < errors[0] / errors[2] < 40.0
 
 
 def test_a_driven_force_is_felt_by_the_first_bead():
     time = np.array([0.0, 1e-5, 1.0])
-    state = run_row(standing_row(1, End("force", None, time, np.array([3.0, 3.0, 3.0]))), "hertz", 1e-4, 1e-7)
+    state = run_row(
+        standing_row(1, End("force", None, time, np.array([3.0, 3.0, 3.0]))), "hertz", 1e-4, 1e-7
+    )
     # m v = F t
     assert velocities(state)[0] == pytest.approx(3.0 * 1e-4 / MASS, rel=1e-12)
 
@@ -384,7 +496,8 @@ def test_a_driven_force_is_felt_by_the_first_bead():
 def test_beads_with_gaps_keep_apart_until_they_meet():
     chain = replace(steel_row(3), gap=np.array([0.0, 1e-4]))
     state = run_row(chain, "hertz", 5e-4)
-    # two collisions of equal elastic balls hand the speed on to the last, but for what a touching striker keeps: none with a gap
+    # two collisions of equal elastic balls hand the speed on to the last, but for what a touching
+    # striker keeps: none with a gap
     assert velocities(state) == pytest.approx([0.0, 0.0, SPEED], abs=2e-5 * SPEED)
 
 
@@ -400,6 +513,11 @@ def test_a_long_chain_pushed_from_the_left_moves_beyond_its_first_beads():
 
 @pytest.mark.plain
 def test_a_static_force_inside_a_jump_of_the_law_is_refused():
-    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no overlap
+    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no
+    # overlap
     with pytest.raises(CaseError, match="wang-liu-hysteretic"):
-        contacts_of(laws()["wang-liu-hysteretic"], standing_row(4, precompression=5.0), _inputs("wang-liu-hysteretic"))
+        contacts_of(
+            laws()["wang-liu-hysteretic"],
+            standing_row(4, precompression=5.0),
+            _inputs("wang-liu-hysteretic"),
+        )

@@ -1,9 +1,10 @@
 """Every law has its equation in docs/equations, written from its source, and computes what it says.
 
-The equation's symbols take their values from the inputs of the law and the quantities of the pair; the law's own functions, in plain
-Python, are evaluated beside it at random overlaps, rates, inputs and pairs. What is compared is the force on loading, at any rate and,
-where a law has a dent, on unloading from random largest overlaps. A law that its source states as the overlap of a force is compared at
-the law's force, and an equation that is to be solved holds at the law's solution.
+The equation's symbols take their values from the inputs of the law and the quantities of the pair;
+the law's own functions, in plain Python, are evaluated beside it at random overlaps, rates, inputs
+and pairs. What is compared is the force on loading, at any rate and, where a law has a dent, on
+unloading from random largest overlaps. A law that its source states as the overlap of a force is
+compared at the law's force, and an equation that is to be solved holds at the law's solution.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair, yield_overlap
 
 DOCS = Path(__file__).parents[1] / "docs"
-# Rounding: an equation and a law take some twenty operations each, of 1e-16, and subtract overlaps and forces of one size. The largest
-# difference over 360 random contacts of every law was below 2e-14 of the force, or of the overlap where the law states that.
+# Rounding: an equation and a law take some twenty operations each, of 1e-16, and subtract overlaps
+# and forces of one size. The largest difference over 360 random contacts of every law was below
+# 2e-14 of the force, or of the overlap where the law states that.
 CLOSE = 1e-13
-# The play between two cylinders, one inside the other: on each side of where the fits of Pereira et al. change.
+# The play between two cylinders, one inside the other: on each side of where the fits of Pereira et
+# al. change.
 CLEARANCES = (1e-4, 6e-4, 2e-3)
 CONTACTS, OVERLAPS = 2 * len(CLEARANCES), 9
 
@@ -59,8 +62,11 @@ def random_pair(rng: random.Random, clearance: float) -> Pair:
     )
 
 
-def random_inputs(law: type[ContactLaw], pair: Pair, rng: random.Random, place: str) -> SimpleNamespace:
-    """Inputs about the example's, as the source has them: the published damping, a contact that may pull, no guard."""
+def random_inputs(
+    law: type[ContactLaw], pair: Pair, rng: random.Random, place: str
+) -> SimpleNamespace:
+    """Inputs about the example's, as the source has them: the published damping, a contact that
+    may pull, no guard."""
     inputs = example_inputs(law)
     for quantity in law.inputs:
         value = getattr(inputs, quantity.name)
@@ -79,15 +85,25 @@ def random_inputs(law: type[ContactLaw], pair: Pair, rng: random.Random, place: 
         setattr(inputs, quantity.name, drawn)
     if law.name == "burgoyne-daraio":
         first = yield_overlap(pair, 1.6 * pair.yield_stress)
-        inputs.c2, inputs.d_p = -pair.effective_radius * first * rng.uniform(0.5, 2.0), first * rng.uniform(40.0, 70.0)
+        inputs.c2, inputs.d_p = (
+            -pair.effective_radius * first * rng.uniform(0.5, 2.0),
+            first * rng.uniform(40.0, 70.0),
+        )
     return inputs
 
 
-def known_values(package: Any, equation: Any, pair: Pair, inputs: SimpleNamespace) -> dict[Any, Any]:
+def known_values(
+    package: Any, equation: Any, pair: Pair, inputs: SimpleNamespace
+) -> dict[Any, Any]:
     """The values of an equation's symbols that the law's inputs and the pair hold."""
     contact = getattr(inputs, "contact", "internal")
-    known: dict[Any, Any] = {package.notation.external: contact == "external", package.notation.internal: contact == "internal"}
-    given = pair.items() | {name: value for name, value in vars(inputs).items() if value is not None}
+    known: dict[Any, Any] = {
+        package.notation.external: contact == "external",
+        package.notation.internal: contact == "internal",
+    }
+    given = pair.items() | {
+        name: value for name, value in vars(inputs).items() if value is not None
+    }
     for symbol in package.symbols_of(equation):
         meaning = equation.meaning(symbol)
         if meaning.key in given and isinstance(given[meaning.key], float):
@@ -100,7 +116,8 @@ def known_values(package: Any, equation: Any, pair: Pair, inputs: SimpleNamespac
 @pytest.mark.parametrize("name", laws())
 def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> None:
     assert name in equations.equations(), (
-        f'{name} has no equation: add it under "{name}" to EQUATIONS of a file in docs/equations, as its source prints it; the page of its '
+        f'{name} has no equation: add it under "{name}" to EQUATIONS of a file in docs/equations, '
+        "as its source prints it; the page of its "
         "family is made from it"
     )
     law, equation, rng = laws()[name], equations.equations()[name], random.Random(name)
@@ -109,12 +126,25 @@ def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> Non
         inputs = random_inputs(law, pair, rng, ("external", "internal")[number % 2])
         functions = law.model(inputs).functions
         c = tuple(map(float, law.coefficients_of(pair, inputs))) + (0.0,) * len(GUARD)
-        contact = Contact(equations, equation, functions, c[: len(law.coefficients)], known_values(equations, equation, pair, inputs))
+        contact = Contact(
+            equations,
+            equation,
+            functions,
+            c[: len(law.coefficients)],
+            known_values(equations, equation, pair, inputs),
+        )
         for residual in equation.implicit:
             contact.solves(residual, law, inputs)
-        # from below first yield to beyond full plasticity, or over what steel beads reach; and on both sides of a jump of the force
-        first, decades = (0.5 * law.elastic_limit(c) or 1e-8, 2.3) if issubclass(law, Elastoplastic) else (1e-8, 3.6)
-        overlaps = [first * 10.0 ** (decades * (i + rng.random()) / OVERLAPS) for i in range(OVERLAPS)]
+        # from below first yield to beyond full plasticity, or over what steel beads reach; and on
+        # both sides of a jump of the force
+        first, decades = (
+            (0.5 * law.elastic_limit(c) or 1e-8, 2.3)
+            if issubclass(law, Elastoplastic)
+            else (1e-8, 3.6)
+        )
+        overlaps = [
+            first * 10.0 ** (decades * (i + rng.random()) / OVERLAPS) for i in range(OVERLAPS)
+        ]
         overlaps += [jump * side for jump in law.jumps(c) for side in (1.0 - 1e-6, 1.0 + 1e-6)]
         for d in overlaps:
             d = min(d, 0.999 * law.overlap_limit(c))
@@ -127,8 +157,16 @@ def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> Non
 class Contact:
     """An equation and a law with the same numbers."""
 
-    def __init__(self, package: Any, equation: Any, functions: Any, c: tuple, known: dict[Any, Any]):
-        self.notation, self.equation, self.functions, self.c, self.known = package.notation, equation, functions, c, known
+    def __init__(
+        self, package: Any, equation: Any, functions: Any, c: tuple, known: dict[Any, Any]
+    ):
+        self.notation, self.equation, self.functions, self.c, self.known = (
+            package.notation,
+            equation,
+            functions,
+            c,
+            known,
+        )
 
     def says(self, wanted: Any, **variables: float) -> float:
         """What the equation says at these values of the variables."""
@@ -159,19 +197,29 @@ class Contact:
             assert self.says(notation.d, F=force_max) == pytest.approx(d_max, rel=CLOSE)
         else:
             assert self.says(notation.F, d=d_max) == pytest.approx(force_max, rel=CLOSE)
-        assert self.says(notation.d_r, d_max=d_max, F_max=force_max) == pytest.approx(h[1], abs=CLOSE * d_max)
+        assert self.says(notation.d_r, d_max=d_max, F_max=force_max) == pytest.approx(
+            h[1], abs=CLOSE * d_max
+        )
         d = h[1] + rng.uniform(0.1, 1.0) * (d_max - h[1])
         unloading = self.says(notation.F_u, d=d, d_max=d_max, F_max=force_max)
-        assert unloading == pytest.approx(functions.force(d, 0.0, c, h), abs=CLOSE * force_max * d_max / (d_max - h[1]))
+        assert unloading == pytest.approx(
+            functions.force(d, 0.0, c, h), abs=CLOSE * force_max * d_max / (d_max - h[1])
+        )
 
     def solves(self, residual: Any, law: type[ContactLaw], inputs: SimpleNamespace) -> None:
-        """The law's damping factor is the root: the step of Newton's method from it is within rounding of none, in 40 digits."""
+        """The law's damping factor is the root: the step of Newton's method from it is within
+        rounding of none, in 40 digits."""
         import mpmath
 
         with mpmath.workdps(40):
             found = law.factor(inputs)
-            exact = {symbol: mpmath.mpf(value) for symbol, value in self.known.items()} | {self.notation.a: mpmath.mpf(found)}
-            at, slope = (self.notation.evaluated(one, exact, "mpmath") for one in (residual, residual.diff(self.notation.a)))
+            exact = {symbol: mpmath.mpf(value) for symbol, value in self.known.items()} | {
+                self.notation.a: mpmath.mpf(found)
+            }
+            at, slope = (
+                self.notation.evaluated(one, exact, "mpmath")
+                for one in (residual, residual.diff(self.notation.a))
+            )
         assert abs(at / slope) < 1e-15 * found
         self.known[self.notation.a] = found
 
@@ -189,6 +237,8 @@ def test_every_symbol_is_an_input_a_quantity_of_the_pair_or_defined(equations: A
         for symbol in equations.symbols_of(equation):
             text, unit, given = notation.quantity_of(law, equation.meaning(symbol))
             assert text and unit, f"{name}: {symbol}"
-            assert symbol in variables or symbol in equation.definitions or (equation.meaning(symbol).key in keys and given), (
-                f"{name}: {symbol}"
-            )
+            assert (
+                symbol in variables
+                or symbol in equation.definitions
+                or (equation.meaning(symbol).key in keys and given)
+            ), f"{name}: {symbol}"

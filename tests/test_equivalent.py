@@ -16,7 +16,14 @@ from granchain.studies import equivalent as module
 from granchain.studies.equivalent import lowest_of
 from granchain.studies.measures import Measures
 
-SHORT = {"chain.beads": 12, "sensors.beads": [3, 6, 9], "sensors.contacts": [], "snapshots": None, "time.end": 2e-4, "time.step": "fast"}
+SHORT = {
+    "chain.beads": 12,
+    "sensors.beads": [3, 6, 9],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 2e-4,
+    "time.step": "fast",
+}
 
 
 def short(**changes):
@@ -26,44 +33,66 @@ def short(**changes):
 def test_a_law_stands_in_for_itself_with_its_own_inputs():
     case = short(**{"contact.law": "flores", "contact.restitution": 0.7})
     (found,) = gc.equivalent(case, to="flores", laws=["flores"], moves=False)
-    # the way down ends where the sum of squares is flat to 1e-7 of what it was: residuals of some 1e-5
+    # the way down ends where the sum of squares is flat to 1e-7 of what it was: residuals of some
+    # 1e-5
     assert found.inputs["restitution"] == pytest.approx(0.7, abs=1e-4) and found.residual < 1e-4
     assert not found.at_bound and found.rank == 1
 
 
 def test_laws_whose_damping_factors_coincide_tie_at_different_restitutions():
     found = gc.equivalent(short(), laws=["hunt-crossley", {"law": "flores"}])
-    assert [one.law for one in found] == ["hunt-crossley", "flores"] and [one.rank for one in found] == [1, 1]
+    assert [one.law for one in found] == ["hunt-crossley", "flores"] and [
+        one.rank for one in found
+    ] == [1, 1]
     assert found[0].residual == pytest.approx(found[1].residual, rel=1e-4)
     assert found[0].per_bead == pytest.approx(found[1].per_bead, abs=1e-4)
-    # chi = 3/2 K (1 - e)/v of Hunt and Crossley against 8/5 K (1 - e)/(e v) of Flores et al.: one factor where
-    # (1 - e_f)/e_f = 15/16 (1 - e_h)
+    # chi = 3/2 K (1 - e)/v of Hunt and Crossley against 8/5 K (1 - e)/(e v) of Flores et al.: one
+    # factor where (1 - e_f)/e_f = 15/16 (1 - e_h)
     first, second = (one.inputs["restitution"] for one in found)
     assert (1.0 - second) / second == pytest.approx(15.0 / 16.0 * (1.0 - first), rel=1e-3)
     # what is left, from runs of their own
     reference, stand_in = (gc.run(case) for case in (short(), found[1].case))
-    peaks = [np.array([sensor.peak for sensor in analysis.summary(result).sensors]) for result in (reference, stand_in)]
+    peaks = [
+        np.array([sensor.peak for sensor in analysis.summary(result).sensors])
+        for result in (reference, stand_in)
+    ]
     assert found[1].per_bead == pytest.approx(peaks[1] / peaks[0] - 1.0, rel=1e-9)
-    assert found[1].residual == pytest.approx(np.sqrt(np.mean((peaks[1] / peaks[0] - 1.0) ** 2)), rel=1e-9)
+    assert found[1].residual == pytest.approx(
+        np.sqrt(np.mean((peaks[1] / peaks[0] - 1.0) ** 2)), rel=1e-9
+    )
     moves = {(move.key, move.value): move for move in found[1].moves}
-    assert set(moves) == {("striker.speed", 0.885), ("striker.speed", 3.54), ("chain.beads", 6.0), ("chain.beads", 18.0)}
+    assert set(moves) == {
+        ("striker.speed", 0.885),
+        ("striker.speed", 3.54),
+        ("chain.beads", 6.0),
+        ("chain.beads", 18.0),
+    }
     # a dashpot has one restitution, beads that yield have a lower one the faster they are struck
-    assert moves["striker.speed", 0.885].inputs["restitution"] > second > moves["striker.speed", 3.54].inputs["restitution"]
+    assert (
+        moves["striker.speed", 0.885].inputs["restitution"]
+        > second
+        > moves["striker.speed", 3.54].inputs["restitution"]
+    )
     assert all(move.residual <= move.kept for move in moves.values())
-    (alone,) = gc.equivalent(short(**{"striker.speed": 0.885, "time.end": 2e-4 * 2**0.2}), laws=["flores"], moves=False)
+    (alone,) = gc.equivalent(
+        short(**{"striker.speed": 0.885, "time.end": 2e-4 * 2**0.2}), laws=["flores"], moves=False
+    )
     assert moves["striker.speed", 0.885].inputs == pytest.approx(alone.inputs, rel=1e-3)
 
 
 @pytest.mark.parametrize("measure", ["arrivals", "traces"])
 def test_an_input_is_found_from_arrivals_and_from_traces(measure):
-    (found,) = gc.equivalent(short(), laws=["ma-liu"], free={"contact.psi": (2.0, 4.0)}, measure=measure, moves=False)
+    (found,) = gc.equivalent(
+        short(), laws=["ma-liu"], free={"contact.psi": (2.0, 4.0)}, measure=measure, moves=False
+    )
     # the case's own
     assert found.inputs["psi"] == found.case.contact.psi == pytest.approx(2.84, rel=1e-4)
     assert found.residual < 1e-5 and len(found.per_bead) == 3
 
 
 def test_several_inputs_are_found_together():
-    # the stiffness in SI, as (4/3) E* sqrt(R*) gives it for these beads: 193e9/(2 (1 - .3^2)) Pa and half of 2.38e-3 m
+    # the stiffness in SI, as (4/3) E* sqrt(R*) gives it for these beads: 193e9/(2 (1 - .3^2)) Pa
+    # and half of 2.38e-3 m
     stiffness = 4.0 / 3.0 * 193e9 / (2.0 * (1.0 - 0.3**2)) * (2.38e-3 / 2.0) ** 0.5
     case = short(**{"contact.law": "flores", "contact.restitution": 0.7})
     free = {"restitution": (0.4, 0.9), "stiffness": (0.5 * stiffness, 2.0 * stiffness)}
@@ -73,15 +102,19 @@ def test_several_inputs_are_found_together():
 
 @pytest.mark.long
 def test_inputs_that_are_not_told_apart_are_named():
-    # Below full plasticity, which no contact reaches here, Ma and Liu's force is d (c1 + c2 ln(d/d_y)) + c3. At d_y force and slope go on
-    # as Hertz's: psi and xi are two ways to write the one number that is left.
-    (found,) = gc.equivalent(short(), laws=["ma-liu"], free={"psi": (2.0, 4.0), "xi": (5.0, 30.0)}, moves=False)
+    # Below full plasticity, which no contact reaches here, Ma and Liu's force is d (c1 + c2
+    # ln(d/d_y)) + c3. At d_y force and slope go on as Hertz's: psi and xi are two ways to write the
+    # one number that is left.
+    (found,) = gc.equivalent(
+        short(), laws=["ma-liu"], free={"psi": (2.0, 4.0), "xi": (5.0, 30.0)}, moves=False
+    )
     assert found.residual < 1e-5 and not found.minima
     assert any("psi and xi are not told apart" in message for message in found.messages)
 
 
 def faked(monkeypatch, peak_off):
-    """Every run replaced by peaks that are off by a function of the restitution, from those under ma-liu."""
+    """Every run replaced by peaks that are off by a function of the restitution, from those
+    under ma-liu."""
 
     def measure_all(cases, threads, traces):
         found = Measures.empty(cases)
@@ -99,16 +132,24 @@ def test_several_minima_are_said(monkeypatch):
     # 0.01 at 0.3 and 0.02 at 0.7, 0.41 between them
     faked(monkeypatch, lambda e: min(0.01 + 10.0 * (e - 0.3) ** 2, 0.02 + 10.0 * (e - 0.7) ** 2))
     (found,) = gc.equivalent(short(), laws=["flores"], moves=False)
-    assert found.inputs["restitution"] == pytest.approx(0.3, abs=1e-3) and found.residual == pytest.approx(0.01, rel=1e-3)
+    assert found.inputs["restitution"] == pytest.approx(
+        0.3, abs=1e-3
+    ) and found.residual == pytest.approx(0.01, rel=1e-3)
     (other,) = found.minima
-    assert other.inputs["restitution"] == pytest.approx(0.7, abs=1e-3) and other.residual == pytest.approx(0.02, rel=1e-3)
+    assert other.inputs["restitution"] == pytest.approx(
+        0.7, abs=1e-3
+    ) and other.residual == pytest.approx(0.02, rel=1e-3)
     assert any("there are 2 minima" in message for message in found.messages)
 
 
 def test_an_answer_at_a_bound_is_said(monkeypatch):
     faked(monkeypatch, lambda e: 0.1 + e)
-    (found,) = gc.equivalent(short(), laws=["flores"], free={"restitution": (0.4, 0.9)}, moves=False)
-    assert found.at_bound == ("restitution",) and found.inputs["restitution"] == pytest.approx(0.4, abs=1e-3)
+    (found,) = gc.equivalent(
+        short(), laws=["flores"], free={"restitution": (0.4, 0.9)}, moves=False
+    )
+    assert found.at_bound == ("restitution",) and found.inputs["restitution"] == pytest.approx(
+        0.4, abs=1e-3
+    )
     assert "at an end of its range, 0.4" in found.messages[0]
 
 
@@ -118,7 +159,11 @@ def test_runs_that_fail_are_said_and_a_law_without_an_answer_is_last(monkeypatch
     assert all(one.inputs["restitution"] == pytest.approx(0.5, abs=0.04) for one in found)
     faked(monkeypatch, lambda e: float("nan"))
     (found,) = gc.equivalent(short(), laws=["flores"])
-    assert not found.inputs and np.isnan(found.residual) and "no answer in this range" in found.messages[0]
+    assert (
+        not found.inputs
+        and np.isnan(found.residual)
+        and "no answer in this range" in found.messages[0]
+    )
     assert found.as_dict()["residual"] is None
 
 
@@ -135,13 +180,18 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         ({"laws": ["flors"]}, 'laws.0: got "flors", .* did you mean "flores"'),
         ({"laws": []}, "laws: got none, allowed one law or more"),
         ({"laws": ["flores", "flores"]}, "laws.1: got flores once more"),
-        ({"laws": ["hertz"]}, "hertz.restitution: got a free input that it does not know, allowed stiffness"),
+        ({"laws": ["hertz"]}, "hertz.restitution: got a free input that it does not know, allowed "
+            "stiffness"),
         ({"laws": ["flores"], "to": "ma-lu"}, 'to: got "ma-lu", .* did you mean "ma-liu"'),
-        ({"laws": ["flores"], "measure": "peak"}, 'measure: got "peak", allowed peaks, arrivals, traces'),
-        ({"laws": ["flores"], "free": {"restitution": (0.5, 1.5)}}, "flores.restitution: got 0.5 to 1.5, allowed a number above 0 and at"),
-        ({"laws": ["flores"], "free": {"restitution": (0.5, 0.1)}}, "free.restitution: got 0.5 to 0.1, allowed two finite numbers, the lo"),
+        ({"laws": ["flores"], "measure": "peak"}, 'measure: got "peak", allowed peaks, arrivals, '
+            'traces'),
+        ({"laws": ["flores"], "free": {"restitution": (0.5, 1.5)}}, "flores.restitution: got 0.5 "
+            "to 1.5, allowed a number above 0 and at"),
+        ({"laws": ["flores"], "free": {"restitution": (0.5, 0.1)}}, "free.restitution: got 0.5 to "
+            "0.1, allowed two finite numbers, the lo"),
         ({"laws": ["flores"], "free": {}}, "free: got none"),
-        ({"laws": [{"law": "flores", "restitution": 0.5}]}, "flores.restitution: got a value, and a range to search"),
+        ({"laws": [{"law": "flores", "restitution": 0.5}]}, "flores.restitution: got a value, and "
+            "a range to search"),
         ({"laws": ["kelvin-voigt"]}, "kelvin-voigt: contact.stiffness: got nothing"),
         ({"laws": ["flores"], "threads": 0}, "threads: got 0"),
     ):  # fmt: skip
@@ -152,28 +202,74 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
 
 
 def test_a_sensor_that_no_pulse_reaches_is_named():
-    with pytest.raises(gc.errors.CaseError, match=r"sensors.beads: got 6, 9, which no whole pulse passes before time.end"):
+    with pytest.raises(
+        gc.errors.CaseError,
+        match=r"sensors.beads: got 6, 9, which no whole pulse passes before time.end",
+    ):
         gc.equivalent(short(**{"time.end": 4e-5}), laws=["flores"])
 
 
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    lines = ["[chain]", "beads = 12", "radius = 2.38e-3", 'material = "steel-316"', "[striker]", "speed = 1.77", "[contact]"]
-    lines += ['law = "ma-liu"', "psi = 2.84", "xi = 13.0", "[sensors]", "beads = [3, 6, 9]", "[time]", "end = 2e-4", 'step = "fast"']
+    lines = [
+        "[chain]",
+        "beads = 12",
+        "radius = 2.38e-3",
+        'material = "steel-316"',
+        "[striker]",
+        "speed = 1.77",
+        "[contact]",
+    ]
+    lines += [
+        'law = "ma-liu"',
+        "psi = 2.84",
+        "xi = 13.0",
+        "[sensors]",
+        "beads = [3, 6, 9]",
+        "[time]",
+        "end = 2e-4",
+        'step = "fast"',
+    ]
     (tmp_path / "short.toml").write_text("\n".join(lines))
-    command = ["equivalent", "short.toml", "--law", "flores", "--law", '{ law = "hunt-crossley" }', "--free", "restitution=0.1:0.9"]
-    assert obey([*command, "--no-moves", "--out", "kept.json", "--figure", "ranking.png", "--json"]) == 0
-    printed, kept = json.loads(capsys.readouterr().out), json.loads((tmp_path / "kept.json").read_text())
-    found = gc.equivalent(gc.load_case("short.toml"), laws=["flores", "hunt-crossley"], free={"restitution": (0.1, 0.9)}, moves=False)
-    assert printed["laws"] == kept["laws"] == json.loads(json.dumps([one.as_dict() for one in found]))
-    assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == gc.load_case("short.toml")
+    command = [
+        "equivalent",
+        "short.toml",
+        "--law",
+        "flores",
+        "--law",
+        '{ law = "hunt-crossley" }',
+        "--free",
+        "restitution=0.1:0.9",
+    ]
+    assert (
+        obey([*command, "--no-moves", "--out", "kept.json", "--figure", "ranking.png", "--json"])
+        == 0
+    )
+    printed, kept = (
+        json.loads(capsys.readouterr().out),
+        json.loads((tmp_path / "kept.json").read_text()),
+    )
+    found = gc.equivalent(
+        gc.load_case("short.toml"),
+        laws=["flores", "hunt-crossley"],
+        free={"restitution": (0.1, 0.9)},
+        moves=False,
+    )
+    assert (
+        printed["laws"] == kept["laws"] == json.loads(json.dumps([one.as_dict() for one in found]))
+    )
+    assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == gc.load_case(
+        "short.toml"
+    )
     assert (tmp_path / "ranking.png").stat().st_size > 10_000
     assert obey([*command, "--out", "kept.json"]) == 4
     assert obey(["equivalent", "short.toml", "--law", "flores", "--free", "restitution"]) == 2
     assert 'got "restitution", allowed KEY=LOW:HIGH' in capsys.readouterr().err
     assert obey([*command, "--out", "kept.json", "--overwrite"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.split()[:2] == ["1", "flores"] for line in lines) and any("reach the same residual" in line for line in lines)
+    assert any(line.split()[:2] == ["1", "flores"] for line in lines) and any(
+        "reach the same residual" in line for line in lines
+    )
     assert any(line.startswith("striker.speed") for line in lines)
 
 
@@ -184,7 +280,9 @@ def test_the_figure_ranks_the_laws(monkeypatch):
     figure.draw_without_rendering()
     assert [bar.get_width() for bar in ranking.patches] == pytest.approx([10.0, 10.0], rel=1e-3)
     assert [label.get_text() for label in ranking.get_yticklabels()] == ["1. flores", "1. tsuji"]
-    assert over.get_xlabel() == "restitution" and beads.get_lines()[1].get_ydata() == pytest.approx([10.0] * 3, rel=1e-3)
+    assert over.get_xlabel() == "restitution" and beads.get_lines()[1].get_ydata() == pytest.approx(
+        [10.0] * 3, rel=1e-3
+    )
 
 
 @pytest.mark.long
@@ -198,11 +296,16 @@ def test_six_laws_on_the_steel_chain(figure):
         found = gc.equivalent(case, laws=laws)
         taken.append(time.process_time() - began)
     # the best of three: what else the machine does only takes time
-    figure("equivalence of six laws with how they move, steel-chain, warm, computing [s]", min(taken[1:]), at_most=3.0)
+    figure(
+        "equivalence of six laws with how they move, steel-chain, warm, computing [s]",
+        min(taken[1:]),
+        at_most=3.0,
+    )
     tied = {one.law: one for one in found if one.law in coinciding}
     assert {one.rank for one in tied.values()} == {1}
-    # The value that was asked for, of the largest samples (5.5664e-2 at the automatic step); those of the parabolas through them are 2e-4
-    # closer to the peaks, and leave 5.5679e-2, 5.5676e-2 at a fifth of the step.
+    # The value that was asked for, of the largest samples (5.5664e-2 at the automatic step); those
+    # of the parabolas through them are 2e-4 closer to the peaks, and leave 5.5679e-2, 5.5676e-2 at
+    # a fifth of the step.
     assert [one.residual for one in tied.values()] == pytest.approx([5.566e-2] * 4, rel=5e-4)
     restitutions = sorted(one.inputs["restitution"] for one in tied.values())
     assert min(np.diff(restitutions)) > 2e-5

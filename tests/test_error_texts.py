@@ -1,4 +1,5 @@
-"""Every error has a test that knows its words: found by reading the package's source and the tests'."""
+"""Every error has a test that knows its words: found by reading the package's source and the
+tests'."""
 
 from __future__ import annotations
 
@@ -13,9 +14,13 @@ import granchain
 from granchain import errors
 
 PACKAGE, TESTS = Path(granchain.__file__).parent, Path(__file__).parent
-ERRORS = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
-# As many letters of a sentence as no other text has by chance; a sentence whose longest piece is shorter than the next passes on
-# another error's words.
+ERRORS = {
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, Exception)
+}
+# As many letters of a sentence as no other text has by chance; a sentence whose longest piece is
+# shorter than the next passes on another error's words.
 KNOWN, OWN = 14, 24
 
 
@@ -36,7 +41,12 @@ def sentences() -> Iterator[tuple[str, list[str]]]:
     """Where an error of ours is raised, with the words of its sentence."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.args:
+            if (
+                isinstance(node, ast.Raise)
+                and isinstance(node.exc, ast.Call)
+                and isinstance(node.exc.func, ast.Name)
+                and node.exc.args
+            ):
                 words = pieces(node.exc.args[0])
                 if node.exc.func.id in ERRORS and any(len(piece) >= OWN for piece in words):
                     yield f"{path.relative_to(PACKAGE)}:{node.lineno}", words
@@ -45,15 +55,24 @@ def sentences() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.promise("I2")
 def test_the_words_of_every_error_stand_in_a_test(figure):
     # without the backslashes of patterns, and strings in several lines in one
-    joined = re.sub(r'"\s*\n\s*[rf]*"', "", "".join(path.read_text() for path in TESTS.glob("test_*.py"))).replace("\\", "")
+    joined = re.sub(
+        r'"\s*\n\s*[rf]*"', "", "".join(path.read_text() for path in TESTS.glob("test_*.py"))
+    ).replace("\\", "")
     found = list(sentences())
     windows = {
-        where: {piece[i : i + KNOWN] for piece in words for i in range(len(piece) - KNOWN + 1)} for where, words in found
+        where: {piece[i : i + KNOWN] for piece in words for i in range(len(piece) - KNOWN + 1)}
+        for where, words in found
     }  # fmt: skip
-    unknown = [where for where, parts in windows.items() if not any(part in joined for part in parts)]
+    unknown = [
+        where for where, parts in windows.items() if not any(part in joined for part in parts)
+    ]
     assert len(found) > 100
     print("no test knows the words of", *unknown)
-    figure("errors with words that stand in a test, of all [%]", 100.0 * (1.0 - len(unknown) / len(found)), at_least=95.0)
+    figure(
+        "errors with words that stand in a test, of all [%]",
+        100.0 * (1.0 - len(unknown) / len(found)),
+        at_least=95.0,
+    )
 
 
 # Files whose sentences say it in their own order.
@@ -69,8 +88,14 @@ def test_every_error_says_what_was_got_and_what_is_allowed(figure):
         ": reading it does not end",
         ": reading it ends the program",
     )
-    found = [(where, "".join(words)) for where, words in sentences() if not where.startswith(ELSEWHERE)]
-    lacking = [where for where, text in found if not ("got" in text and "allowed" in text) and not any(words in text for words in asked)]
+    found = [
+        (where, "".join(words)) for where, words in sentences() if not where.startswith(ELSEWHERE)
+    ]
+    lacking = [
+        where
+        for where, text in found
+        if not ("got" in text and "allowed" in text) and not any(words in text for words in asked)
+    ]
     assert len(found) > 90
     print("says not what was got, or not what is allowed:", *lacking)
     figure("errors that do not say what was got and what is allowed", len(lacking), at_most=0)

@@ -22,7 +22,13 @@ SPEEDS = [0.5, 0.7, 0.9, 1.1]
 
 
 def short() -> gc.Case:
-    quick = {"chain.beads": 20, "sensors.beads": [5, 15], "sensors.contacts": [], "snapshots": None, "time.step": "fast"}
+    quick = {
+        "chain.beads": 20,
+        "sensors.beads": [5, 15],
+        "sensors.contacts": [],
+        "snapshots": None,
+        "time.step": "fast",
+    }
     return gc.load_case("steel-chain-hertz").replace(**quick)
 
 
@@ -71,12 +77,32 @@ def shut_down() -> ThreadPoolExecutor:
 COUNT = "2 of 4 members are computed"
 FIRST = "1 of 4 members are computed"
 FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
-    "shut down": (shut_down, "would not take a task (RuntimeError: cannot schedule new futures after shutdown)", FIRST),
+    "shut down": (
+        shut_down,
+        "would not take a task (RuntimeError: cannot schedule new futures after shutdown)",
+        FIRST,
+    ),
     "no executor": (object, "would not take a task (AttributeError: ", FIRST),
-    "broken when it is asked": (refuses(concurrent.futures.BrokenExecutor("broken")), "would not take a task (BrokenExecutor: ", COUNT),
-    "pickling": (fails_with(pickle.PicklingError("no pickle")), "did not compute a task (PicklingError: no pickle)", COUNT),
-    "cancelled": (lambda: After(is_cancelled), "gave back a task that was not done (CancelledError)", COUNT),
-    "no records": (gives("nonsense"), "gave back something else than the members of its task (JSONDecodeError", COUNT),
+    "broken when it is asked": (
+        refuses(concurrent.futures.BrokenExecutor("broken")),
+        "would not take a task (BrokenExecutor: ",
+        COUNT,
+    ),
+    "pickling": (
+        fails_with(pickle.PicklingError("no pickle")),
+        "did not compute a task (PicklingError: no pickle)",
+        COUNT,
+    ),
+    "cancelled": (
+        lambda: After(is_cancelled),
+        "gave back a task that was not done (CancelledError)",
+        COUNT,
+    ),
+    "no records": (
+        gives("nonsense"),
+        "gave back something else than the members of its task (JSONDecodeError",
+        COUNT,
+    ),
     "no future": (lambda: After(lambda future: 3), "would not take a task (AttributeError", COUNT),
 }
 
@@ -94,7 +120,9 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     case, vary = short(), {"striker.speed": SPEEDS}
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor())
-    assert f"executor: got one that {words}" in str(raised.value) and "allowed a concurrent.futures.Executor" in str(raised.value)
+    assert f"executor: got one that {words}" in str(
+        raised.value
+    ) and "allowed a concurrent.futures.Executor" in str(raised.value)
     assert f"\n{kept}, in the error's result; with out= they go to a file" in str(raised.value)
     study = raised.value.result
     count = int(kept[0])
@@ -103,11 +131,15 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     out = tmp_path / "study.h5"
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor(), out=out)
-    assert f"\n{kept}, in {out}.part; go on with --resume (in Python: resume=True)" in str(raised.value)
+    assert f"\n{kept}, in {out}.part; go on with --resume (in Python: resume=True)" in str(
+        raised.value
+    )
     assert np.isfinite(raised.value.result.peak.values[:count]).all()
     assert [path.name for path in tmp_path.iterdir()] == ["study.h5.part"]
     computed: list[int] = []
-    whole = gc.sweep(case, vary, out=out, resume=True, progress=lambda done, members: computed.append(done))
+    whole = gc.sweep(
+        case, vary, out=out, resume=True, progress=lambda done, members: computed.append(done)
+    )
     assert whole.drop_vars("point").identical(gc.sweep(case, vary)) and min(computed) > count
     assert [path.name for path in tmp_path.iterdir()] == ["study.h5"]
 
@@ -120,12 +152,21 @@ def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
             gc.sweep(short(), {"striker.speed": SPEEDS}, executor=pool, out=tmp_path / "study.h5")
 
 
-def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from granchain.studies import members
 
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(members, "wait", interrupted)
-    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 1"), pytest.raises(KeyboardInterrupt):
-        gc.sweep(short(), {"striker.speed": SPEEDS}, executor=After(lambda future: pytest.fail("a task was sent")))
+    with (
+        pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 1"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        gc.sweep(
+            short(),
+            {"striker.speed": SPEEDS},
+            executor=After(lambda future: pytest.fail("a task was sent")),
+        )

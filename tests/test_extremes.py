@@ -1,4 +1,5 @@
-"""Values far from those of any body: a case that is accepted can be set up and advanced, or is refused with a sentence."""
+"""Values far from those of any body: a case that is accepted can be set up and advanced, or is
+refused with a sentence."""
 
 from __future__ import annotations
 
@@ -25,14 +26,22 @@ COMPILED = ("hertz", "ma-liu", "flores", "tsuji")
 FORMS: list[dict[str, Any]] = [
     {},
     {"chain.gap": 1e-6},
-    {"striker": None, "chain.precompression": 20.0, "ends.left": "wall", "ends.right": "rigid", "contact.impact_speed": 1.0},
+    {
+        "striker": None,
+        "chain.precompression": 20.0,
+        "ends.left": "wall",
+        "ends.right": "rigid",
+        "contact.impact_speed": 1.0,
+    },
     {"chain.gravity": 9.81, "ends.right": "wall"},
 ]
 
 
 def changed(**changes: Any) -> Case:
     """Five beads under Hertz's law, with changes."""
-    return load_case("steel-chain-hertz").replace(**{"chain.beads": 5, "sensors.beads": [1], "sensors.contacts": []} | changes)
+    return load_case("steel-chain-hertz").replace(
+        **{"chain.beads": 5, "sensors.beads": [1], "sensors.contacts": []} | changes
+    )
 
 
 @cache
@@ -40,19 +49,38 @@ def documents(law: str) -> list[dict[str, Any]]:
     """Plain tables of five beads under a law, touching, apart, loaded, hanging."""
     steel = changed(**{"snapshots": None, "time.end": 1e-4})
     kinds = {quantity.name: quantity for quantity in laws()[law].inputs}
-    inputs = {name: value for name, value in vars(example_inputs(laws()[law])).items() if name in kinds and value is not None}
+    inputs = {
+        name: value
+        for name, value in vars(example_inputs(laws()[law])).items()
+        if name in kinds and value is not None
+    }
     found = []
     for form in FORMS:
-        known = {key: value for key, value in form.items() if not key.startswith("contact.") or key[8:] in kinds}
-        found.append(steel.replace(contact={"law": law, **inputs}, **{"chain.material.hardness": 2.5e9}, **known).resolved())
+        known = {
+            key: value
+            for key, value in form.items()
+            if not key.startswith("contact.") or key[8:] in kinds
+        }
+        found.append(
+            steel.replace(
+                contact={"law": law, **inputs}, **{"chain.material.hardness": 2.5e9}, **known
+            ).resolved()
+        )
     return found
 
 
 def numbers(value: Any, way: tuple = ()) -> list[tuple]:
     """Ways to every decimal number of a document."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [
-        found for key, inner in items for found in ([(*way, key)] if isinstance(inner, float) else numbers(inner, (*way, key)))
+        found for key, inner in items for found in ([(*way, key)] if isinstance(inner,
+        float) else numbers(inner, (*way, key)))
     ]  # fmt: skip
 
 
@@ -82,7 +110,9 @@ def look(made: dict[str, Any]) -> str:
             chain, contacts, step = prepare(case)
     except GranchainError as error:
         # what is allowed, or what to do
-        assert any(words in str(error) for words in ("allowed", "needs", "check", "lower")), str(error)
+        assert any(words in str(error) for words in ("allowed", "needs", "check", "lower")), str(
+            error
+        )
         return "refused"
     if case.contact.law not in COMPILED:
         return "prepared"
@@ -93,7 +123,10 @@ def look(made: dict[str, Any]) -> str:
 @pytest.mark.promise("I1")
 @pytest.mark.parametrize(
     ("names", "examples"),
-    [(COMPILED, 40), pytest.param(tuple(laws()), 2_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])],
+    [
+        (COMPILED, 40),
+        pytest.param(tuple(laws()), 2_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
+    ],
     ids=["few", "many"],
 )
 def test_absurd_values_run_or_are_refused(names, examples, figure):
@@ -108,7 +141,11 @@ def test_absurd_values_run_or_are_refused(names, examples, figure):
         seen.append(look(made))
 
     each()
-    figure("cases of absurd values that ran or were refused, none with a traceback", len(seen), at_least=examples)
+    figure(
+        "cases of absurd values that ran or were refused, none with a traceback",
+        len(seen),
+        at_least=examples,
+    )
     # of both kinds there are many
     assert seen.count("refused") > 0.1 * examples
     assert len(seen) - seen.count("refused") > 0.1 * examples
@@ -120,8 +157,16 @@ def test_absurd_values_run_or_are_refused(names, examples, figure):
     ("mass", "sentence"),
     [
         # 2/omega falls with the root of mass over modulus
-        (1e-40, r'time\.step: got "auto", which is .* s here \(0\.01 of 2/omega; .*allowed 1e\+16 bead-steps'),
-        (1e-300, r"time\.step: got a stiffness or damping of the contacts of body 0 that is no finite number"),
+        (
+            1e-40,
+            r'time\.step: got "auto", which is .* s here \(0\.01 of 2/omega; .*allowed 1e\+16 '
+            r"bead-steps",
+        ),
+        (
+            1e-300,
+            r"time\.step: got a stiffness or damping of the contacts of body 0 that is no finite "
+            r"number",
+        ),
     ],
 )
 def test_bodies_that_no_step_can_follow_are_told(mass, sentence):
@@ -133,7 +178,9 @@ def test_bodies_that_no_step_can_follow_are_told(mass, sentence):
 @pytest.mark.plain
 def test_a_law_without_a_number_for_its_values_says_so():
     law = laws()["kogut-etsion"]
-    words = r"contact\.law kogut-etsion: got values for which it has no finite force \(.*\), allowed"
+    words = (
+        r"contact\.law kogut-etsion: got values for which it has no finite force \(.*\), allowed"
+    )
     with pytest.raises(LawError, match=words), finite_force(law):
         1.0 / 0.0  # noqa: B018
 

@@ -1,4 +1,5 @@
-"""What goes wrong while a run computes: signals, kill -9, full disks, a second writer, numbers that are none; and sizes beyond reason."""
+"""What goes wrong while a run computes: signals, kill -9, full disks, a second writer, numbers
+that are none; and sizes beyond reason."""
 
 from __future__ import annotations
 
@@ -36,9 +37,25 @@ ROOT = Path(gc.__file__).parents[1]
 
 # Some seconds of the struck chain against a wall, hardly recorded.
 KEYS = ("time.end=0.5", "sensors.interval=1e-4", "snapshots.interval=1e-3", "ends.right=wall")
-RUN = ("run", "steel-chain-hertz", *(word for key in KEYS for word in ("--set", key)), "--out", "run.h5")
+RUN = (
+    "run",
+    "steel-chain-hertz",
+    *(word for key in KEYS for word in ("--set", key)),
+    "--out",
+    "run.h5",
+)
 # And as many minutes.
-LONG = ("run", "steel-chain-hertz", *RUN[2:-2], "--set", "time.end=50.0", "--set", "sensors.interval=1e-3", "--out", "run.h5")
+LONG = (
+    "run",
+    "steel-chain-hertz",
+    *RUN[2:-2],
+    "--set",
+    "time.end=50.0",
+    "--set",
+    "sensors.interval=1e-3",
+    "--out",
+    "run.h5",
+)
 
 
 def process(*arguments: str, folder: Path) -> subprocess.Popen[str]:
@@ -73,7 +90,7 @@ def disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
         yield mount
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # kill -9
 
 
@@ -116,7 +133,10 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
         if trial % 2:
             until((folder / ".run.h5.lock").exists, child)
         else:
-            until(lambda before=before: kept.path.exists() and os.stat(kept.path).st_ino != before, child)
+            until(
+                lambda before=before: kept.path.exists() and os.stat(kept.path).st_ino != before,
+                child,
+            )
         time.sleep(0.04 * draw.random())
         os.kill(child.pid, signal.SIGKILL)
         child.join()
@@ -124,7 +144,13 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
         assert not (folder / "run.h5").exists()
         if kept.exists:
             try:
-                reached.append(int(kept.load(case_sha256=case.sha256, set_up=set_up).arrays["clock"].view(fields.CLOCK)["step"][0]))
+                reached.append(
+                    int(
+                        kept.load(case_sha256=case.sha256, set_up=set_up)
+                        .arrays["clock"]
+                        .view(fields.CLOCK)["step"][0]
+                    )
+                )
                 read += 1
             except FileError:
                 unreadable += 1
@@ -144,11 +170,12 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
         figure("kills while a file was written", strays, at_least=1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Ctrl-C and TERM
 
 
-# Computing since the start [s]: first lines, imports, loading the compiled loop, first steps; None: once there is a checkpoint.
+# Computing since the start [s]: first lines, imports, loading the compiled loop, first steps; None:
+# once there is a checkpoint.
 MOMENTS = (0.08, 0.12, 0.2, 0.35, None, None)
 
 
@@ -176,9 +203,14 @@ def stopped(number: int, moment: float | None, folder: Path) -> tuple[float, str
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(),
+    reason="no /proc here: the time that a process computes is read from it",
+)
 @pytest.mark.parametrize("trials", [6, pytest.param(40, marks=pytest.mark.long)])
-def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials: int, tmp_path: Path, figure: Callable[..., None]) -> None:
+def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
+    trials: int, tmp_path: Path, figure: Callable[..., None]
+) -> None:
     draw, longest, saved = random.Random(6), 0.0, 0
     for trial in range(trials):
         folder = tmp_path / str(trial)
@@ -218,7 +250,9 @@ def test_two_signals_at_once_are_one_sentence_and_one_end(trials: int, tmp_path:
         lines = [line for line in said.splitlines() if line.startswith("granchain: ")]
         # on a slow machine the forecast of a run above a minute stands before it
         ends = [line for line in lines if "to go, as the first blocks of steps have it" not in line]
-        assert running.returncode in (130, 143) and len(ends) == 1 and "interrupted" in ends[0], said
+        assert running.returncode in (130, 143) and len(ends) == 1 and "interrupted" in ends[0], (
+            said
+        )
         assert "Traceback" not in said and "ignored" not in said
         if (folder / "run.h5").exists():
             assert open_result(folder / "run.h5").status is Status.INTERRUPTED
@@ -227,9 +261,15 @@ def test_two_signals_at_once_are_one_sentence_and_one_end(trials: int, tmp_path:
 
 @pytest.mark.promise("R6")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(number: int, tmp_path: Path) -> None:
+def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(
+    number: int, tmp_path: Path
+) -> None:
     def forgets() -> None:
-        with open(os.devnull, "w") as nowhere, claim(tmp_path / "run.h5"), Interruption(own_process=True, as_json=True):
+        with (
+            open(os.devnull, "w") as nowhere,
+            claim(tmp_path / "run.h5"),
+            Interruption(own_process=True, as_json=True),
+        ):
             sys.stdout = sys.stderr = nowhere
             # as in what a compiler calls back
             with contextlib.suppress(BaseException):
@@ -244,11 +284,17 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
 
 
 @pytest.mark.promise("R6")
-def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_signal_ends_the_process_without_what_is_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
 
     def stopped_twice() -> None:
-        with open(tmp_path / "said", "wb", buffering=0) as said, claim(tmp_path / "run.h5"), Interruption(own_process=True) as interruption:
+        with (
+            open(tmp_path / "said", "wb", buffering=0) as said,
+            claim(tmp_path / "run.h5"),
+            Interruption(own_process=True) as interruption,
+        ):
             os.dup2(said.fileno(), 2)
             interruption.something_to_lose, interruption.aborted = True, "aborted; go on"
             with contextlib.suppress(BaseException), new_file(tmp_path / "run.h5") as part:
@@ -261,11 +307,13 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path:
 
     child = in_a_child(stopped_twice)
     child.join()
-    assert child.exitcode == 143 and (tmp_path / "said").read_text() == "granchain: aborted; go on\n"
+    assert (
+        child.exitcode == 143 and (tmp_path / "said").read_text() == "granchain: aborted; go on\n"
+    )
     assert left_in(tmp_path) == ["said"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Disks and folders
 
 
@@ -273,9 +321,19 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path:
 def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the run, where what it records does not fit; after it, where the disk has filled meanwhile."""
+    """Before the run, where what it records does not fit; after it, where the disk has filled
+    meanwhile."""
     folder = disk("size=1m")
-    small = ("--set", "chain.beads=20", "--set", "sensors.beads=[9]", "--set", "sensors.contacts=[0]", "--set", "time.end=1e-4")
+    small = (
+        "--set",
+        "chain.beads=20",
+        "--set",
+        "sensors.beads=[9]",
+        "--set",
+        "sensors.contacts=[0]",
+        "--set",
+        "time.end=1e-4",
+    )
     target = folder / "run.h5"
     assert obey(["run", "steel-chain-hertz", *small, "--out", str(target)]) == 0
     before = target.read_bytes()
@@ -283,13 +341,17 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     command = ["run", "steel-chain-hertz", *small, *large, "--out", str(target), "--overwrite"]
     assert obey(command) == 4
     assert re.search(
-        rf"{target}: got a file of up to \S+ bytes, allowed \S+, which are free on its disk; make room", capfd.readouterr().err
+        rf"{target}: got a file of up to \S+ bytes, allowed \S+, which are free on its disk",
+        capfd.readouterr().err,
     )
     assert target.read_bytes() == before and left_in(folder) == ["run.h5"]
     monkeypatch.setattr("granchain.store.files.room_beside", lambda path, needed: None)
     assert obey(command) == 4
     said = capfd.readouterr().err
-    assert re.search(rf"{target}: not written \(\d+ bytes needed\): the disk is full, \d+ bytes are free; make room", said)
+    assert re.search(
+        rf"{target}: not written \(\d+ bytes needed\): the disk is full, \d+ bytes are free",
+        said,
+    )
     assert target.read_bytes() == before
     assert left_in(folder) == ["run.h5"]
 
@@ -303,7 +365,8 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     ],
 )
 def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
-    options: tuple[str, ...], name: str, sentence: str, disk: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...], name: str, sentence: str, disk: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     folder = disk(*options)
@@ -315,8 +378,12 @@ def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
 
 
 @pytest.mark.promise("R5")
-def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert obey(["run", "--out", str(tmp_path / "run.h5"), "--set", "time.end=1.2e-4"]) == 0  # everything is loaded then
+def test_a_folder_of_somebody_else_is_told_before_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert (
+        obey(["run", "--out", str(tmp_path / "run.h5"), "--set", "time.end=1.2e-4"]) == 0
+    )  # everything is loaded then
     monkeypatch.setattr(simulation, "run", lambda *case, **more: os._exit(9))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -326,24 +393,34 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch: pytest.Mo
         def somebody() -> None:
             if os.geteuid() == 0:  # who may write everywhere
                 os.setuid(65534)
-            codes = {obey(["run", "--out", str(folder / file), "--overwrite"]) for file in ("run.h5", "old.h5")}
+            codes = {
+                obey(["run", "--out", str(folder / file), "--overwrite"])
+                for file in ("run.h5", "old.h5")
+            }
             os._exit(codes.pop() if len(codes) == 1 else 8)
 
         child = in_a_child(somebody)
         child.join()
         folder.chmod(0o755)
         assert child.exitcode == 4
-        assert left_in(folder) == ["old.h5"] and (folder / "old.h5").read_bytes() == b"granchain_format"
+        assert (
+            left_in(folder) == ["old.h5"]
+            and (folder / "old.h5").read_bytes() == b"granchain_format"
+        )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A second writer
 
 
 @pytest.mark.promise("R7")
 @pytest.mark.parametrize("more", [(), ("--overwrite",), ("--resume",)])
 def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
-    more: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
+    more: tuple[str, ...],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    figure: Callable[..., None],
 ) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -353,17 +430,26 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     before = time.process_time()
     assert obey([*RUN, *more]) == 4
     # of computing: a busy machine lengthens the rest
-    figure("second writer of a file: time to its refusal, computing [s]", time.process_time() - before, at_most=1.0)
-    assert "got a file that another run is writing, allowed one run at a time" in capfd.readouterr().err
+    figure(
+        "second writer of a file: time to its refusal, computing [s]",
+        time.process_time() - before,
+        at_most=1.0,
+    )
+    assert (
+        "got a file that another run is writing, allowed one run at a time"
+        in capfd.readouterr().err
+    )
     assert first.is_alive()
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()
-    expected = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.1"])).provenance["data_sha256"]
+    expected = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.1"])).provenance[
+        "data_sha256"
+    ]
     assert open_result("run.h5").provenance["data_sha256"] == expected
     assert left_in(folder) == ["run.h5"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Numbers that are none
 
 
@@ -371,9 +457,17 @@ POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
     "displacement": ("hertz", "bead 4", lambda state: state.bodies.u.__setitem__(5, np.nan)),
     "velocity": ("hertz", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.nan)),
     "infinite velocity": ("ma-liu", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.inf)),
-    "a bead that the wave has not reached": ("hertz", "bead 19", lambda state: state.bodies.u.__setitem__(20, np.nan)),
+    "a bead that the wave has not reached": (
+        "hertz",
+        "bead 19",
+        lambda state: state.bodies.u.__setitem__(20, np.nan),
+    ),
     # what makes a force none makes the velocity of the bead on its left none first
-    "acceleration of a law with a rate": ("flores", "bead", lambda state: state.bodies.a.__setitem__(2, np.nan)),
+    "acceleration of a law with a rate": (
+        "flores",
+        "bead",
+        lambda state: state.bodies.a.__setitem__(2, np.nan),
+    ),
     "history": ("ma-liu", "bead", lambda state: state.h.__setitem__((slice(None), 1), np.nan)),
     "coefficient": ("hertz", "bead", lambda state: state.c.__setitem__((0, 1), np.nan)),
 }
@@ -382,7 +476,12 @@ POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
 @pytest.mark.promise("N10")
 @pytest.mark.parametrize(("law", "place", "poison"), POISONED.values(), ids=POISONED)
 def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_and_advice(
-    law: str, place: str, poison: Callable[[State], None], here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    law: str,
+    place: str,
+    poison: Callable[[State], None],
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     advance, after = State.advance, []
 
@@ -396,56 +495,96 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
 
     monkeypatch.setattr(State, "advance", poisoned)
     restitution = ("--set", "contact.restitution=0.7") if law == "flores" else ()
-    keys = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", f"contact.law={law}")
-    code = obey(["run", "steel-chain", *(word for key in keys for word in ("--set", key)), *restitution])
+    keys = (
+        "chain.beads=20",
+        "sensors.beads=[9]",
+        "sensors.contacts=[0]",
+        "time.end=1e-4",
+        f"contact.law={law}",
+    )
+    code = obey(
+        ["run", "steel-chain", *(word for key in keys for word in ("--set", key)), *restitution]
+    )
     said = capsys.readouterr().err
     assert code == 3, said
     assert after == [300], "the block after the poison was not the last"
     assert re.search(rf"the run stopped at t = \S+e-05 s \(step 360 of \d+\) at {place}", said)
-    assert "is no longer a finite number: take a smaller time step, or check the law's coefficients" in said
+    assert (
+        "is no longer a finite number: take a smaller time step, or check the law's coefficients"
+        in said
+    )
     assert "Nothing was saved: steel-chain.h5 was not written." in said
     assert left_in(here) == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Sizes beyond reason
 
 
 ABSURD = {
-    "a million billion beads": ("chain.beads=1000000000000000", "chain.beads: got 1000000000000001 bodies"),
+    "a million billion beads": (
+        "chain.beads=1000000000000000",
+        "chain.beads: got 1000000000000001 bodies",
+    ),
     "a number of beads that no integer holds": (f"chain.beads={10**40}", "chain.beads"),
     "ten to the twelve samples": ("sensors.interval=6e-16", "sensors.interval: got 1e+12 rows"),
     "as many by a late end": ("time.end=2e5", "sensors.interval: got 1e+12 rows"),
-    "ten to the twelve snapshots": ("snapshots.interval=6e-16", "snapshots.interval: got 1e+12 rows"),
-    "ten to the twelve entries of the ledger": ("energy.interval=6e-16", "energy.interval: got 1e+12 rows"),
+    "ten to the twelve snapshots": (
+        "snapshots.interval=6e-16",
+        "snapshots.interval: got 1e+12 rows",
+    ),
+    "ten to the twelve entries of the ledger": (
+        "energy.interval=6e-16",
+        "energy.interval: got 1e+12 rows",
+    ),
 }
 
 
 @pytest.mark.promise("L1")
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory that a process took is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="the memory that a process took is read from /proc",
+)
 # each is a process of a second: two kinds at once
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(*case, id=name, marks=() if name in ("a million billion beads", "ten to the twelve samples") else pytest.mark.long)
+        pytest.param(
+            *case,
+            id=name,
+            marks=()
+            if name in ("a million billion beads", "ten to the twelve samples")
+            else pytest.mark.long,
+        )
         for name, case in ABSURD.items()
     ],
 )
 def test_an_absurd_size_is_refused_at_once_and_before_memory_is_taken(
     change: str, words: str, here: Path, figure: Callable[..., None]
 ) -> None:
-    # a refusal before it has loaded what a case is checked with: half a second on a quiet machine, a second on a busy one. Memory is not
-    # ru_maxrss, which starts from that of the process that started this one
+    # a refusal before it has loaded what a case is checked with: half a second on a quiet machine,
+    # a second on a busy one. Memory is not ru_maxrss, which starts from that of the process that
+    # started this one
     code = (
-        "import sys, time; from granchain.cli import obey; obey(['run', '--set', 'time.end=0']); begun = time.process_time();"
+        "import sys, time; from granchain.cli import obey; obey(['run', '--set', 'time.end=0']); "
+        "begun = time.process_time();"
         "code = obey(['run', '--set', sys.argv[1]]); used = time.process_time() - begun;"
-        "memory = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; print(code, used, memory)"
+        "memory = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; print(code, "
+        "used, memory)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code, change], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, change],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     exit_code, seconds, memory = done.stdout.split()
     assert exit_code == "2" and words in done.stderr and "Traceback" not in done.stderr
-    figure("absurd size: time to its refusal, computing, all loaded [s]", float(seconds), at_most=0.2)
+    figure(
+        "absurd size: time to its refusal, computing, all loaded [s]", float(seconds), at_most=0.2
+    )
     # loading the checks of a case takes some 60 MB
     figure("absurd size: memory taken [MB]", float(memory) / 1024, at_most=150.0)
     assert left_in(here) == []

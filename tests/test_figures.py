@@ -22,7 +22,10 @@ from granchain.two_body import ImpactResult
 pytestmark = pytest.mark.filterwarnings("error")
 
 # A study with one number.
-SMALL = xr.Dataset({"peak": ("sensor_bead", [1.0, 2.0]), "words": ("sensor_bead", ["a", "b"])}, {"sensor_bead": [1, 2]})
+SMALL = xr.Dataset(
+    {"peak": ("sensor_bead", [1.0, 2.0]), "words": ("sensor_bead", ["a", "b"])},
+    {"sensor_bead": [1, 2]},
+)
 
 
 def lines(axes):
@@ -39,7 +42,11 @@ def texts(figure):
 
 def drawn(result):
     """Every figure of a result, with its axes in a flat list."""
-    return {name: (made[0], np.atleast_1d(made[1]).tolist()) for name, draw in figures.all_figures(result).items() for made in [draw()]}
+    return {
+        name: (made[0], np.atleast_1d(made[1]).tolist())
+        for name, draw in figures.all_figures(result).items()
+        for made in [draw()]
+    }
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +58,20 @@ def plain():
     return made
 
 
-# --- every figure ---------------------------------------------------------------------------------------------------
+# --- every figure
+# --------------------------------------------------------------------------------------------------
 
 
 def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
-    assert list(plain) == ["force_traces", "peaks", "bead_velocities", "space_time", "hysteresis", "energy", "losses"]
+    assert list(plain) == [
+        "force_traces",
+        "peaks",
+        "bead_velocities",
+        "space_time",
+        "hysteresis",
+        "energy",
+        "losses",
+    ]
     for figure, _ in plain.values():
         assert "synthetic wave, run 7" in texts(figure)
         heading = next(text for text in texts(figure) if text.startswith("simulated"))
@@ -66,7 +82,12 @@ def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
 def test_every_axis_says_its_unit(plain):
     expected = {
         "force_traces": ("sensor force (N)", "time (\N{MICRO SIGN}s)"),
-        "peaks": ("peak force (N)", "arrival (\N{MICRO SIGN}s)", "width at half height (\N{MICRO SIGN}s)", "speed to the next (m/s)"),
+        "peaks": (
+            "peak force (N)",
+            "arrival (\N{MICRO SIGN}s)",
+            "width at half height (\N{MICRO SIGN}s)",
+            "speed to the next (m/s)",
+        ),
         "bead_velocities": ("velocity (m/s)", "time (\N{MICRO SIGN}s)"),
         "space_time": ("bead", "bead velocity (m/s), square-root scale", "time (\N{MICRO SIGN}s)"),
         "hysteresis": ("contact force (N)", "overlap (\N{MICRO SIGN}m)"),
@@ -87,17 +108,27 @@ def test_a_failed_run_is_marked_in_red_on_every_figure():
     for figure, _ in drawn(synthetic(status=Status.UNSTABLE)).values():
         import matplotlib.text
 
-        (heading,) = (found for found in figure.findobj(matplotlib.text.Text) if found.get_text().startswith("simulated"))
+        (heading,) = (
+            found
+            for found in figure.findobj(matplotlib.text.Text)
+            if found.get_text().startswith("simulated")
+        )
         assert heading.get_text().endswith("RUN FAILED: unstable")
         assert heading.get_color() == "#bd1f01"
 
 
 def test_the_figures_of_a_run_that_broke_up_are_drawn_up_to_there():
     good = synthetic()
-    broken = {name: good.variables[name].data.copy() for name in ("sensor_force", "contact_force", "contact_overlap", "velocity")}
+    broken = {
+        name: good.variables[name].data.copy()
+        for name in ("sensor_force", "contact_force", "contact_overlap", "velocity")
+    }
     for values in broken.values():
         values[len(values) // 2 :] = math.nan
-    change = broken | {"energy_residual": np.full(51, math.nan), "energy_kinetic": np.append(np.full(50, 1e-3), math.nan)}
+    change = broken | {
+        "energy_residual": np.full(51, math.nan),
+        "energy_kinetic": np.append(np.full(50, 1e-3), math.nan),
+    }
     for figure, _ in drawn(synthetic(change=change, status=Status.NOT_FINITE)).values():
         figure.draw_without_rendering()
 
@@ -114,7 +145,11 @@ def test_the_colours_are_petroff10_without_the_second_of_its_greys():
 
     ours = figures.style()["axes.prop_cycle"].by_key()["color"]
     theirs = matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key()["color"]
-    assert ours == [colour.removeprefix("#") if not ours[0].startswith("#") else colour for colour in theirs if "717581" not in colour]
+    assert ours == [
+        colour.removeprefix("#") if not ours[0].startswith("#") else colour
+        for colour in theirs
+        if "717581" not in colour
+    ]
 
 
 def test_drawing_leaves_the_settings_of_matplotlib_alone():
@@ -134,41 +169,53 @@ def test_no_figure_loads_pyplot_or_opens_a_window():
         "from granchain import figures\n"
         "early = 'matplotlib' in sys.modules\n"
         "[draw() for draw in figures.all_figures(synthetic()).values()]\n"
-        "sys.exit('matplotlib is loaded with the module' if early else 'pyplot is loaded' if 'matplotlib.pyplot' in sys.modules else 0)"
+        "sys.exit('matplotlib is loaded with the module' if early else 'pyplot is loaded' if "
+        "'matplotlib.pyplot' in sys.modules else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 
-# --- colours, type, layout ------------------------------------------------------------------------------------------
+# --- colours, type, layout
+# ------------------------------------------------------------------------------------------
 
 
 def in_lab(colour):
-    """L*, a*, b* of an sRGB colour (IEC 61966-2-1:1999, equations 5 to 7; CIE 15:2018, section 8.2.1, white D65)."""
+    """L*, a*, b* of an sRGB colour (IEC 61966-2-1:1999, equations 5 to 7; CIE 15:2018, section
+    8.2.1, white D65)."""
     from matplotlib.colors import to_rgb
 
     part = np.array(to_rgb(colour))
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
-    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
     share = to_xyz @ linear / to_xyz.sum(axis=1)
     root = np.where(share > (6 / 29) ** 3, np.cbrt(share), share * (29 / 6) ** 2 / 3 + 4 / 29)
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
 def apart(one, other):
-    """Difference of two colours: delta E*ab, their distance in L*, a*, b* (CIE 15:2018, equation 8.21)."""
+    """Difference of two colours: delta E*ab, their distance in L*, a*, b* (CIE 15:2018,
+    equation 8.21)."""
     return math.dist(in_lab(one), in_lab(other))
 
 
 def test_the_difference_of_colours_is_that_of_printed_ones():
-    # by hand: white is (100, 0, 0) and greys have no colour; of red Y is .2126 of white, L* 116 cbrt(.2126) - 16
-    assert in_lab("#ffffff") == pytest.approx([100.0, 0.0, 0.0], abs=1e-3) and in_lab("#000000") == pytest.approx([0.0] * 3, abs=1e-9)
+    # by hand: white is (100, 0, 0) and greys have no colour; of red Y is .2126 of white, L* 116
+    # cbrt(.2126) - 16
+    assert in_lab("#ffffff") == pytest.approx([100.0, 0.0, 0.0], abs=1e-3) and in_lab(
+        "#000000"
+    ) == pytest.approx([0.0] * 3, abs=1e-9)
     assert in_lab("#808080")[1:] == pytest.approx([0.0, 0.0], abs=1e-9)
-    assert in_lab("#ff0000")[0] == pytest.approx(53.23, abs=0.01) and apart("#ffffff", "#000000") == pytest.approx(100.0, abs=1e-3)
+    assert in_lab("#ff0000")[0] == pytest.approx(53.23, abs=0.01) and apart(
+        "#ffffff", "#000000"
+    ) == pytest.approx(100.0, abs=1e-3)
 
 
-# Ours. The two greys of petroff10, 19.3 apart, were taken for one; a difference of 2.3 is just seen where two areas touch (Mahy, Van
-# Eycken & Oosterlinck 1994, doi:10.1002/col.5080190207), far more than on thin lines.
+# Ours. The two greys of petroff10, 19.3 apart, were taken for one; a difference of 2.3 is just seen
+# where two areas touch (Mahy, Van Eycken & Oosterlinck 1994, doi:10.1002/col.5080190207), far more
+# than on thin lines.
 LEAST_APART = 20.0
 
 
@@ -187,10 +234,23 @@ def turning(law="johnson"):
         "contact_force": np.maximum(-np.cos(angle), 0.0),
         "penetration": np.maximum(-np.cos(angle), 0.0),
     }
-    names |= {f"slider_{name}": wave for name in ("position", "velocity", "acceleration")} | {"ideal_acceleration": 0.1 * wave}
+    names |= {f"slider_{name}": wave for name in ("position", "velocity", "acceleration")} | {
+        "ideal_acceleration": 0.1 * wave
+    }
     names |= {"joint_x": wave, "joint_y": np.cos(angle), "energy_time": angle}
-    names |= {f"energy_{name}": 1.0 + wave for name in ("kinetic", "external", "viscous", "friction", "plastic", "residual")}
-    return SimpleNamespace(variables=names, title="crank", law=law, status=Status.COMPLETE, time_step=1e-6, case=None, **names)
+    names |= {
+        f"energy_{name}": 1.0 + wave
+        for name in ("kinetic", "external", "viscous", "friction", "plastic", "residual")
+    }
+    return SimpleNamespace(
+        variables=names,
+        title="crank",
+        law=law,
+        status=Status.COMPLETE,
+        time_step=1e-6,
+        case=None,
+        **names,
+    )
 
 
 def a_study():
@@ -200,25 +260,49 @@ def a_study():
     size = (14, 12, 20, 3)
     values = np.random.default_rng(0).uniform(1.0, 2.0, size)
     dims = ("striker.speed", "chain.radius", "draw", "sensor_bead")
-    named = {"striker.speed": np.geomspace(0.1, 10.0, 14), "chain.radius": np.linspace(1e-3, 2e-3, 12), "sensor_bead": [3, 8, 13]}
-    return xr.Dataset({"peak": (dims, values), "wave_speed": (dims[:3], values[..., 0])}, coords=named, attrs={"law": "hertz"})
+    named = {
+        "striker.speed": np.geomspace(0.1, 10.0, 14),
+        "chain.radius": np.linspace(1e-3, 2e-3, 12),
+        "sensor_bead": [3, 8, 13],
+    }
+    return xr.Dataset(
+        {"peak": (dims, values), "wave_speed": (dims[:3], values[..., 0])},
+        coords=named,
+        attrs={"law": "hertz"},
+    )
 
 
 def the_laws(count):
     """Answers of `granchain.equivalent`, made up."""
     grid = np.linspace(0.1, 0.9, 9)[:, None]
-    same = {"free": ("restitution",), "sensor_bead": np.array([3, 8]), "measure": "peaks", "to": "ma-liu", "at_bound": False, "grid": grid}
+    same = {
+        "free": ("restitution",),
+        "sensor_bead": np.array([3, 8]),
+        "measure": "peaks",
+        "to": "ma-liu",
+        "at_bound": False,
+        "grid": grid,
+    }
     same["inputs"] = {"restitution": 0.5}
     found = []
     for i in range(count):
-        left = {"residual": 0.01 * (i + 1), "per_bead": np.array([0.1, -0.1]) * i, "grid_residual": 0.01 + grid[:, 0] * (i + 1)}
+        left = {
+            "residual": 0.01 * (i + 1),
+            "per_bead": np.array([0.1, -0.1]) * i,
+            "grid_residual": 0.01 + grid[:, 0] * (i + 1),
+        }
         found.append(SimpleNamespace(law=f"law-{i}", rank=i + 1, **left, **same))
     return found
 
 
 def sides(count):
     """Numbers of pulses of as many results."""
-    return {f"law-{i}": {bead: figures.Sides(1.0 + i, math.nan, 1e-5 * bead, math.nan) for bead in (3, 8)} for i in range(count)}
+    return {
+        f"law-{i}": {
+            bead: figures.Sides(1.0 + i, math.nan, 1e-5 * bead, math.nan) for bead in (3, 8)
+        }
+        for i in range(count)
+    }
 
 
 def the_bands():
@@ -230,8 +314,16 @@ def the_bands():
         for side in ("", "_low", "_high")
     }
     named = {name: SimpleNamespace(values=value) for name, value in values.items()}
-    named |= {"key": SimpleNamespace(values=np.array(keys)), "value": SimpleNamespace(values=np.ones(10))}
-    return Named(named, {"title": "bands", "law": "hertz", "status": "8 complete"}, np.array([3, 8]), np.full(10, 0.01))
+    named |= {
+        "key": SimpleNamespace(values=np.array(keys)),
+        "value": SimpleNamespace(values=np.ones(10)),
+    }
+    return Named(
+        named,
+        {"title": "bands", "law": "hertz", "status": "8 complete"},
+        np.array([3, 8]),
+        np.full(10, 0.01),
+    )
 
 
 class Named(dict):
@@ -242,7 +334,10 @@ class Named(dict):
     def __init__(self, variables, attrs, beads, deviations):
         super().__init__(variables)
         self.variables, self.attrs = variables, attrs
-        self.sensor_bead, self.standard_deviation = SimpleNamespace(values=beads), SimpleNamespace(values=deviations)
+        self.sensor_bead, self.standard_deviation = (
+            SimpleNamespace(values=beads),
+            SimpleNamespace(values=deviations),
+        )
 
 
 ALL = tuple(range(20))
@@ -256,10 +351,14 @@ CROWDED = {
     "hysteresis of laws": lambda: figures.hysteresis(*many(4)),
     "energy": lambda: figures.energy(synthetic()),
     "impact_loops": lambda: figures.impact_loops([collision(f"law-{i}") for i in range(9)]),
-    "restitution_against_speed": lambda: figures.restitution_against_speed({f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}),
-    "restitution_delivered": lambda: figures.restitution_delivered({f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}, 1.0),
-    "study_curves": lambda: figures.study_curves(a_study(), "peak", "striker.speed", "chain.radius"),
-    "study_power_law": lambda: figures.study_power_law(a_study(), "peak", "striker.speed", "chain.radius"),
+    "restitution_against_speed": lambda: figures.restitution_against_speed({f"law-{i}": [(0.1, 0.9),
+    (1.0, 0.8)] for i in ALL}),
+    "restitution_delivered": lambda: figures.restitution_delivered({f"law-{i}": [(0.1, 0.9),
+    (1.0, 0.8)] for i in ALL}, 1.0),
+    "study_curves": lambda: figures.study_curves(a_study(), "peak", "striker.speed",
+    "chain.radius"),
+    "study_power_law": lambda: figures.study_power_law(a_study(), "peak", "striker.speed",
+    "chain.radius"),
     "study_distribution": lambda: figures.study_distribution(a_study(), "peak", "chain.radius"),
     "sensitivities": lambda: figures.sensitivities(the_bands()),
     "equivalence": lambda: figures.equivalence(the_laws(12)),
@@ -292,13 +391,16 @@ def test_no_two_lines_of_a_figure_look_alike(name):
     found = [list(seen(panel)) for panel in np.atleast_1d(axes).ravel()]
     assert any(found)
     for lines_of_panel in found:
-        for (one, colour, dashes), (other, its_colour, its_dashes) in combinations(lines_of_panel, 2):
+        for (one, colour, dashes), (other, its_colour, its_dashes) in combinations(
+            lines_of_panel, 2
+        ):
             if dashes == its_dashes:
                 assert apart(colour, its_colour) >= LEAST_APART, (one, other)
 
 
 def test_every_public_figure_with_lines_is_looked_at():
-    # of areas, of numbers in squares, of marks beside measured ones; and those that look at a comparison, whose lines are `look`'s
+    # of areas, of numbers in squares, of marks beside measured ones; and those that look at a
+    # comparison, whose lines are `look`'s
     others = {"losses", "study_map", "fit", "band_traces", "impact_comparison", "comparison"}
     # one line each, pale where it is not coherent
     others |= {"spectrum", "transmission", "wave_map"}
@@ -312,9 +414,15 @@ def test_every_public_figure_with_lines_is_looked_at():
 @pytest.mark.parametrize("width", ["single", "double"])
 def test_figures_as_wide_as_a_journal_prints_them_have_type_that_is_read_and_nothing_cut_off(width):
     with figures.page(width):
-        made = drawn(synthetic(title="70 beads of steel-316 struck at 1.77 m/s, ma-liu", contacts=(2, 5, 9, 12)))
+        made = drawn(
+            synthetic(
+                title="70 beads of steel-316 struck at 1.77 m/s, ma-liu", contacts=(2, 5, 9, 12)
+            )
+        )
     for name, (figure, _) in made.items():
-        assert figure.get_figwidth() * 25.4 == pytest.approx(figures.JOURNAL_WIDTHS[width], rel=1e-12)
+        assert figure.get_figwidth() * 25.4 == pytest.approx(
+            figures.JOURNAL_WIDTHS[width], rel=1e-12
+        )
         assert faults(figure) == [], name
 
 
@@ -324,13 +432,20 @@ def test_what_is_hard_to_read_is_found():
     axes.text(0.5, 0.5, "over it", transform=axes.transAxes, fontsize=7)
     axes.text(1.5, 0.1, "far", transform=axes.transAxes, fontsize=7).set_in_layout(False)
     words = " ".join(faults(figure))
-    assert "'tiny' is 5 points high" in words and "'tiny' and 'over it' lie over each other" in words and "'far' is cut off" in words
+    assert (
+        "'tiny' is 5 points high" in words
+        and "'tiny' and 'over it' lie over each other" in words
+        and "'far' is cut off" in words
+    )
 
 
 def test_a_width_that_no_page_has_is_refused_and_the_next_figure_is_for_a_screen():
     with (
         pytest.raises(
-            GranchainError, match=r'width: got "singel", allowed "single" \(86 mm\) or "double" \(178 mm\); did you mean "single"'
+            GranchainError,
+            match=r'width: got "singel", allowed "single" \(86 mm\) or "double" \(178 mm\); did '
+            r"you "
+            r'mean "single"',
         ),
         figures.page("singel"),
     ):
@@ -354,14 +469,23 @@ def test_the_line_of_the_wave_front_stands_out_from_every_colour_under_it():
 
     _, axes = figures.space_time(synthetic())
     (front,) = axes.get_lines()
-    (halo,) = (effect for effect in front.get_path_effects() if getattr(effect, "_gc", {}).get("linewidth", 0.0) > front.get_linewidth())
+    (halo,) = (
+        effect
+        for effect in front.get_path_effects()
+        if getattr(effect, "_gc", {}).get("linewidth", 0.0) > front.get_linewidth()
+    )
     both = (front.get_color(), halo._gc["foreground"])
-    shades = [matplotlib.colors.to_hex(axes.collections[0].cmap(x)) for x in np.linspace(0.0, 1.0, 64)]
+    shades = [
+        matplotlib.colors.to_hex(axes.collections[0].cmap(x)) for x in np.linspace(0.0, 1.0, 64)
+    ]
     # in lightness, of 100 from black to white
-    assert min(max(abs(in_lab(shade)[0] - in_lab(one)[0]) for one in both) for shade in shades) > 45.0
+    assert (
+        min(max(abs(in_lab(shade)[0] - in_lab(one)[0]) for one in both) for shade in shades) > 45.0
+    )
 
 
-# --- axes of one's own ----------------------------------------------------------------------------------------------
+# --- axes of one's own
+# ----------------------------------------------------------------------------------------------
 
 
 def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_heading():
@@ -369,7 +493,11 @@ def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_headi
 
     one, two, turned = synthetic(), [collision(), collision("hertz")], turning()
     curve = {"flores": [(0.1, 0.07), (0.9, 0.89)]}
-    ours = {name: (draw, len(np.atleast_1d(made[1]))) for name, draw in figures.all_figures(one).items() for made in [draw()]}
+    ours = {
+        name: (draw, len(np.atleast_1d(made[1])))
+        for name, draw in figures.all_figures(one).items()
+        for made in [draw()]
+    }
     ours["impact_loops"] = partial(figures.impact_loops, two), 1
     ours["restitution_against_speed"] = partial(figures.restitution_against_speed, curve), 1
     ours["restitution_delivered"] = partial(figures.restitution_delivered, curve, 1.0), 1
@@ -377,23 +505,35 @@ def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_headi
     ours["crank_energy"] = partial(figures.crank_energy, turned), 3
     ours["joint_orbit"] = partial(figures.joint_orbit, turned), 1
     ours["equivalence"] = partial(figures.equivalence, the_laws(2)), 3
-    ours["pulse_numbers"] = partial(figures.pulse_numbers, "numbers", sides(1)["law-0"], sides(2)), 2
+    ours["pulse_numbers"] = (
+        partial(figures.pulse_numbers, "numbers", sides(1)["law-0"], sides(2)),
+        2,
+    )
     title = one.title
     for name, (draw, count) in ours.items():
         theirs = Figure()
         axes = np.atleast_1d(theirs.subplots(count, 1))
         figure, panels = draw(ax=axes if count > 1 else axes[0])
         assert figure is theirs and np.atleast_1d(panels).tolist() == axes.tolist(), name
-        assert all(len(panel.get_lines()) + len(panel.collections) + len(panel.patches) for panel in axes), name
-        assert not any(text.startswith("simulated") for text in texts(theirs)) and title not in texts(theirs), name
+        assert all(
+            len(panel.get_lines()) + len(panel.collections) + len(panel.patches) for panel in axes
+        ), name
+        assert not any(
+            text.startswith("simulated") for text in texts(theirs)
+        ) and title not in texts(theirs), name
 
 
 def test_axes_that_are_too_few_or_none_are_refused():
     from matplotlib.figure import Figure
 
-    with pytest.raises(GranchainError, match="ax: got 2 axes, allowed 3 Axes of matplotlib, one for each panel; make them with"):
+    with pytest.raises(
+        GranchainError,
+        match="ax: got 2 axes, allowed 3 Axes of matplotlib, one for each panel; make them with",
+    ):
         figures.force_traces(synthetic(), ax=Figure().subplots(2))
-    with pytest.raises(GranchainError, match="ax: got Figure for axes, allowed one Axes of matplotlib"):
+    with pytest.raises(
+        GranchainError, match="ax: got Figure for axes, allowed one Axes of matplotlib"
+    ):
         figures.losses(synthetic(), ax=Figure())
 
 
@@ -409,14 +549,16 @@ def test_figures_analysis_and_theory_are_reached_from_the_package_and_matplotlib
     code = (
         "import sys, granchain as gc\n"
         "early = {'matplotlib', 'numpy', 'scipy'} & set(sys.modules)\n"
-        "assert gc.figures.force_traces and gc.analysis.peak and gc.theory.solitary_wave and {'figures', 'analysis'} < set(dir(gc))\n"
+        "assert gc.figures.force_traces and gc.analysis.peak and gc.theory.solitary_wave and "
+        "{'figures', 'analysis'} < set(dir(gc))\n"
         "sys.exit(f'loaded: {early}' if early else 'matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 
-# --- force traces ---------------------------------------------------------------------------------------------------
+# --- force traces
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_force_traces_are_the_sensors_rows_in_microseconds():
@@ -430,7 +572,10 @@ def test_the_force_traces_are_the_sensors_rows_in_microseconds():
         peak = analysis.peak(result.time, force).force
         assert f"bead {bead}\n{peak:.3g} N" in [text.get_text() for text in axes.texts]
     assert rows[-1].get_xlabel() == "time (\N{MICRO SIGN}s)"
-    assert len({axes.get_ylim() for axes in rows}) == 1 and rows[0].get_ylim()[1] > result.sensor_force.max()
+    assert (
+        len({axes.get_ylim() for axes in rows}) == 1
+        and rows[0].get_ylim()[1] > result.sensor_force.max()
+    )
     assert "sensor force (N)" in texts(figure)
 
 
@@ -438,13 +583,18 @@ def test_a_sensor_that_saw_nothing_or_not_yet_its_peak_says_so():
     result = synthetic(sensors=(3, 15, 20), end=115e-6)
     force = result.sensor_force.copy()
     force[:, 2] = 0.0
-    _, rows = figures.force_traces(synthetic(sensors=(3, 15, 20), end=115e-6, change={"sensor_force": force}))
+    _, rows = figures.force_traces(
+        synthetic(sensors=(3, 15, 20), end=115e-6, change={"sensor_force": force})
+    )
     notes = [axes.texts[-1].get_text() for axes in rows]
     assert notes[1:] == ["bead 15\nstill rising", "bead 20\nno pulse"]
 
 
 def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
-    first, second = synthetic(sensors=(3, 8), law="ma-liu"), synthetic(sensors=(8, 3, 13), law="flores")
+    first, second = (
+        synthetic(sensors=(3, 8), law="ma-liu"),
+        synthetic(sensors=(8, 3, 13), law="flores"),
+    )
     figure, rows = figures.force_traces(first, second)
     assert len(rows) == 2
     assert np.array_equal(lines(rows[0])["flores"].get_ydata(), second.sensor_force[:, 1])
@@ -456,7 +606,9 @@ def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
 def test_results_of_one_law_are_told_apart_by_title_or_number():
     twins = [synthetic(title="slow"), synthetic(title="fast")]
     assert {"slow", "fast"} < set(lines(figures.force_traces(*twins)[1][0]))
-    assert {"run 1: hertz", "run 2: hertz"} < set(lines(figures.force_traces(synthetic(), synthetic())[1][0]))
+    assert {"run 1: hertz", "run 2: hertz"} < set(
+        lines(figures.force_traces(synthetic(), synthetic())[1][0])
+    )
 
 
 def test_of_many_sensors_evenly_spaced_ones_are_drawn_and_the_figure_says_so():
@@ -469,11 +621,14 @@ def test_of_many_sensors_evenly_spaced_ones_are_drawn_and_the_figure_says_so():
 
 
 def test_a_sensor_that_is_not_there_is_refused():
-    with pytest.raises(GranchainError, match=r"sensors: got \[4\], allowed: one or more of \[3, 8, 13\]"):
+    with pytest.raises(
+        GranchainError, match=r"sensors: got \[4\], allowed: one or more of \[3, 8, 13\]"
+    ):
         figures.force_traces(synthetic(), sensors=[4])
 
 
-# --- velocities -----------------------------------------------------------------------------------------------------
+# --- velocities
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_velocities_are_those_of_the_sensors_and_the_striker():
@@ -481,7 +636,11 @@ def test_the_velocities_are_those_of_the_sensors_and_the_striker():
     # the same row with a striker in front: labels from 0
     struck = synthetic(sensors=(3, 8), change={"bead": np.arange(20), "contact": np.arange(19)})
     _, axes = figures.bead_velocities(struck)
-    assert [label for label in lines(axes) if not label.startswith("_")] == ["striker", "bead 3", "bead 8"]
+    assert [label for label in lines(axes) if not label.startswith("_")] == [
+        "striker",
+        "bead 3",
+        "bead 8",
+    ]
     assert np.array_equal(lines(axes)["bead 8"].get_ydata(), struck.velocity[:, 8])
     _, axes = figures.bead_velocities(result, beads=[5])
     assert np.array_equal(lines(axes)["bead 5"].get_ydata(), result.velocity[:, 4])
@@ -490,14 +649,22 @@ def test_the_velocities_are_those_of_the_sensors_and_the_striker():
 
 
 def test_without_sensors_the_velocities_are_of_evenly_spaced_beads():
-    without = ("time", "sensor_bead", "sensor_force", "sensor_contact", "contact_force", "contact_overlap")
+    without = (
+        "time",
+        "sensor_bead",
+        "sensor_force",
+        "sensor_contact",
+        "contact_force",
+        "contact_overlap",
+    )
     figure, axes = figures.bead_velocities(synthetic(without=without))
     labels = [label for label in lines(axes) if label.startswith("bead")]
     assert len(labels) == 10 and labels[0] == "bead 1" and labels[-1] == "bead 20"
     assert any("10 of 20 beads shown" in text for text in texts(figure))
 
 
-# --- space and time -------------------------------------------------------------------------------------------------
+# --- space and time
+# -------------------------------------------------------------------------------------------------
 
 
 def test_the_space_time_diagram_holds_the_velocities_and_the_front():
@@ -506,8 +673,12 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     (mesh,) = axes.collections
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(20, -1), result.velocity.T)
     front = next(line for label, line in lines(axes).items() if label.startswith("wave front"))
-    # the crest is at bead 18.27 in the last snapshot, and the velocity is below half of its peak 0.79 beads behind it
-    assert front.get_label() == f"wave front, peaks of velocity of bead 1 to 17: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    # the crest is at bead 18.27 in the last snapshot, and the velocity is below half of its peak
+    # 0.79 beads behind it
+    assert (
+        front.get_label()
+        == f"wave front, peaks of velocity of bead 1 to 17: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    )
     passed = np.isfinite(front.get_xdata())
     assert passed.sum() > 10
     arrivals = 1e6 * (result.bead - CREST) / wave_speed()
@@ -526,15 +697,19 @@ def test_a_velocity_of_both_signs_has_a_colour_scale_with_white_at_rest():
     assert mesh.cmap(mesh.norm(0.0)) == pytest.approx((0.97, 0.97, 0.97, 1.0), abs=0.01)
 
 
-def test_where_another_pulse_has_merged_with_the_first_the_trace_says_so_and_the_front_leaves_it_out():
+def test_a_merged_pulse_is_marked_in_the_trace_and_left_out_of_the_front():
     result = synthetic(sensors=(3, 8, 13))
     force, velocity = result.sensor_force.copy(), result.velocity.copy()
     force[:, 1] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, 1])
-    velocity[:, 7] += 0.55 * np.interp(result.snapshot_time + 14e-6, result.snapshot_time, velocity[:, 7])
+    velocity[:, 7] += 0.55 * np.interp(
+        result.snapshot_time + 14e-6, result.snapshot_time, velocity[:, 7]
+    )
     changed = synthetic(sensors=(3, 8, 13), change={"sensor_force": force, "velocity": velocity})
     figure, _ = figures.force_traces(changed)
     figure.draw_without_rendering()
-    assert [text.split("\n")[0] for text in texts(figure) if text.endswith("\nmerged")] == ["bead 8"]
+    assert [text.split("\n")[0] for text in texts(figure) if text.endswith("\nmerged")] == [
+        "bead 8"
+    ]
     front = figures.space_time(changed)[1].get_lines()[0]
     assert np.flatnonzero(np.isnan(front.get_xdata()))[0] == 7
 
@@ -560,14 +735,21 @@ def test_the_space_time_diagram_of_contacts_holds_their_forces_in_order():
     result = synthetic(contacts=(5, 2, 9))
     _, axes = figures.space_time(result, "force")
     (mesh,) = axes.collections
-    assert np.array_equal(np.asarray(mesh.get_array()).reshape(3, -1), result.contact_force[:, [1, 0, 2]].T)
+    assert np.array_equal(
+        np.asarray(mesh.get_array()).reshape(3, -1), result.contact_force[:, [1, 0, 2]].T
+    )
     (front,) = axes.get_lines()
     assert front.get_ydata().tolist() == [2, 5, 9]
-    assert front.get_label() == f"wave front, peaks of force of contact 2 to 9: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    assert (
+        front.get_label()
+        == f"wave front, peaks of force of contact 2 to 9: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    )
 
 
 def test_a_diagram_of_something_else_is_refused():
-    with pytest.raises(GranchainError, match=r"quantity: got 'heat', allowed: \"velocity\", \"force\""):
+    with pytest.raises(
+        GranchainError, match=r"quantity: got 'heat', allowed: \"velocity\", \"force\""
+    ):
         figures.space_time(synthetic(), "heat")
 
 
@@ -579,12 +761,16 @@ def test_a_diagram_of_one_bead_is_refused():
         figures.space_time(result)
 
 
-# --- hysteresis -----------------------------------------------------------------------------------------------------
+# --- hysteresis
+# --------------------------------------------------------------------------------------------------
 
 
 def dented():
-    """A contact that loads along one line and unloads along another to a residual overlap of 4.01 um, and stays apart."""
-    overlap = np.concatenate([np.linspace(0.0, 10e-6, 301), np.linspace(10e-6, -8e-6, 451)[1:]])[:750]
+    """A contact that loads along one line and unloads along another to a residual overlap of
+    4.01 um, and stays apart."""
+    overlap = np.concatenate([np.linspace(0.0, 10e-6, 301), np.linspace(10e-6, -8e-6, 451)[1:]])[
+        :750
+    ]
     loading = np.arange(750) <= 300
     force = np.where(loading, overlap * 5e6, np.maximum(overlap - 4.01e-6, 0.0) * 5e6 / 0.599)
     return {
@@ -605,7 +791,10 @@ def test_loading_and_unloading_are_different_lines_that_meet():
     assert np.array_equal(np.flatnonzero(np.isfinite(unloading.get_ydata())), np.arange(300, 451))
     assert np.array_equal(loading.get_ydata()[:301], result.contact_force[:301, 0])
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == pytest.approx((4.01, 0.0))
-    assert axes.get_xlabel() == "overlap (\N{MICRO SIGN}m)" and axes.get_ylabel() == "contact force (N)"
+    assert (
+        axes.get_xlabel() == "overlap (\N{MICRO SIGN}m)"
+        and axes.get_ylabel() == "contact force (N)"
+    )
 
 
 def test_the_legend_of_the_hysteresis_names_contacts_branches_and_residual():
@@ -613,15 +802,22 @@ def test_the_legend_of_the_hysteresis_names_contacts_branches_and_residual():
     named = [text.get_text() for text in axes.get_legend().get_texts()]
     assert named == ["contact 2", "contact 5", "loading", "unloading", "residual overlap"]
     _, axes = figures.hysteresis(synthetic(contacts=(2, 5)), contacts=[5])
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["contact 5", "loading", "unloading"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "contact 5",
+        "loading",
+        "unloading",
+    ]
 
 
 def test_the_loops_of_two_laws_are_in_one_figure():
-    _, axes = figures.hysteresis(synthetic(law="ma-liu", change=dented()), synthetic(law="flores"), contacts=[2])
+    _, axes = figures.hysteresis(
+        synthetic(law="ma-liu", change=dented()), synthetic(law="flores"), contacts=[2]
+    )
     assert {"contact 2, ma-liu", "contact 2, flores"} < set(lines(axes))
 
 
-# --- energy ---------------------------------------------------------------------------------------------------------
+# --- energy
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
@@ -653,44 +849,80 @@ def test_a_residual_that_is_exactly_0_is_said_in_words():
     assert "exactly 0 throughout" in texts(figure)
 
 
-# --- two bodies -----------------------------------------------------------------------------------------------------
+# --- two bodies
+# --------------------------------------------------------------------------------------------------
 
 
 def collision(law="ma-liu", speed=1.77, residual=4e-6):
-    """An impact along one line up to 10 um and 50 N and back along another to a residual overlap, with an open sample at the end."""
+    """An impact along one line up to 10 um and 50 N and back along another to a residual
+    overlap, with an open sample at the end."""
     overlap = 1e-6 * np.append(np.arange(11.0), np.arange(9.0, 1e6 * residual - 1.5, -1.0))
-    force = np.append(5.0 * np.arange(11.0), np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0))
+    force = np.append(
+        5.0 * np.arange(11.0),
+        np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0),
+    )
     numbers = dict.fromkeys(
-        ("max_overlap", "max_force", "duration", "approach_time", "recovery_time", "overlap_duration", "dissipated", "dissipated_approach",
+        ("max_overlap", "max_force", "duration", "approach_time", "recovery_time",
+        "overlap_duration", "dissipated", "dissipated_approach",
          "dissipated_recovery", "time_step"), 1.0,
     )  # fmt: skip
-    series = {"time": np.arange(len(overlap)) * 1e-7, "overlap": overlap, "rate": np.zeros(len(overlap)), "force": force}
-    return ImpactResult(law=law, speed=speed, restitution=0.83906, residual_overlap=residual, **numbers, **series)
+    series = {
+        "time": np.arange(len(overlap)) * 1e-7,
+        "overlap": overlap,
+        "rate": np.zeros(len(overlap)),
+        "force": force,
+    }
+    return ImpactResult(
+        law=law, speed=speed, restitution=0.83906, residual_overlap=residual, **numbers, **series
+    )
 
 
 def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overlap():
     one, other = collision(), collision("hertz", residual=0.0)
     figure, axes = figures.impact_loops([one, other])
     approach, recovery, mark = (line for line in axes.get_lines() if line.get_color() == "#3f90da")
-    assert approach.get_ydata()[:11] == pytest.approx(one.force[:11]) and np.isnan(approach.get_ydata()[11:]).all()
-    assert recovery.get_ydata()[10:17] == pytest.approx(one.force[10:17]) and np.isnan(recovery.get_ydata()[:10]).all()
+    assert (
+        approach.get_ydata()[:11] == pytest.approx(one.force[:11])
+        and np.isnan(approach.get_ydata()[11:]).all()
+    )
+    assert (
+        recovery.get_ydata()[10:17] == pytest.approx(one.force[10:17])
+        and np.isnan(recovery.get_ydata()[:10]).all()
+    )
     assert recovery.get_linestyle() == "--"
     assert approach.get_xdata() == pytest.approx(1e6 * one.overlap, rel=1e-12)
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == pytest.approx((4.0, 0.0))
     assert len([line for line in axes.get_lines() if line.get_color() == "#ffa90e"]) == 2
     named = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert named == ["ma-liu: e = 0.839", "hertz: e = 0.839", "approach", "recovery", "residual overlap"]
+    assert named == [
+        "ma-liu: e = 0.839",
+        "hertz: e = 0.839",
+        "approach",
+        "recovery",
+        "residual overlap",
+    ]
     assert axes.get_title(loc="left") == "Impact of two bodies at 1.77 m/s"
-    assert any(text == "simulated  \N{MIDDLE DOT}  contact laws ma-liu, hertz" for text in texts(figure))
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("overlap (\N{MICRO SIGN}m)", "contact force (N)")
+    assert any(
+        text == "simulated  \N{MIDDLE DOT}  contact laws ma-liu, hertz" for text in texts(figure)
+    )
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "overlap (\N{MICRO SIGN}m)",
+        "contact force (N)",
+    )
 
 
 def test_loops_of_one_law_are_told_apart_by_speed_and_no_more_than_there_are_colours():
     figure, axes = figures.impact_loops([collision(speed=speed) for speed in (1.0, 2.0)])
-    assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == ["1 m/s: e = 0.839", "2 m/s: e = 0.839"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == [
+        "1 m/s: e = 0.839",
+        "2 m/s: e = 0.839",
+    ]
     assert axes.get_title(loc="left") == "Impact of two bodies"
     _, several = figures.impact_loops([collision(speed=1.0), collision("hertz", speed=2.0)])
-    assert [text.get_text() for text in several.get_legend().get_texts()][:2] == ["ma-liu, 1 m/s: e = 0.839", "hertz, 2 m/s: e = 0.839"]
+    assert [text.get_text() for text in several.get_legend().get_texts()][:2] == [
+        "ma-liu, 1 m/s: e = 0.839",
+        "hertz, 2 m/s: e = 0.839",
+    ]
     assert any("contact law ma-liu" in text for text in texts(figure))
     with pytest.raises(GranchainError, match="got 11 impacts, allowed: 1 to 9"):
         figures.impact_loops([collision()] * 11)
@@ -698,28 +930,49 @@ def test_loops_of_one_law_are_told_apart_by_speed_and_no_more_than_there_are_col
         figures.impact_loops([])
 
 
-def test_the_restitution_over_speed_is_drawn_in_the_order_of_speeds_on_a_logarithmic_axis_over_decades():
+def test_the_restitution_over_decades_of_speed_is_drawn_in_order_on_a_logarithmic_axis():
     figure, axes = figures.restitution_against_speed(
         {"ma-liu": [(10.0, 0.67), (0.1, 1.0), (1.0, 0.89)], "flores": [(0.1, 0.5), (10.0, 0.5)]}
     )
     drawn = lines(axes)["ma-liu"]
-    assert drawn.get_xdata().tolist() == [0.1, 1.0, 10.0] and drawn.get_ydata().tolist() == [1.0, 0.89, 0.67]
-    assert axes.get_xscale() == "log" and axes.get_xlim() == (0.1, 10.0) and axes.get_ylim() == (0.0, 1.02)
+    assert drawn.get_xdata().tolist() == [0.1, 1.0, 10.0] and drawn.get_ydata().tolist() == [
+        1.0,
+        0.89,
+        0.67,
+    ]
+    assert (
+        axes.get_xscale() == "log"
+        and axes.get_xlim() == (0.1, 10.0)
+        and axes.get_ylim() == (0.0, 1.02)
+    )
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("approach speed (m/s)", "restitution")
     figure.draw_without_rendering()
     assert {"0.1", "1", "10"} <= set(texts(figure))
-    assert figures.restitution_against_speed({"ma-liu": [(1.0, 0.89), (2.0, 0.83)]})[1].get_xscale() == "linear"
+    assert (
+        figures.restitution_against_speed({"ma-liu": [(1.0, 0.89), (2.0, 0.83)]})[1].get_xscale()
+        == "linear"
+    )
 
 
 def test_the_delivered_restitution_has_the_diagonal_of_what_is_asked():
     curves = {f"law-{i}": [(0.1, 0.2), (0.9, 0.95)] for i in range(12)}
     figure, axes = figures.restitution_delivered(curves, 1.77)
-    assert lines(axes)["as asked"].get_xdata().tolist() == lines(axes)["as asked"].get_ydata().tolist() == [0.0, 1.0]
+    assert (
+        lines(axes)["as asked"].get_xdata().tolist()
+        == lines(axes)["as asked"].get_ydata().tolist()
+        == [0.0, 1.0]
+    )
     assert lines(axes)["law-0"].get_ydata().tolist() == [0.2, 0.95]
     # more laws than colours: the same colours with another line
     assert lines(axes)["law-9"].get_color() == lines(axes)["law-0"].get_color()
-    assert (lines(axes)["law-0"].get_linestyle(), lines(axes)["law-9"].get_linestyle()) == ("-", "--")
-    assert axes.get_aspect() == 1.0 and axes.get_title(loc="left") == "Delivered restitution at 1.77 m/s"
+    assert (lines(axes)["law-0"].get_linestyle(), lines(axes)["law-9"].get_linestyle()) == (
+        "-",
+        "--",
+    )
+    assert (
+        axes.get_aspect() == 1.0
+        and axes.get_title(loc="left") == "Delivered restitution at 1.77 m/s"
+    )
     assert any(text.endswith("12 contact laws") for text in texts(figure))
     with pytest.raises(GranchainError, match="two values at least"):
         figures.restitution_delivered({"flores": [(0.5, 0.47)]}, 1.77)
@@ -732,10 +985,13 @@ def test_no_figure_of_two_bodies_has_the_markers_of_a_measurement():
         figures.restitution_against_speed(curve),
         figures.restitution_delivered(curve, 1.0),
     ):
-        assert {line.get_marker() for line in axes.get_lines() if line.get_label() != "_residual"} == {"None"}
+        assert {
+            line.get_marker() for line in axes.get_lines() if line.get_label() != "_residual"
+        } == {"None"}
 
 
-# --- losses ---------------------------------------------------------------------------------------------------------
+# --- losses
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_losses_of_every_contact_stand_on_top_of_each_other():
@@ -746,12 +1002,17 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
     # in microjoule; the edges lie between the contacts
     assert plastic.get_data().values == pytest.approx(1e6 * result.contact_plastic, rel=1e-12)
     assert viscous.get_data().baseline == pytest.approx(1e6 * result.contact_plastic, rel=1e-12)
-    assert viscous.get_data().values == pytest.approx(1e6 * (result.contact_plastic + result.contact_viscous), rel=1e-12)
+    assert viscous.get_data().values == pytest.approx(
+        1e6 * (result.contact_plastic + result.contact_viscous), rel=1e-12
+    )
     assert plastic.get_data().edges == pytest.approx(np.arange(20) + 0.5)
     # the colours of the ledger over time
     _, (ledger, _) = figures.energy(result)
     colours = {area.get_label(): tuple(area.get_facecolor()[0]) for area in ledger.collections}
-    assert [tuple(patch.get_facecolor()) for patch in axes.patches] == [colours["plastic (dents)"], colours["viscous (damping)"]]
+    assert [tuple(patch.get_facecolor()) for patch in axes.patches] == [
+        colours["plastic (dents)"],
+        colours["viscous (damping)"],
+    ]
 
 
 def test_a_chain_that_lost_nothing_says_so_and_a_run_without_ledger_what_to_ask_for():
@@ -759,16 +1020,26 @@ def test_a_chain_that_lost_nothing_says_so_and_a_run_without_ledger_what_to_ask_
     assert figures.lacking(synthetic(change=nothing))["losses"] == "no contact lost anything"
     figure, axes = figures.losses(synthetic(change=nothing))
     assert not axes.patches and "no contact lost anything" in texts(figure)
-    with pytest.raises(GranchainError, match=r"no contact_plastic; to get it, keep the ledger: `ledger = true` under \[energy\]"):
+    with pytest.raises(
+        GranchainError,
+        match=r"no contact_plastic; to get it, keep the ledger: `ledger = true` under \[energy\]",
+    ):
         figures.losses(synthetic(without=("contact_plastic",)))
 
 
-# --- all and files --------------------------------------------------------------------------------------------------
+# --- all and files
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_result_makes_the_figures_it_has_the_variables_for_and_says_what_others_lack():
     poor = synthetic(without=("snapshot_time", "displacement", "velocity"))
-    assert list(figures.all_figures(poor)) == ["force_traces", "peaks", "hysteresis", "energy", "losses"]
+    assert list(figures.all_figures(poor)) == [
+        "force_traces",
+        "peaks",
+        "hysteresis",
+        "energy",
+        "losses",
+    ]
     lacking = figures.lacking(poor)
     assert list(lacking) == ["bead_velocities", "space_time"]
     assert "[snapshots]" in lacking["space_time"]
@@ -778,7 +1049,9 @@ def test_a_result_makes_the_figures_it_has_the_variables_for_and_says_what_other
         figures.hysteresis()
 
 
-@pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
+@pytest.mark.parametrize(
+    ("ending", "begins"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
+)
 def test_a_figure_is_saved_the_same_every_time(tmp_path, ending, begins):
     for name in ("one", "two"):
         figures.save(figures.energy(synthetic())[0], tmp_path / (name + ending))
@@ -809,10 +1082,16 @@ def test_a_figure_of_another_kind_or_in_no_folder_is_refused(tmp_path):
 
 def test_titles_of_several_results_share_what_is_the_same():
     title = "rig B; striker.speed = 5"
-    several = [synthetic(title=f"{title}{more}", law=law) for more, law in (("", "hertz"), ("; contact.restitution = 0.5", "flores"))]
+    several = [
+        synthetic(title=f"{title}{more}", law=law)
+        for more, law in (("", "hertz"), ("; contact.restitution = 0.5", "flores"))
+    ]
     _, rows = figures.force_traces(*several)
     assert rows[0].get_title(loc="left") == title
-    unlike = [synthetic(title="rig B; striker.speed = 5", law="hertz"), synthetic(title="rig B; striker.speed = 7", law="flores")]
+    unlike = [
+        synthetic(title="rig B; striker.speed = 5", law="hertz"),
+        synthetic(title="rig B; striker.speed = 7", law="flores"),
+    ]
     _, rows = figures.force_traces(*unlike)
     assert rows[0].get_title(loc="left") == "rig B; striker.speed = 5; striker.speed = 7"
 
@@ -821,12 +1100,20 @@ def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
     free = synthetic(sensors=(3, 8))
     weak = {"sensor_force": 0.1 * free.sensor_force, "energy_recoverable": free.energy_recoverable}
     pressed = synthetic(
-        sensors=(3, 8), change={"sensor_force": weak["sensor_force"] + 1e3, "energy_recoverable": free.energy_recoverable + 1.0}
+        sensors=(3, 8),
+        change={
+            "sensor_force": weak["sensor_force"] + 1e3,
+            "energy_recoverable": free.energy_recoverable + 1.0,
+        },
     )
     figure, rows = figures.force_traces(pressed)
     drawn_force = rows[0].get_lines()[0].get_ydata()
-    assert drawn_force == pytest.approx(weak["sensor_force"][:, 0] - weak["sensor_force"][0, 0], abs=1e-9)
-    assert "sensor force beyond that at rest (N)" in texts(figure) and any("beyond\n1e+03 N" in text for text in texts(figure))
+    assert drawn_force == pytest.approx(
+        weak["sensor_force"][:, 0] - weak["sensor_force"][0, 0], abs=1e-9
+    )
+    assert "sensor force beyond that at rest (N)" in texts(figure) and any(
+        "beyond\n1e+03 N" in text for text in texts(figure)
+    )
     assert "sensor force (N)" in texts(figures.force_traces(free)[0])
     figure, (ledger, _) = figures.energy(pressed)
     assert any("J that rest in the contacts" in text for text in texts(figure))
@@ -835,51 +1122,93 @@ def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
 
 def test_a_row_that_noise_drives_has_no_picture_of_first_pulses(monkeypatch):
     monkeypatch.setattr("granchain.figures.run.driven_without_pulse", lambda result: "noise")
-    assert figures.lacking(synthetic())["peaks"] == "driven with noise, it has no first pulse; see granchain spectrum"
+    assert (
+        figures.lacking(synthetic())["peaks"]
+        == "driven with noise, it has no first pulse; see granchain spectrum"
+    )
 
 
 def test_what_a_summary_gives_is_drawn_over_every_key():
     speeds = ("striker.speed", [1.0, 2.0])
-    numbers = {name: speeds for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")}
+    numbers = {
+        name: speeds for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")
+    }
     own = {"last": ("striker.speed", [3.0, 4.0], {"long_name": "of the summary: last"})}
-    study = xr.Dataset({"peak": (("striker.speed", "sensor_bead"), [[1.0], [2.0]]), **numbers, **own}, dict([speeds, ("sensor_bead", [3])]))
+    study = xr.Dataset(
+        {"peak": (("striker.speed", "sensor_bead"), [[1.0], [2.0]]), **numbers, **own},
+        dict([speeds, ("sensor_bead", [3])]),
+    )
     made = figures.study_figures(study)
     assert made["last-over-striker-speed"]()[1].get_lines()[0].get_ydata().tolist() == [3.0, 4.0]
 
 
 def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():
-    keys = {"striker.speed": ("run", [0.5, 2.0], {"units": "m/s"}), "contact.restitution": ("run", [0.9, np.nan])}
-    numbers = {name: ("run", [1.0, 2.0]) for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")}
+    keys = {
+        "striker.speed": ("run", [0.5, 2.0], {"units": "m/s"}),
+        "contact.restitution": ("run", [0.9, np.nan]),
+    }
+    numbers = {
+        name: ("run", [1.0, 2.0])
+        for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")
+    }
     peaks = {"peak": (("run", "sensor_bead"), [[1.0, 2.0], [3.0, 4.0]], {"units": "N"})}
-    study = xr.Dataset(peaks | numbers, {**keys, "run": [0, 1], "sensor_bead": [3, 9]}, {"how": "zip"})
+    study = xr.Dataset(
+        peaks | numbers, {**keys, "run": [0, 1], "sensor_bead": [3, 9]}, {"how": "zip"}
+    )
     _, axes = figures.study_figures(study)["peaks"]()
-    assert {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines() if len(line.get_ydata()) == 2} == {
+    assert {
+        line.get_label(): line.get_ydata().tolist()
+        for line in axes.get_lines()
+        if len(line.get_ydata()) == 2
+    } == {
         "striker.speed 0.5 m/s, contact.restitution 0.9": [1.0, 2.0],
         "striker.speed 2 m/s, no contact.restitution": [3.0, 4.0],
     }
     assert figures.study_figures(study.assign_attrs(how="sobol")) == {}
 
 
-# --- what is drawn --------------------------------------------------------------------------------------------------
+# --- what is drawn
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
-        (partial(gc.run, "t.toml"), 'case: got "t.toml", allowed a Case; make it with granchain.load_case'),
+        (
+            partial(gc.run, "t.toml"),
+            'case: got "t.toml", allowed a Case; make it with granchain.load_case',
+        ),
         (partial(gc.dispersion, {}), "case: got dict, allowed a Case"),
-        (partial(gc.spectrum, "gap.h5"), 'spectrum: got "gap.h5", allowed a Result; open a file with granchain.open_result'),
-        (partial(figures.force_traces, "pairs.h5"), 'figure: got "pairs.h5", allowed a Result; open a file with granchain.open_result'),
+        (
+            partial(gc.spectrum, "gap.h5"),
+            'spectrum: got "gap.h5", allowed a Result; open a file with granchain.open_result',
+        ),
+        (
+            partial(figures.force_traces, "pairs.h5"),
+            'figure: got "pairs.h5", allowed a Result; open a file with granchain.open_result',
+        ),
         (partial(figures.all_figures, SMALL), "figures: got Dataset, allowed a Result"),
         (partial(figures.transmission, SMALL), "spectrum: got a Dataset, allowed a Spectrum"),
-        (partial(figures.study_curves, "study.h5"), 'study: got "study.h5", allowed the Dataset of a study; make it with granchain.sweep'),
-        (partial(figures.study_curves, SMALL, "peack"), 'study: got "peack", allowed a number of the study: peak; did you mean "peak"'),
-        (partial(figures.study_distribution, SMALL, "words"), 'study: got "words", allowed a number of the study: peak; name one of them'),
+        (
+            partial(figures.study_curves, "study.h5"),
+            'study: got "study.h5", allowed the Dataset of a study; make it with granchain.sweep',
+        ),
+        (
+            partial(figures.study_curves, SMALL, "peack"),
+            'study: got "peack", allowed a number of the study: peak; did you mean "peak"',
+        ),
+        (
+            partial(figures.study_distribution, SMALL, "words"),
+            'study: got "words", allowed a number of the study: peak; name one of them',
+        ),
         (
             partial(figures.study_curves, SMALL, "peak", "bead"),
             'study: got "bead", allowed a dimension of peak: sensor_bead; name one of them',
         ),
-        (partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"), 'study: got "x", allowed a dimension of peak: sensor_bead'),
+        (
+            partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"),
+            'study: got "x", allowed a dimension of peak: sensor_bead',
+        ),
     ],
 )
 def test_what_is_no_case_result_or_study_is_refused_with_how_to_get_one(draw, said):
@@ -896,20 +1225,29 @@ def test_an_area_has_as_many_points_as_a_reader_sees():
     pulse = 30.0 * np.exp(-(((time - 0.6) / 0.01) ** 2)) + 4.0
     kept = pixels_needed(time, np.zeros(4001), pulse)
     assert len(kept) < 200 and {0, int(np.argmax(pulse)), 4000} <= set(kept.tolist())
-    assert np.abs(np.interp(time, time[kept], pulse[kept]) - pulse).max() <= STRAIGHT * np.ptp(pulse)
+    assert np.abs(np.interp(time, time[kept], pulse[kept]) - pulse).max() <= STRAIGHT * np.ptp(
+        pulse
+    )
     # half a dot of a printer on seven inches
     assert STRAIGHT * 7 * 300 < 0.5
     # of noise the smallest and the largest of each column of dots
     time, noise = np.linspace(0.0, 1.0, 60_000), draw.normal(size=60_000)
     kept = pixels_needed(time, noise)
     assert len(kept) <= 4 * COLUMNS
-    column, line = np.minimum((time * COLUMNS).astype(int), COLUMNS - 1), np.interp(time, time[kept], noise[kept])
+    column, line = (
+        np.minimum((time * COLUMNS).astype(int), COLUMNS - 1),
+        np.interp(time, time[kept], noise[kept]),
+    )
     for find in (np.maximum, np.minimum):
         own, drawn = np.zeros(COLUMNS), np.zeros(COLUMNS)
         find.at(own, column, noise)
         find.at(drawn, column, line)
         assert np.abs(own - drawn).max() <= STRAIGHT * np.ptp(noise)
-    assert len(pixels_needed(time[::-1], noise)) == len(pixels_needed(time, np.where(time == 0.0, np.nan, noise))) == 60_000
+    assert (
+        len(pixels_needed(time[::-1], noise))
+        == len(pixels_needed(time, np.where(time == 0.0, np.nan, noise)))
+        == 60_000
+    )
     # and so it is drawn
     result = synthetic()
     _, rows = figures.force_traces(result)

@@ -1,4 +1,5 @@
-"""Fit: numbers of a case found from a trace, how sure they are, and what the trace does not tell apart."""
+"""Fit: numbers of a case found from a trace, how sure they are, and what the trace does not
+tell apart."""
 
 from __future__ import annotations
 
@@ -20,7 +21,13 @@ from granchain.traces import Trace
 from granchain.traces.about import about_of
 from granchain.traces.folder import csv_blocks
 
-SHORT = {"chain.beads": 12, "sensors.beads": [2, 4, 6, 8, 10], "sensors.contacts": [], "snapshots": None, "time.end": 2e-4}
+SHORT = {
+    "chain.beads": 12,
+    "sensors.beads": [2, 4, 6, 8, 10],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 2e-4,
+}
 KEYS = ["contact.psi", "striker.speed"]
 # of the case steel-chain
 TRUE = {"contact.psi": 2.84, "striker.speed": 1.77}
@@ -37,13 +44,18 @@ def true_run():
 
 
 def synthetic(noise=0.0, seed=0, gain=1.0, said=None):
-    """A trace of the case, with a quiet stretch before it, noise in parts of the largest force, a clock and a calibration of its own."""
+    """A trace of the case, with a quiet stretch before it, noise in parts of the largest force,
+    a clock and a calibration of its own."""
     result = true_run()
     _, force = gc.Sensor(interval=INTERVAL).read(result.time, result.sensor_force)
     force = np.vstack([np.zeros((QUIET, force.shape[1])), force])
-    force = gain * force + noise * result.sensor_force.max() * np.random.default_rng(seed).standard_normal(force.shape)
+    force = gain * force + noise * result.sensor_force.max() * np.random.default_rng(
+        seed
+    ).standard_normal(force.shape)
     about = about_of({"title": "made up", "kind": "synthetic", "uncertainty": said or {}}, "test")
-    return Trace(INTERVAL * (np.arange(len(force)) - QUIET) + CLOCK, result.sensor_bead, force, about)
+    return Trace(
+        INTERVAL * (np.arange(len(force)) - QUIET) + CLOCK, result.sensor_bead, force, about
+    )
 
 
 def start():
@@ -54,17 +66,31 @@ def start():
 def test_the_values_are_found_where_there_is_no_noise(measure):
     found = gc.fit(start(), synthetic(), KEYS, measure)
     for key, true in TRUE.items():
-        # both sides are read from the same samples, nearly: what is left has no size of noise, and is smaller than 1e-4 for peaks and times
-        assert abs(found.values[key] - true) < max(3.0 * found.errors[key], 1e-4 * true) and found.errors[key] < 0.1 * true
-    assert found.case == start().replace(**found.values) and found.start == {"contact.psi": 2.75, "striker.speed": 1.8}
+        # both sides are read from the same samples, nearly: what is left has no size of noise, and
+        # is smaller than 1e-4 for peaks and times
+        assert (
+            abs(found.values[key] - true) < max(3.0 * found.errors[key], 1e-4 * true)
+            and found.errors[key] < 0.1 * true
+        )
+    assert found.case == start().replace(**found.values) and found.start == {
+        "contact.psi": 2.75,
+        "striker.speed": 1.8,
+    }
     assert len(found.residuals) == len(found.sensors) == 5
     # the computed run begins QUIET samples before time 0 of the trace's clock
-    assert math.isnan(found.time_shift) if measure == "peaks" else found.time_shift == pytest.approx(CLOCK, abs=5e-7)
-    assert found.correlation == pytest.approx(found.covariance / np.outer(*[list(found.errors.values())] * 2), rel=1e-9)
+    assert (
+        math.isnan(found.time_shift)
+        if measure == "peaks"
+        else found.time_shift == pytest.approx(CLOCK, abs=5e-7)
+    )
+    assert found.correlation == pytest.approx(
+        found.covariance / np.outer(*[list(found.errors.values())] * 2), rel=1e-9
+    )
 
 
 def test_computed_pulses_are_read_as_measured_ones_are():
-    # for noise of 1 % of the largest force, of which there is none: peaks are read from stretches that cut some of them off, on both sides
+    # for noise of 1 % of the largest force, of which there is none: peaks are read from stretches
+    # that cut some of them off, on both sides
     sigma = 0.01 * true_run().sensor_force.max()
     found = gc.fit(start(), synthetic(said={"noise": float(sigma)}), KEYS)
     # measured: 4e-4 off at most; where the computed peaks are not read so, the speed is 2.8e-3 off
@@ -73,17 +99,21 @@ def test_computed_pulses_are_read_as_measured_ones_are():
 
 def test_intervals_are_those_of_student_with_the_degrees_that_are_left():
     found = gc.fit(start(), synthetic(0.01), KEYS)
-    # five peaks less two keys; of Student's distribution with 3 degrees 95 % lie below 2.353 (Student 1908's table as in JCGM 100, G.2)
+    # five peaks less two keys; of Student's distribution with 3 degrees 95 % lie below 2.353
+    # (Student 1908's table as in JCGM 100, G.2)
     assert found.degrees_of_freedom == pytest.approx(3.0, abs=1e-9)
     for key, (low, high) in found.interval(0.9).items():
         halves = np.array([high - found.values[key], found.values[key] - low])
         assert halves / found.errors[key] == pytest.approx([2.353] * 2, abs=5e-4)
-    with pytest.raises(gc.errors.CaseError, match=r"level: got 90, allowed a number above 0 and below 1"):
+    with pytest.raises(
+        gc.errors.CaseError, match=r"level: got 90, allowed a number above 0 and below 1"
+    ):
         found.interval(90)
 
 
 def coverage(measure, draws, gain=0.0):
-    """How often each interval holds the true values, of 2 x draws, and their errors in parts of what is said of them."""
+    """How often each interval holds the true values, of 2 x draws, and their errors in parts of
+    what is said of them."""
     held, off = {0.9: 0, 0.95: 0}, []
     for seed in range(draws):
         real = 1.0 + gain * np.random.default_rng(seed + 7777).standard_normal()
@@ -97,41 +127,78 @@ def coverage(measure, draws, gain=0.0):
 
 def test_intervals_hold_the_true_values_in_a_few_draws(figure):
     held, off = coverage("traces", 20, gain=0.02)
-    # of 40 that each hold with .9, 30 or fewer do once in 200; they are in pairs, which are correlated
-    figure("20 synthetic traces, two keys: 90 % intervals that hold the true value", held[0.9] / 40, at_least=0.775, at_most=1.0)
-    figure("20 synthetic traces, two keys: 95 % intervals that hold the true value", held[0.95] / 40, at_least=0.85, at_most=1.0)
-    assert 0.6 < np.sqrt(np.mean(off**2)) < 1.4 and np.abs(off.mean(axis=0)).max() < 3.0 / math.sqrt(20)
+    # of 40 that each hold with .9, 30 or fewer do once in 200; they are in pairs, which are
+    # correlated
+    figure(
+        "20 synthetic traces, two keys: 90 % intervals that hold the true value",
+        held[0.9] / 40,
+        at_least=0.775,
+        at_most=1.0,
+    )
+    figure(
+        "20 synthetic traces, two keys: 95 % intervals that hold the true value",
+        held[0.95] / 40,
+        at_least=0.85,
+        at_most=1.0,
+    )
+    assert 0.6 < np.sqrt(np.mean(off**2)) < 1.4 and np.abs(
+        off.mean(axis=0)
+    ).max() < 3.0 / math.sqrt(20)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("measure", "gain"), [("peaks", 0.0), ("features", 0.0), ("traces", 0.0), ("traces", 0.02)])
+@pytest.mark.parametrize(
+    ("measure", "gain"), [("peaks", 0.0), ("features", 0.0), ("traces", 0.0), ("traces", 0.02)]
+)
 def test_intervals_hold_the_true_values(figure, measure, gain):
     held, _ = coverage(measure, 100, gain)
     said = f"100 synthetic traces, fitted to {measure}, calibration +- {gain:g}:"
-    figure(f"{said} 90 % intervals that hold the true value", held[0.9] / 200, at_least=0.84, at_most=0.96)
-    figure(f"{said} 95 % intervals that hold the true value", held[0.95] / 200, at_least=0.90, at_most=0.99)
+    figure(
+        f"{said} 90 % intervals that hold the true value",
+        held[0.9] / 200,
+        at_least=0.84,
+        at_most=0.96,
+    )
+    figure(
+        f"{said} 95 % intervals that hold the true value",
+        held[0.95] / 200,
+        at_least=0.90,
+        at_most=0.99,
+    )
 
 
 def test_a_calibration_that_is_off_is_found_within_what_is_stated():
-    plain, aware = (gc.fit(start(), synthetic(0.002, 3, 1.03, {"gain": gain}), KEYS, "traces") for gain in (0.0, 0.03))
+    plain, aware = (
+        gc.fit(start(), synthetic(0.002, 3, 1.03, {"gain": gain}), KEYS, "traces")
+        for gain in (0.0, 0.03)
+    )
     assert aware.gain == pytest.approx(1.03, abs=0.01) and plain.gain == 1.0
     assert aware.scatter < 1.5 < plain.scatter
-    # peaks alone do not tell it: their answer is as uncertain as the calibration, of which they are a part
-    plain, aware = (gc.fit(start(), synthetic(0.01, 3, 1.0, {"gain": gain}), KEYS, "peaks") for gain in (0.0, 0.03))
+    # peaks alone do not tell it: their answer is as uncertain as the calibration, of which they are
+    # a part
+    plain, aware = (
+        gc.fit(start(), synthetic(0.01, 3, 1.0, {"gain": gain}), KEYS, "peaks")
+        for gain in (0.0, 0.03)
+    )
     assert aware.errors["striker.speed"] > 1.5 * plain.errors["striker.speed"]
 
 
 def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
-    # no contact here is fully plastic: of psi and xi the force knows one number alone, see Ma and Liu's law
+    # no contact here is fully plastic: of psi and xi the force knows one number alone, see Ma and
+    # Liu's law
     found = gc.fit(start(), synthetic(0.01), ["contact.psi", "contact.xi", "striker.speed"])
     assert found.not_told_apart == (("contact.psi", "contact.xi"),)
     assert found.errors["contact.psi"] == found.errors["contact.xi"] == math.inf
     assert found.interval(0.9)["contact.xi"] == (-math.inf, math.inf)
-    assert any("contact.psi and contact.xi are not told apart" in message for message in found.messages)
+    assert any(
+        "contact.psi and contact.xi are not told apart" in message for message in found.messages
+    )
     assert abs(found.values["striker.speed"] - 1.77) < 4.0 * found.errors["striker.speed"] < 0.5
     # what the ledger may be off by moves no bead
     found = gc.fit(start(), synthetic(0.01), ["energy.bound", "striker.speed"])
-    assert found.not_told_apart == (("energy.bound",),) and "energy.bound has no effect" in " ".join(found.messages)
+    assert found.not_told_apart == (
+        ("energy.bound",),
+    ) and "energy.bound has no effect" in " ".join(found.messages)
     assert found.values["energy.bound"] == pytest.approx(1e-2)
 
 
@@ -148,22 +215,34 @@ def test_groups_that_are_not_told_apart_are_those_of_the_null_space():
 def test_pairs_that_are_hard_to_tell_apart_are_named():
     found = gc.fit(start(), synthetic(0.01), KEYS, "arrivals")
     assert abs(found.correlation[0, 1]) > 0.95
-    assert any("striker.speed and contact.psi are hard to tell apart" in message for message in found.messages)
+    assert any(
+        "striker.speed and contact.psi are hard to tell apart" in message
+        for message in found.messages
+    )
 
 
 def test_a_case_that_lacks_something_is_said():
     found = gc.fit(short(**{"contact.law": "hertz"}), synthetic(0.01), ["striker.speed"])
-    assert found.scatter > 3.0 and any("the case lacks something" in message for message in found.messages)
+    assert found.scatter > 3.0 and any(
+        "the case lacks something" in message for message in found.messages
+    )
 
 
 def test_quantities_of_keys_have_their_limits():
     case = gc.load_case("steel-chain-dashpot")
-    assert quantity_of(case, "striker.speed").above == 0.0 and quantity_of(case, "chain.material.poissons_ratio").high == 0.5
-    assert quantity_of(case, "contact.psi") is next(q for q in gc.laws()[case.contact.law].inputs if q.name == "psi")
+    assert (
+        quantity_of(case, "striker.speed").above == 0.0
+        and quantity_of(case, "chain.material.poissons_ratio").high == 0.5
+    )
+    assert quantity_of(case, "contact.psi") is next(
+        q for q in gc.laws()[case.contact.law].inputs if q.name == "psi"
+    )
     assert value_at(case, "chain.material.youngs_modulus") == 193e9
     given = case.replace(**{"contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}})
     assert value_at(given, "contact.restitution.psi") == 2.84
-    with pytest.raises(gc.errors.CaseError, match=r"contact.restitution: got a table, allowed a number above 0"):
+    with pytest.raises(
+        gc.errors.CaseError, match=r"contact.restitution: got a table, allowed a number above 0"
+    ):
         value_at(given, "contact.restitution")
 
 
@@ -177,22 +256,34 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         (["foo"], '"foo": got an unknown key'),
         (["striker.speed", "striker.speed"], "free.striker.speed: got the key twice"),
         ([], "free: got none, allowed one key or more"),
-        (["contact.as_printed"], "contact.as_printed: got a switch, allowed an input that is a number"),
+        (
+            ["contact.as_printed"],
+            "contact.as_printed: got a switch, allowed an input that is a number",
+        ),
     ):
         with pytest.raises(gc.errors.CaseError, match=sentence):
             gc.fit(start(), trace, free)
     with pytest.raises(gc.errors.CaseError, match='measure: got "peak", allowed peaks'):
         gc.fit(start(), trace, KEYS, "peak")
     with pytest.raises(gc.errors.TraceError, match="free: got 6 keys for 5 measured numbers"):
-        gc.fit(start(), trace, [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"])
-    with pytest.raises(gc.errors.CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"):
+        gc.fit(
+            start(),
+            trace,
+            [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"],
+        )
+    with pytest.raises(
+        gc.errors.CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"
+    ):
         gc.fit(start().replace(**{"chain.beads": 7, "sensors.beads": []}), trace, KEYS)
     with pytest.raises(gc.errors.FileError, match="nowhere: got no folder"):
         gc.fit(start(), "nowhere", KEYS)
 
 
 def test_a_run_without_the_pulses_is_refused():
-    with pytest.raises(gc.errors.RunError, match=r"time.end: got 4e-05 s, in which the computed pulse does not pass"):
+    with pytest.raises(
+        gc.errors.RunError,
+        match=r"time.end: got 4e-05 s, in which the computed pulse does not pass",
+    ):
         gc.fit(start().replace(**{"time.end": 4e-5}), synthetic(), KEYS, "traces")
 
 
@@ -201,18 +292,43 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "about.toml").write_text('title = "made up"\nkind = "synthetic"\n')
     (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(synthetic(0.01))))
-    changes = ["chain.beads=12", "sensors.beads=[2, 4]", "sensors.contacts=[]", "time.end=2e-4", "time.step=fast", "contact.psi=2.75"]
+    changes = [
+        "chain.beads=12",
+        "sensors.beads=[2, 4]",
+        "sensors.contacts=[]",
+        "time.end=2e-4",
+        "time.step=fast",
+        "contact.psi=2.75",
+    ]
     changes = [f"--set={change}" for change in changes]
-    command = ["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--free", "striker.speed", *changes]
+    command = [
+        "fit",
+        "steel-chain",
+        "--trace",
+        "rig",
+        "--free",
+        "contact.psi",
+        "--free",
+        "striker.speed",
+        *changes,
+    ]
     assert obey([*command, "--out", "kept.json", "--figure", "fit.png", "--json"]) == 0
-    printed, kept = json.loads(capsys.readouterr().out), json.loads((tmp_path / "kept.json").read_text())
+    printed, kept = (
+        json.loads(capsys.readouterr().out),
+        json.loads((tmp_path / "kept.json").read_text()),
+    )
     found = gc.fit(short(**{"contact.psi": 2.75}), "rig", KEYS)
     assert printed["values"] == kept["values"] == pytest.approx(found.values, rel=1e-9)
-    assert kept["kind"] == "fit" and kept["intervals"]["0.9"]["contact.psi"] == pytest.approx(found.interval(0.9)["contact.psi"], rel=1e-6)
+    assert kept["kind"] == "fit" and kept["intervals"]["0.9"]["contact.psi"] == pytest.approx(
+        found.interval(0.9)["contact.psi"], rel=1e-6
+    )
     assert gc.Case(**kept["case_resolved"]).contact.psi == kept["values"]["contact.psi"]
     assert (tmp_path / "fit.png").stat().st_size > 10_000
     assert obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psy"]) == 2
-    assert obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--out", "kept.txt"]) == 4
+    assert (
+        obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--out", "kept.txt"])
+        == 4
+    )
     assert obey([*command, "--out", "kept.json", "--overwrite"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("contact.psi") and " to " in line for line in lines)

@@ -1,4 +1,5 @@
-"""Beads ahead of a wave's front are left out: to the bits of a loop that sweeps every contact, whatever the step and the records are."""
+"""Beads ahead of a wave's front are left out: to the bits of a loop that sweeps every contact,
+whatever the step and the records are."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from granchain.errors import RunError
 from granchain.simulation import prepare
 from granchain.status import Status
 
-# The stability limit of this chain is 4.35e-6 s. Nothing but sensors is recorded: there is no whole step on the way.
+# The stability limit of this chain is 4.35e-6 s. Nothing but sensors is recorded: there is no whole
+# step on the way.
 CHAIN = gc.load_case("steel-chain-hertz").replace(**{
     "energy.ledger": False, "snapshots": None, "time.step": 3e-6,
     "sensors.contacts": [], "sensors.beads": [9, 63], "sensors.interval": 3e-6,
@@ -63,7 +65,9 @@ def unlike(one: Any, other: Any) -> int:
     if one.dtype == object:
         return int((one != other).sum())
     bits = f"u{one.dtype.itemsize}"
-    return int((np.ascontiguousarray(one).view(bits) != np.ascontiguousarray(other).view(bits)).sum())
+    return int(
+        (np.ascontiguousarray(one).view(bits) != np.ascontiguousarray(other).view(bits)).sum()
+    )
 
 
 def differing(one: Any, other: Any) -> int:
@@ -72,7 +76,7 @@ def differing(one: Any, other: Any) -> int:
     return sum(unlike(one.variables[name].data, other.variables[name].data) for name in shared)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A contact that closes and opens again between two looks
 
 
@@ -82,17 +86,29 @@ def differing(one: Any, other: Any) -> int:
     [
         pytest.param({}, id="a coarse step"),
         # beads fly for 6 us from contact to contact: finer steps show it too
-        pytest.param({"chain.beads": 6000, "chain.gap": 1e-5, "time.step": 6e-7, "time.end": 2e-3}, id="gaps, in tiles"),
+        pytest.param(
+            {"chain.beads": 6000, "chain.gap": 1e-5, "time.step": 6e-7, "time.end": 2e-3},
+            id="gaps, in tiles",
+        ),
     ],
 )
-def test_a_wave_goes_on_whatever_is_recorded(changes: dict[str, Any], figure: Callable[..., None]) -> None:
+def test_a_wave_goes_on_whatever_is_recorded(
+    changes: dict[str, Any], figure: Callable[..., None]
+) -> None:
     case = CHAIN.replace(**changes)
-    bare, recorded, reference = gc.run(case), gc.run(case.replace(**{"snapshots.interval": 2e-6 * 29})), swept(case)
-    # the elastic pulse of 66 N, 54 N over gaps, is at the last sensor what it is at the first one, within a tenth
+    bare, recorded, reference = (
+        gc.run(case),
+        gc.run(case.replace(**{"snapshots.interval": 2e-6 * 29})),
+        swept(case),
+    )
+    # the elastic pulse of 66 N, 54 N over gaps, is at the last sensor what it is at the first one,
+    # within a tenth
     assert bare.sensor_force[:, 1].max() == pytest.approx(bare.sensor_force[:, 0].max(), rel=0.1)
     assert bare.sensor_force[:, 1].max() > 50.0
     figure(
-        "numbers that differ from those of a loop over all contacts", differing(bare, reference) + differing(recorded, reference), at_most=0
+        "numbers that differ from those of a loop over all contacts",
+        differing(bare, reference) + differing(recorded, reference),
+        at_most=0,
     )
 
 
@@ -103,24 +119,36 @@ def test_a_sweep_finds_the_pulse_that_a_run_finds(figure: Callable[..., None]) -
     runs = [gc.run(recorded.replace(**{"striker.speed": speed})) for speed in (1.0, 1.77)]
     peaks = np.array([[pulse.peak for pulse in sensor_pulses(run)] for run in runs])
     assert (peaks > 30.0).all()
-    figure("peaks of a sweep that are not those of its runs", unlike(study["peak"].values, peaks), at_most=0)
+    figure(
+        "peaks of a sweep that are not those of its runs",
+        unlike(study["peak"].values, peaks),
+        at_most=0,
+    )
 
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("gap", [0.0, 1e-5])
-def test_a_wave_in_tiles_goes_on_with_any_number_of_threads(gap: float, figure: Callable[..., None]) -> None:
+def test_a_wave_in_tiles_goes_on_with_any_number_of_threads(
+    gap: float, figure: Callable[..., None]
+) -> None:
     # bead 63 is reached within 0.5 ms, and the next ones at 500 m/s and more
-    case = CHAIN.replace(**{"chain.beads": 17000, "chain.gap": gap, "sensors.beads": [9, 63, 120], "time.end": 2e-3})
+    case = CHAIN.replace(
+        **{"chain.beads": 17000, "chain.gap": gap, "sensors.beads": [9, 63, 120], "time.end": 2e-3}
+    )
     one, two, reference = gc.run(case), gc.run(case, threads=2), swept(case)
     assert one.sensor_force.max(axis=0).min() > 45.0
-    figure("numbers that differ from those of a loop over all contacts", differing(one, reference) + differing(two, reference), at_most=0)
+    figure(
+        "numbers that differ from those of a loop over all contacts",
+        differing(one, reference) + differing(two, reference),
+        at_most=0,
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Random cases, each by a way of its own
 
-# A law with each kind of loop: without rate and history, with dents, with a rate, with a rate and an onset, pulling at the end, jumping at
-# the onset and inside, and of the user's own.
+# A law with each kind of loop: without rate and history, with dents, with a rate, with a rate and
+# an onset, pulling at the end, jumping at the onset and inside, and of the user's own.
 LAWS: dict[str, dict[str, Any]] = {
     "hertz": {},
     "ma-liu": {},
@@ -175,7 +203,8 @@ def contact_of(name: str) -> dict[str, Any]:
 
 
 def drawn(name: str, draw: np.random.Generator, long: bool) -> gc.Case:
-    """A row of steel beads, 70 to 10,000, struck at .05 to 10 m/s; step up to the limit; each record there or not.
+    """A row of steel beads, 70 to 10,000, struck at .05 to 10 m/s; step up to the limit; each
+    record there or not.
 
     A long one has room for more than one thread.
     """
@@ -184,15 +213,21 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> gc.Case:
     # free flights from far less than a step to many
     gap = between(draw, 1e-8, 2e-5) if draw.random() < 0.5 else 0.0
     changes: dict[str, Any] = {
-        "chain.beads": beads, "chain.gap": gap, "striker.speed": speed, "striker.mass": 0.45e-3 * between(draw, 1.0 / 3.0, 3.0),
-        "contact": contact_of(name), "ends.right": "wall" if draw.random() < 0.5 else "free", "time.step": "auto", "time.end": 1e-3,
+        "chain.beads": beads, "chain.gap": gap, "striker.speed": speed,
+        "striker.mass": 0.45e-3 * between(draw, 1.0 / 3.0, 3.0),
+        "contact": contact_of(name), "ends.right": "wall" if draw.random() < 0.5 else "free",
+        "time.step": "auto", "time.end": 1e-3,
         "energy.ledger": bool(draw.random() < 0.5),
     }  # fmt: skip
     if beads < 300:
-        changes["chain.gap_added"] = (draw.uniform(0.0, 1e-6, beads - 1) * (draw.random(beads - 1) < 0.5)).tolist()
+        changes["chain.gap_added"] = (
+            draw.uniform(0.0, 1e-6, beads - 1) * (draw.random(beads - 1) < 0.5)
+        ).tolist()
         if draw.random() < 0.3:
             # beads that move before the wave comes
-            changes["initial.velocity"] = np.r_[draw.normal(0.0, 0.3 * speed, 5), np.zeros(beads - 5)].tolist()
+            changes["initial.velocity"] = np.r_[
+                draw.normal(0.0, 0.3 * speed, 5), np.zeros(beads - 5)
+            ].tolist()
     case = CHAIN.replace(**changes)
     limit = min(prepare(member)[2].limit for member in slower(case))
     dt = limit * min(0.999, max(0.02, draw.random() ** (1.0 / 3.0)))
@@ -200,7 +235,8 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> gc.Case:
     reached = int(min(beads - 1, 5 + steps * min(1.0, dt * 800.0 / 4.76e-3)))
     every = int(draw.integers(1, 8))
     records: dict[str, Any] = {
-        "time.step": dt, "time.end": steps * dt, "energy.interval": int(draw.integers(7, 200)) * dt, "sensors.interval": every * dt,
+        "time.step": dt, "time.end": steps * dt, "energy.interval": int(draw.integers(7, 200)) * dt,
+        "sensors.interval": every * dt,
         "sensors.beads": sorted({int(bead) for bead in draw.integers(1, reached + 1, 3)}),
         "sensors.contacts": [0, reached // 2] if draw.random() < 0.5 else [],
     }  # fmt: skip
@@ -212,7 +248,10 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> gc.Case:
 def slower(case: gc.Case) -> list[gc.Case]:
     """The case, and two with a slower striker, at the same step."""
     assert case.striker is not None
-    return [case, *(case.replace(**{"striker.speed": part * case.striker.speed}) for part in (0.7, 0.4))]
+    return [
+        case,
+        *(case.replace(**{"striker.speed": part * case.striker.speed}) for part in (0.7, 0.4)),
+    ]
 
 
 class Once:
@@ -232,8 +271,19 @@ def found_by(way: str, case: gc.Case, draw: np.random.Generator, folder: Path) -
     if way == "run":
         return differing(ended(case), reference)
     if way == "recorded otherwise":
-        others = {"snapshots": None} if case.snapshots else {"snapshots.interval": 13.0 * float(case.time.step)}
-        return differing(ended(case.replace(**{"energy.ledger": not case.energy.ledger, "energy.interval": None}, **others)), reference)
+        others = (
+            {"snapshots": None}
+            if case.snapshots
+            else {"snapshots.interval": 13.0 * float(case.time.step)}
+        )
+        return differing(
+            ended(
+                case.replace(
+                    **{"energy.ledger": not case.energy.ledger, "energy.interval": None}, **others
+                )
+            ),
+            reference,
+        )
     if way == "threads":
         return differing(ended(case, threads=max(2, threads)), reference)
     if way == "resume":
@@ -241,17 +291,24 @@ def found_by(way: str, case: gc.Case, draw: np.random.Generator, folder: Path) -
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(simulation, "FIRST_BLOCK", case.beads * int(draw.integers(1, 150)))
             ended(case, checkpoint=checkpoint, watch=Once(), threads=threads)
-        return differing(ended(case, checkpoint=checkpoint, resume=True, threads=threads), reference)
+        return differing(
+            ended(case, checkpoint=checkpoint, resume=True, threads=threads), reference
+        )
     members = slower(case)
     if way == "run_many":
         ensemble = gc.run_many(members, threads=threads)
-        return sum(differing(result, swept(member)) for result, member in zip(ensemble, members, strict=True))
+        return sum(
+            differing(result, swept(member))
+            for result, member in zip(ensemble, members, strict=True)
+        )
     speeds = {"striker.speed": [member.striker.speed for member in members if member.striker]}
     study = gc.sweep(case, speeds, traces=True, threads=threads)
     with all_swept():
         whole = gc.sweep(case, speeds, traces=True, threads=threads)
     samples = len(reference.sensor_force)
-    return differing(study, whole) + unlike(study["sensor_force"].values[0, :samples], reference.sensor_force)
+    return differing(study, whole) + unlike(
+        study["sensor_force"].values[0, :samples], reference.sensor_force
+    )
 
 
 def found(name: str, count: int, seed: int, folder: Path) -> int:
@@ -267,14 +324,28 @@ def threads_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.promise("R2")
-def test_what_is_left_out_changes_no_bit_of_random_cases(threads_of_any_number: None, tmp_path: Path, figure: Callable[..., None]) -> None:
-    figure("numbers that differ from those of a loop over all contacts, 12 cases", found("hertz", 12, 1, tmp_path), at_most=0)
+def test_what_is_left_out_changes_no_bit_of_random_cases(
+    threads_of_any_number: None, tmp_path: Path, figure: Callable[..., None]
+) -> None:
+    figure(
+        "numbers that differ from those of a loop over all contacts, 12 cases",
+        found("hertz", 12, 1, tmp_path),
+        at_most=0,
+    )
 
 
 @pytest.mark.long
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_left_out_changes_no_bit_of_many_random_cases(
-    law: str, own_law: None, threads_of_any_number: None, tmp_path: Path, figure: Callable[..., None]
+    law: str,
+    own_law: None,
+    threads_of_any_number: None,
+    tmp_path: Path,
+    figure: Callable[..., None],
 ) -> None:
-    figure(f"numbers that differ from those of a loop over all contacts, {MANY} cases", found(law, MANY, 2, tmp_path), at_most=0)
+    figure(
+        f"numbers that differ from those of a loop over all contacts, {MANY} cases",
+        found(law, MANY, 2, tmp_path),
+        at_most=0,
+    )

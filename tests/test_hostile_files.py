@@ -1,4 +1,5 @@
-"""A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other files, no silent wrong number."""
+"""A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other
+files, no silent wrong number."""
 
 import copy
 import hashlib
@@ -47,13 +48,16 @@ def seal(path):
     path.write_bytes(content + files.SEAL % hashlib.sha256(content).hexdigest().encode())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Made to do harm.
 
 
 def replaced(file, name, **made):
-    """Put another dataset in the place of a good one, so good that nothing but the harm can be refused."""
-    texts = {key: file[name].attrs[key] for key in ("units", "long_name") if key in file[name].attrs}
+    """Put another dataset in the place of a good one, so good that nothing but the harm can be
+    refused."""
+    texts = {
+        key: file[name].attrs[key] for key in ("units", "long_name") if key in file[name].attrs
+    }
     del file[name]
     file.create_dataset(name, **made).attrs.update(texts)
 
@@ -65,7 +69,11 @@ def put(name, **made):
 def link(name, target):
     def edit(file, folder):
         del file[name]
-        file[name] = target if isinstance(target, h5py.SoftLink) else h5py.ExternalLink(folder / "other.h5", target)
+        file[name] = (
+            target
+            if isinstance(target, h5py.SoftLink)
+            else h5py.ExternalLink(folder / "other.h5", target)
+        )
 
     return edit
 
@@ -135,35 +143,46 @@ HOSTILE = {
     "soft_link": (link("mass", h5py.SoftLink("/radius")), "'mass'", "link"),
     "external_link_in_provenance": (link("provenance/case_toml", "/text"), "'case_toml'", "link"),
     "external_storage": (
-        lambda file, folder: replaced(file, "mass", shape=(13,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 104)]),
+        lambda file, folder: replaced(file, "mass", shape=(13,), dtype="<f8",
+        external=[(str(folder / "secret.bin"), 0, 104)]),
         "'mass'", "another file",
     ),
     "external_storage_in_provenance": (
-        lambda file, folder: replaced(file, "provenance/started", shape=(1,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 8)]),
+        lambda file, folder: replaced(file, "provenance/started", shape=(1,), dtype="<f8",
+        external=[(str(folder / "secret.bin"), 0, 8)]),
         "'started'", "single value of its own",
     ),
     "virtual_dataset": (virtual_dataset, "'mass'", "another file"),
-    "640_gigabytes": (put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)), "claims", "bytes"),
-    "more_bytes_than_a_number_counts": (put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)), "claims", "bytes"),
+    "640_gigabytes": (put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)),
+    "claims", "bytes"),
+    "more_bytes_than_a_number_counts": (put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)),
+    "claims", "bytes"),
     "shapes_together": (shapes_together, "claims", "bytes"),
-    "chunk_larger_than_data": (put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)), "'mass'", "pieces larger"),
+    "chunk_larger_than_data": (put("mass", shape=(13,), maxshape=(None,), dtype="<f8",
+    chunks=(2**26,)), "'mass'", "pieces larger"),
     "gzip_twice": (gzip_twice, "'mass'", "packed"),
-    "another_filter": (put("mass", data=np.zeros(13), chunks=(13,), compression="lzf"), "'mass'", "packed"),
-    "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), "'mass'", "type object"),
+    "another_filter": (put("mass", data=np.zeros(13), chunks=(13,), compression="lzf"), "'mass'",
+    "packed"),
+    "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), "'mass'",
+    "type object"),
     "labels_with_fractions": (put("bead", data=np.zeros(13)), "'bead'", "type float64"),
     "missing_axis": (without("bead"), "is over snapshot_time, bead, but there is no bead"),
-    "another_length": (put("mass", data=np.zeros(12)), "mass has the shape (12,), its axes bead have (13,)"),
-    "an_axis_too_many": (put("bead", data=np.zeros((13, 1), "<i8")), "bead has 2 axes, and must have 1"),
+    "another_length": (put("mass", data=np.zeros(12)), "mass has the shape (12,), its axes bead "
+        "have (13,)"),
+    "an_axis_too_many": (put("bead", data=np.zeros((13, 1), "<i8")), "bead has 2 axes, and must "
+        "have 1"),
     "no_space_at_all": (put("mass", data=h5py.Empty("<f8")), "'mass'", "has no axis"),
     "unknown_variable": (
         lambda file, folder: file.__setitem__("x", np.zeros((12, 2))),
         "'x'", "neither a variable of an output file nor one value per contact",
     ),
     "hidden_method": (variable_that_would_hide_a_method, "cannot be the name of a variable"),
-    "unknown_group": (lambda file, folder: file.create_group("more"), "'more'", "not what an output file has"),
+    "unknown_group": (lambda file, folder: file.create_group("more"), "'more'", "not what an "
+        "output file has"),
     "group_for_a_variable": (group_for_a_variable, "'mass'", "not what an output file has"),
     "root_for_provenance": (root_for_provenance, "'bead'", "no place"),
-    "unknown_provenance": (lambda file, folder: file.__setitem__("provenance/host", "here"), "'host'", "no place"),
+    "unknown_provenance": (lambda file, folder: file.__setitem__("provenance/host", "here"),
+    "'host'", "no place"),
     "no_provenance": (without("provenance"), "has no provenance"),
     "fixed_length": (put("provenance/started", data=np.bytes_(b"now")), "started is not one text"),
     "no_number": (text("wall_time", np.nan), "wall_time is not one finite number"),
@@ -171,13 +190,16 @@ HOSTILE = {
     "nested": (text("messages", "[" * 100_000), "damaged", "HDF5 says"),
     "data_changed": (data_changed, "its data differ from their hash"),
     "no_data_hash": (without("provenance/data_sha256"), "its data differ from their hash"),
-    "no_unit": (lambda file, folder: file["mass"].attrs.__delitem__("units"), "the attribute units is missing"),
+    "no_unit": (lambda file, folder: file["mass"].attrs.__delitem__("units"), "the attribute "
+        "units is missing"),
     "another_unit": (attribute("mass", "units", "g"), "mass is in 'g', and must be in 'kg'"),
     "law_that_is_a_number": (attribute("/", "law", 3), "law is not one text"),
     "infinite_step": (attribute("/", "time_step", np.inf), "time_step is not one finite number"),
     "unknown_status": (attribute("/", "status", "fine"), "ended as 'fine'", "does not know"),
-    "another_format": (attribute("/", "granchain_format", "1.4"), "has the format '1.4', allowed '1'"),
-    "no_format": (lambda file, folder: file.attrs.__delitem__("granchain_format"), "got HDF5 that granchain did not write"),
+    "another_format": (attribute("/", "granchain_format", "1.4"), "has the format '1.4', allowed "
+        "'1'"),
+    "no_format": (lambda file, folder: file.attrs.__delitem__("granchain_format"), "got HDF5 that "
+        "granchain did not write"),
     "a_thousand_names": (a_thousand_names, "names, an output file at most 200"),
 }  # fmt: skip
 
@@ -244,14 +266,19 @@ def read_in_a_process(paths, setup="", good="", seconds=120):
         timeout=seconds,
         check=False,
     )
-    assert done.returncode == 0, f"exit code {done.returncode} after {len(done.stdout.split())} files: {done.stderr[-500:]}"
+    assert done.returncode == 0, (
+        f"exit code {done.returncode} after {len(done.stdout.split())} files: {done.stderr[-500:]}"
+    )
     *said, memory = done.stdout.splitlines()
     assert len(said) == len(paths)
     return said, int(memory)
 
 
 @pytest.mark.promise("R9")
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory that a process took is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="the memory that a process took is read from /proc",
+)
 def test_no_hostile_file_takes_memory(folder):
     said, memory = read_in_a_process([folder / f"{name}.h5" for name in HOSTILE])
     assert set(said) == {"refused"}
@@ -259,9 +286,11 @@ def test_no_hostile_file_takes_memory(folder):
 
 
 def hanging(content):
-    """A file on which HDF5 2.0.0 loops for ever: the free space of its heap of texts says that it is 0 bytes long."""
+    """A file on which HDF5 2.0.0 loops for ever: the free space of its heap of texts says that
+    it is 0 bytes long."""
     body = bytearray(content[: -files.SEAL_LENGTH])
-    # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their size in steps of 8, to the free space.
+    # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their
+    # size in steps of 8, to the free space.
     at = body.index(b"GCOL") + 16
     while body[at : at + 2] != b"\0\0":
         at += 16 + (struct.unpack_from("<Q", body, at + 8)[0] + 7) // 8 * 8
@@ -279,7 +308,7 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
     assert time.process_time() - start < 1.0
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Damaged.
 
 
@@ -287,7 +316,11 @@ def flipped(content, draw):
     damaged = bytearray(content)
     for _ in range(draw.choice([1, 1, 1, 2, 4, 16])):
         # Half of the flips where the structure of the file is.
-        at = draw.randrange(len(damaged)) if draw.random() < 0.5 else draw.randrange(min(16_000, len(damaged)))
+        at = (
+            draw.randrange(len(damaged))
+            if draw.random() < 0.5
+            else draw.randrange(min(16_000, len(damaged)))
+        )
         damaged[at] ^= 1 << draw.randrange(8)
     return bytes(damaged)
 
@@ -307,10 +340,19 @@ def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, conte
     for path in paths:
         path.write_bytes(flipped(content, draw))
     (tmp_path / "good.h5").write_bytes(content)
-    said, _ = read_in_a_process([*paths, tmp_path / "good.h5"], COMPARE, repr(everything(open_result(tmp_path / "good.h5"))), 60 + count)
+    said, _ = read_in_a_process(
+        [*paths, tmp_path / "good.h5"],
+        COMPARE,
+        repr(everything(open_result(tmp_path / "good.h5"))),
+        60 + count,
+    )
     assert said[-1] == "same"
     figure("files with flipped bits read as other numbers", said.count("different"), at_most=0)
-    figure("files with flipped bits refused in a sentence, of all", said.count("refused") / count, at_least=0.95)
+    figure(
+        "files with flipped bits refused in a sentence, of all",
+        said.count("refused") / count,
+        at_least=0.95,
+    )
 
 
 def test_flipped_bits_in_the_data_are_seen_by_other_readers_too(tmp_path, content):
@@ -339,7 +381,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
     assert everything(open_result(path, unsealed=True))[:-1] == good
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Not an output file at all.
 
 
@@ -352,7 +394,10 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
         ("folder", "got a folder, allowed an output file; name one in it"),
         ("missing.h5", "got no file of this name, allowed an output file"),
         ("no/such/folder.h5", "got no file of this name"),
-        ("text.h5/a.h5", "got a file that cannot be read (Not a directory), allowed an output file"),
+        (
+            "text.h5/a.h5",
+            "got a file that cannot be read (Not a directory), allowed an output file",
+        ),
         ("pipe", "got a device, pipe or socket, allowed an output file; name one"),
         ("other.h5", "got HDF5 that granchain did not write"),
         ("huge.h5", "got 5000000000 bytes, allowed for an output file: at most 4294967296"),
@@ -386,7 +431,7 @@ def test_a_name_from_a_file_cannot_command_the_terminal(tmp_path, content):
     assert all(letter.isprintable() for letter in str(caught.value))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The checkpoint.
 
 
@@ -429,16 +474,21 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
         path.write_bytes(flipped(checkpointed, draw))
         start = time.process_time()
         with pytest.raises(
-            FileError, match=r"run\.chk: (the file was damaged|got a file that is not a checkpoint of this granchain, allowed one)"
+            FileError,
+            match=r"run\.chk: (the file was damaged|got a file that is not a checkpoint of this "
+            r"granchain, allowed one)",
         ):
             resumed(path, state)
         assert time.process_time() - start < 1.0
         refused += 1
-    figure("checkpoints with flipped bits refused in a sentence, of all", refused / count, at_least=1.0)
+    figure(
+        "checkpoints with flipped bits refused in a sentence, of all", refused / count, at_least=1.0
+    )
 
 
 def forged(checkpointed, edit):
-    """A checkpoint as a stranger can make one: another header, other arrays, and a hash that fits."""
+    """A checkpoint as a stranger can make one: another header, other arrays, and a hash that
+    fits."""
     length = len(b"granchain checkpoint 1\n") + FRAME_HEAD
     line, arrays = checkpointed[length:-FRAME_END].split(b"\n", 1)
     header, arrays = json.loads(line), bytearray(arrays)
@@ -477,13 +527,17 @@ def header_set(**changes):
 
 def shape_set(name, shape):
     def edit(header, arrays, places):
-        header["arrays"] = [[n, kind, 0, shape if n == name else old] for n, kind, _, old in header["arrays"]]
+        header["arrays"] = [
+            [n, kind, 0, shape if n == name else old] for n, kind, _, old in header["arrays"]
+        ]
 
     return edit
 
 
 def place_beyond_the_chain(header, arrays, places):
-    arrays[places["events"]] = integers(np.full((places["events"].stop - places["events"].start) // 8, 10**9))
+    arrays[places["events"]] = integers(
+        np.full((places["events"].stop - places["events"].start) // 8, 10**9)
+    )
 
 
 FORGED = {
@@ -496,7 +550,10 @@ FORGED = {
     "a type that is code": (header_set(arrays=[["bodies", "|O", 0, [3]]]), "a type or shape"),
     "a type that is none": (header_set(arrays=[["bodies", ["<f8"], 0, [3]]]), "a type or shape"),
     "a shape beyond memory": (shape_set("bodies", [10**9, 10**9]), "longer than the file"),
-    "a shape of nothing times more than there is": (shape_set("bodies", [0, 10**30]), "got a checkpoint that granchain did not write"),
+    "a shape of nothing times more than there is": (
+        shape_set("bodies", [0, 10**30]),
+        "got a checkpoint that granchain did not write",
+    ),
     "a negative shape": (shape_set("bodies", [-1, -8]), "a type or shape"),
     "a shape of fractions": (shape_set("bodies", [1.5]), "a type or shape"),
     "another shape": (shape_set("clock", [len(fields.RUN), 1]), "clock is"),
@@ -504,7 +561,10 @@ FORGED = {
         lambda header, *parts: header["arrays"][0].__setitem__(2, 10**12),
         "its records are not what it says of them",
     ),
-    "an array that no run has": (lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"), "holds the arrays"),
+    "an array that no run has": (
+        lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"),
+        "holds the arrays",
+    ),
     "an infinite time": (header_set(wall_time=math.inf), "incomplete"),
     "a start that is no text": (header_set(started=[1]), "incomplete"),
     "another set-up": (header_set(set_up="0" * 64), "was set up from other numbers than this run"),
@@ -520,7 +580,9 @@ FORGED = {
 
 @pytest.mark.promise("R9")
 @pytest.mark.parametrize(("edit", "words"), FORGED.values(), ids=FORGED)
-def test_a_checkpoint_made_to_do_harm_is_refused_before_anything_is_taken(tmp_path, state, checkpointed, edit, words):
+def test_a_checkpoint_made_to_do_harm_is_refused_before_anything_is_taken(
+    tmp_path, state, checkpointed, edit, words
+):
     path = tmp_path / "run.chk"
     path.write_bytes(forged(checkpointed, edit))
     before = {name: array.tobytes() for name, array in state.arrays().items()}
@@ -544,7 +606,9 @@ def test_every_count_is_one_that_a_checkpoint_is_checked_for(state):
 @pytest.mark.parametrize("content", [b"", b"\x89HDF\r\n\x1a\n", b"granchain checkpoint 2\n{}\n"])
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, state, content):
     (tmp_path / "run.chk").write_bytes(content)
-    with pytest.raises(FileError, match=r"run\.chk: got (an empty file|a file that is not a checkpoint)"):
+    with pytest.raises(
+        FileError, match=r"run\.chk: got (an empty file|a file that is not a checkpoint)"
+    ):
         resumed(tmp_path / "run.chk", state)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError, match="got a device, pipe or socket, allowed a checkpoint"):

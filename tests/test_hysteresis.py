@@ -1,4 +1,5 @@
-"""Hysteresis dashpots: each law's factor, what it delivers, and the permanent-indentation laws beside them."""
+"""Hysteresis dashpots: each law's factor, what it delivers, and the permanent-indentation laws
+beside them."""
 
 from __future__ import annotations
 
@@ -23,11 +24,17 @@ from granchain.errors import CaseError, LawError
 from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
-PAIR = Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=2.25e-4, yield_stress=900e6)
+PAIR = Pair(
+    effective_radius=1.19e-3,
+    effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)),
+    effective_mass=2.25e-4,
+    yield_stress=900e6,
+)
 
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
-# Delivered for these, integrated to the digits shown, with the published factors: the same for every stiffness, exponent, mass and speed.
-# And a/(1 - e) for e to 1: 1.5 in a law that is right there.
+# Delivered for these, integrated to the digits shown, with the published factors: the same for
+# every stiffness, exponent, mass and speed. And a/(1 - e) for e to 1: 1.5 in a law that is right
+# there.
 TABLE: dict[str, tuple[tuple[float | None, ...], float]] = {
     "hunt-crossley": ((0.5158, 0.5813, 0.6630, 0.7680, 0.9090), 1.5),
     "herbert-mcwhannell": ((0.4907, 0.5200, 0.5936, 0.7227, 0.9009), 1.5),
@@ -51,7 +58,8 @@ TABLE: dict[str, tuple[tuple[float | None, ...], float]] = {
 }
 # Of the table, the laws whose factor is finite at e = 0.
 FINITE_AT_ZERO = {
-    "hunt-crossley", "herbert-mcwhannell", "lee-wang", "lankarani-nikravesh", "khulief-shabana", "zhiying-qishao", "carvalho-martins",
+    "hunt-crossley", "herbert-mcwhannell", "lee-wang", "lankarani-nikravesh", "khulief-shabana",
+    "zhiying-qishao", "carvalho-martins",
     "marhefka-orin",
 }  # fmt: skip
 
@@ -76,7 +84,11 @@ def problem(law: str, restitution: float) -> str | None:
 
 @pytest.mark.plain
 def test_every_hysteresis_law_stands_in_the_table():
-    known = {name for name, law in laws().items() if issubclass(law, Hysteresis) and law.__module__.startswith("granchain.contact")}
+    known = {
+        name
+        for name, law in laws().items()
+        if issubclass(law, Hysteresis) and law.__module__.startswith("granchain.contact")
+    }
     # with a constant alpha there is nothing to ask for: test_viscous.py
     assert known - {"hunt-crossley-alpha"} == set(TABLE)
 
@@ -88,7 +100,9 @@ def test_the_factor_delivers_what_is_tabulated(law):
         if delivered is None:
             assert problem(law, asked)
         else:
-            assert theory.delivered_restitution(float(damping_over_speed(law, asked))) == pytest.approx(delivered, abs=5.1e-5)
+            assert theory.delivered_restitution(
+                float(damping_over_speed(law, asked))
+            ) == pytest.approx(delivered, abs=5.1e-5)
 
 
 @pytest.mark.parametrize("law", TABLE)
@@ -96,7 +110,9 @@ def test_an_impact_delivers_what_is_tabulated(law):
     for asked, delivered in zip(ASKED, TABLE[law][0], strict=True):
         if delivered is None:
             continue
-        found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, **given(law)).restitution
+        found = impact(
+            law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, **given(law)
+        ).restitution
         # half a digit of the table, and the loop's error
         assert found == pytest.approx(delivered, abs=5e-5 + 1e-5)
         factor = float(laws()[law].damping_factor(asked))
@@ -148,10 +164,15 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_damping(law, dampin
 @pytest.mark.plain
 def test_marhefka_and_orin_have_the_factor_of_herbert_and_mcwhannell():
     e = np.linspace(0.0, 1.0, 101)
-    assert laws()["marhefka-orin"].damping_factor(e) == pytest.approx(laws()["herbert-mcwhannell"].damping_factor(e), rel=1e-14)
+    assert laws()["marhefka-orin"].damping_factor(e) == pytest.approx(
+        laws()["herbert-mcwhannell"].damping_factor(e), rel=1e-14
+    )
 
 
-@pytest.mark.parametrize(("law", "stiffness", "exponent"), [("flores", float(PAIR.hertz_stiffness), 1.5), ("khulief-shabana", 1e7, 1.0)])
+@pytest.mark.parametrize(
+    ("law", "stiffness", "exponent"),
+    [("flores", float(PAIR.hertz_stiffness), 1.5), ("khulief-shabana", 1e7, 1.0)],
+)
 def test_an_impact_has_the_largest_overlap_and_force_of_its_exponent(law, stiffness, exponent):
     mass, factor = 2.25e-4, float(laws()[law].damping_factor(0.5))
     found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=0.5, **given(law))
@@ -167,12 +188,15 @@ def test_an_impact_has_the_largest_overlap_and_force_of_its_exponent(law, stiffn
 def test_laws_of_one_exponent_share_their_functions():
     forces = {laws()[law].force for law in TABLE}
     assert len(forces) == 2
-    assert [law for law in TABLE if laws()[law].force is not laws()["flores"].force] == ["khulief-shabana"]
+    assert [law for law in TABLE if laws()[law].force is not laws()["flores"].force] == [
+        "khulief-shabana"
+    ]
     assert laws()["hunt-crossley-alpha"].force is laws()["flores"].force
     assert laws()["gharib-hurmuzlu-plastic"].force is laws()["lankarani-nikravesh-plastic"].force
 
 
-# --- the exact factor -----------------------------------------------------------------------------------------------
+# --- the exact factor
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.plain
@@ -184,18 +208,25 @@ def test_the_exact_factor_is_the_inverse_of_the_delivered_restitution():
 
 @pytest.mark.plain
 def test_the_exact_factor_keeps_its_digits_towards_both_ends():
-    # with s = 1 - e, q = s/(2 - s) and the inverse of Langevin's function 3 q + O(q^3): a = 2 (3 q)/(2 - s) = 1.5 s (1 + s + O(s^2))
+    # with s = 1 - e, q = s/(2 - s) and the inverse of Langevin's function 3 q + O(q^3): a = 2 (3
+    # q)/(2 - s) = 1.5 s (1 + s + O(s^2))
     for s in (2.0**-13, 2.0**-26, 2.0**-40):
-        assert float(exact_damping_factor(1.0 - s)) == pytest.approx(1.5 * s * (1.0 + s), rel=max(1e-15, s * s))
+        assert float(exact_damping_factor(1.0 - s)) == pytest.approx(
+            1.5 * s * (1.0 + s), rel=max(1e-15, s * s)
+        )
     assert exact_damping_factor(1.0) == 0.0
     # 1 - a e = exp(-1/e): below e = .02 lost in the rounding
-    assert exact_damping_factor(np.array([1e-300, 1e-9, 0.02])) == pytest.approx([1e300, 1e9, 50.0], rel=1e-15)
+    assert exact_damping_factor(np.array([1e-300, 1e-9, 0.02])) == pytest.approx(
+        [1e300, 1e9, 50.0], rel=1e-15
+    )
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("law", ["hunt-crossley", "khulief-shabana", "wang-liu-hysteretic"])
 def test_no_factor_delivers_zero(law):
-    inputs = inputs_for(law, **({"stiffness": 1e7} if law == "khulief-shabana" else {}), damping="identified")
+    inputs = inputs_for(
+        law, **({"stiffness": 1e7} if law == "khulief-shabana" else {}), damping="identified"
+    )
     inputs.restitution = 0.0
     with pytest.raises(LawError, match=r"restitution: got 0\.0, allowed: a number above 0"):
         laws()[law].coefficients_of(PAIR, inputs)
@@ -204,23 +235,34 @@ def test_no_factor_delivers_zero(law):
 @pytest.mark.plain
 @pytest.mark.parametrize("law", [law for law in TABLE if law != "gonthier-exact"])
 def test_identified_every_law_has_the_exact_factor(law):
-    assert float(damping_over_speed(law, 0.5, damping="identified")) == pytest.approx(theory.damping_factor(0.5), rel=1e-13)
+    assert float(damping_over_speed(law, 0.5, damping="identified")) == pytest.approx(
+        theory.damping_factor(0.5), rel=1e-13
+    )
 
 
 @pytest.mark.parametrize(
-    ("law", "more"), [("flores", {}), ("khulief-shabana", {"stiffness": 1e7}), ("wang-liu-hysteretic", {"psi": 2.84, "xi": 13.0})]
+    ("law", "more"),
+    [
+        ("flores", {}),
+        ("khulief-shabana", {"stiffness": 1e7}),
+        ("wang-liu-hysteretic", {"psi": 2.84, "xi": 13.0}),
+    ],
 )
 @pytest.mark.parametrize("asked", ASKED)
 def test_identified_an_impact_delivers_what_is_asked(law, more, asked):
-    found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, damping="identified", **more).restitution
+    found = impact(
+        law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, damping="identified", **more
+    ).restitution
     assert found == pytest.approx(asked, abs=1e-6)
 
 
 @pytest.mark.parametrize("law", ["flores", pytest.param("khulief-shabana", marks=pytest.mark.long)])
 def test_with_each_contacts_own_speed_an_impact_is_that_of_its_speed(law):
-    # 100 us: an elastic contact of two beads lasts 13 us under Hertz (2.94 d_max/v), and 15 us with 1e7 N/m (pi sqrt(m/K))
+    # 100 us: an elastic contact of two beads lasts 13 us under Hertz (2.94 d_max/v), and 15 us with
+    # 1e7 N/m (pi sqrt(m/K))
     found = run_row(
-        steel_row(2), law, 1e-4, refine=10, restitution=0.5, impact_speed="onset", impact_speed_floor=1e-3, **given(law)
+        steel_row(2), law, 1e-4, refine=10, restitution=0.5, impact_speed="onset",
+        impact_speed_floor=1e-3, **given(law)
     )  # fmt: skip
     delivered = theory.delivered_restitution(float(laws()[law].damping_factor(0.5)))
     u, v = velocities(found)
@@ -232,7 +274,11 @@ def test_with_each_contacts_own_speed_an_impact_is_that_of_its_speed(law):
 @pytest.mark.plain
 def test_the_own_speed_needs_a_floor():
     with pytest.raises(LawError, match="impact_speed_floor: got nothing, allowed a number above 0"):
-        contacts_of(laws()["khulief-shabana"], steel_row(2), inputs_for("khulief-shabana", stiffness=1e7, impact_speed="onset"))
+        contacts_of(
+            laws()["khulief-shabana"],
+            steel_row(2),
+            inputs_for("khulief-shabana", stiffness=1e7, impact_speed="onset"),
+        )
 
 
 def test_exponent_one_needs_a_stiffness_of_its_own():
@@ -240,11 +286,13 @@ def test_exponent_one_needs_a_stiffness_of_its_own():
         impact(law="khulief-shabana", pair=PAIR, speed=SPEED, restitution=0.5)
 
 
-# --- Alaci et al. ---------------------------------------------------------------------------------------------------
+# --- Alaci et al.
+# --------------------------------------------------------------------------------------------------
 
-# Alaci et al., Dynamic aspects of damped elastic impact, part 1: two steel balls of 1 kg, E 210 GPa, nu .3, 5 m/s; a density of 7800 kg/m3
-# gives their x_H = 2.31124e-4 m. Asked e: delivered, times of approach and recovery over Hertz's, largest force and overlap over Hertz's,
-# losses in approach and recovery over the energy at the start; recomputed to the digits shown.
+# Alaci et al., Dynamic aspects of damped elastic impact, part 1: two steel balls of 1 kg, E 210
+# GPa, nu .3, 5 m/s; a density of 7800 kg/m3 gives their x_H = 2.31124e-4 m. Asked e: delivered,
+# times of approach and recovery over Hertz's, largest force and overlap over Hertz's, losses in
+# approach and recovery over the energy at the start; recomputed to the digits shown.
 ALACI = {
     0.0: (0.66296, 0.9111, 1.2053, 0.9033, 0.8555, 0.3231, 0.2374),
     0.3: (0.68422, 0.9173, 1.1876, 0.9033, 0.8653, 0.3035, 0.2283),
@@ -258,7 +306,11 @@ ALACI = {
 def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci(asked):
     mass, speed = 0.5, 5.0
     radius = (3.0 / (4.0 * math.pi * 7800.0)) ** (1.0 / 3.0)
-    pair = Pair(effective_radius=radius / 2.0, effective_modulus=210e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=mass)
+    pair = Pair(
+        effective_radius=radius / 2.0,
+        effective_modulus=210e9 / (2.0 * (1.0 - 0.3**2)),
+        effective_mass=mass,
+    )
     elastic = theory.elastic_impact(float(pair.hertz_stiffness), mass, speed)
     assert elastic.max_overlap == pytest.approx(2.31124e-4, rel=3e-6)
     found = impact(law="lankarani-nikravesh", pair=pair, speed=speed, refine=10, restitution=asked)
@@ -275,7 +327,8 @@ def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci(asked)
     assert numbers == pytest.approx(ALACI[asked][1:], abs=5e-5 + 2e-6)
 
 
-# --- permanent indentation ------------------------------------------------------------------------------------------
+# --- permanent indentation
+# ------------------------------------------------------------------------------------------
 
 PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
@@ -294,7 +347,9 @@ def test_the_first_impact_delivers_the_asked_restitution_and_its_dent(law, asked
     elastic = theory.elastic_impact(float(PAIR.hertz_stiffness), 2.25e-4, SPEED)
     # the loading curve is Hertz's
     assert found.max_overlap == pytest.approx(elastic.max_overlap, rel=1e-6)
-    assert found.residual_overlap == pytest.approx(elastic.max_overlap * (1.0 - asked**2), abs=1e-6 * elastic.max_overlap)
+    assert found.residual_overlap == pytest.approx(
+        elastic.max_overlap * (1.0 - asked**2), abs=1e-6 * elastic.max_overlap
+    )
 
 
 @pytest.mark.plain
@@ -322,7 +377,8 @@ def test_a_second_impact_is_elastic_up_to_the_speed_of_the_rebound(law):
     # given back: e^2, and all that the old curve can hold
     assert made.energy(d, c, dented) == pytest.approx(e**2 * taken, rel=1e-13)
     assert not made.needs_update(d, 0.0, c, dented)
-    # with the first speed again: up the old curve, then on to d_2 with U(d_2) - U(d) + e^2 U(d) = U(d), so that e^2 (2 - e^2) comes back
+    # with the first speed again: up the old curve, then on to d_2 with U(d_2) - U(d) + e^2 U(d) =
+    # U(d), so that e^2 (2 - e^2) comes back
     deeper = d * (2.0 - e**2) ** 0.4
     assert made.needs_update(deeper, 0.0, c, dented)
     deepened = made.update((deeper, 0.0, 0.0, 1.0), c, dented)
@@ -355,4 +411,6 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_dent(law):
     inputs = SimpleNamespace(restitution=np.array([0.2, 1.0]), stiffness=None, dents="keep")
     assert laws()[law].coefficients_of(PAIR, inputs)[1] == pytest.approx([0.96, 0.0], rel=1e-15)
     with pytest.raises(LawError, match="restitution: got 0"):
-        laws()[law].coefficients_of(PAIR, SimpleNamespace(restitution=np.array([0.2, 0.0]), stiffness=None, dents="keep"))
+        laws()[law].coefficients_of(
+            PAIR, SimpleNamespace(restitution=np.array([0.2, 0.0]), stiffness=None, dents="keep")
+        )

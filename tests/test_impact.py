@@ -1,4 +1,5 @@
-"""Two bodies: the impact tables of Wang, Liu & Liu 2022 with their true inputs, and what gc.impact refuses."""
+"""Two bodies: the impact tables of Wang, Liu & Liu 2022 with their true inputs, and what
+gc.impact refuses."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ from granchain.contact.viscous import LEAST_CLAMPED
 from granchain.errors import CaseError, LawError
 from granchain.two_body import NotEnded, impact
 
-# Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps masses and densities, and the contact
-# is internal (a ball of 20 mm in a socket of 20.5 mm): R = .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800
-# kg; s_y 30 MPa.
+# Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps
+# masses and densities, and the contact is internal (a ball of 20 mm in a socket of 20.5 mm): R =
+# .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800 kg; s_y 30 MPa.
 MASS = 4.0 / 3.0 * math.pi * 0.02**3 * 7800.0
 PAIR = Pair(
     effective_radius=0.0205 * 0.02 / 0.0005,
@@ -50,8 +51,8 @@ def test_ma_liu_at_4_and_8_metres_per_second():
     assert fast.dissipated == pytest.approx(5.0348, abs=1e-4)
 
 
-# velocities after impact (tables 3 and 6) and largest forces (tables 4 and 7); at 8 m/s the force of the new law is lost, and
-# 7.83596e4 recomputed
+# velocities after impact (tables 3 and 6) and largest forces (tables 4 and 7); at 8 m/s the force
+# of the new law is lost, and 7.83596e4 recomputed
 @pytest.mark.parametrize(
     ("law", "after_4", "after_8", "force_4", "force_8"),
     [
@@ -64,37 +65,68 @@ def test_ma_liu_at_4_and_8_metres_per_second():
 def test_dashpots_with_the_restitution_of_ma_liu(law, after_4, after_8, force_4, force_8):
     more = MA_LIU if law == "wang-liu-hysteretic" else {}
     for speed, after, force in ((4.0, after_4, force_4), (8.0, after_8, force_8)):
-        found = impact(law=law, pair=PAIR, speed=speed, refine=10.0, restitution=ma_liu(speed).restitution, **more)
-        # the last printed digit; the tables' two-body runs of the new law leave out its elastic part, d < d_y = 1.6e-6 m of 1.1e-4 m
-        # (sec. 5.2 has it), which moves the force by (d_y/d_max)^2 = 2e-4
+        found = impact(
+            law=law,
+            pair=PAIR,
+            speed=speed,
+            refine=10.0,
+            restitution=ma_liu(speed).restitution,
+            **more,
+        )
+        # the last printed digit; the tables' two-body runs of the new law leave out its elastic
+        # part, d < d_y = 1.6e-6 m of 1.1e-4 m (sec. 5.2 has it), which moves the force by
+        # (d_y/d_max)^2 = 2e-4
         slack = 4.0 if law == "wang-liu-hysteretic" else 1.0
         assert found.restitution * speed == pytest.approx(after, abs=slack * 1e-4)
         assert found.max_force == pytest.approx(force, rel=slack * 5e-5)
 
 
 def test_losses_of_an_impact_add_up():
-    for law, more in (("flores", {"restitution": 0.7}), ("ma-liu", MA_LIU), ("tsuji", {"restitution": 0.5})):
+    for law, more in (
+        ("flores", {"restitution": 0.7}),
+        ("ma-liu", MA_LIU),
+        ("tsuji", {"restitution": 0.5}),
+    ):
         found = impact(law=law, pair=PAIR, speed=4.0, refine=10.0, **more)
-        assert found.dissipated == pytest.approx(0.5 * MASS * 16.0 * (1.0 - found.restitution**2), rel=1e-12)
-        assert found.dissipated_approach + found.dissipated_recovery == pytest.approx(found.dissipated, rel=1e-12)
+        assert found.dissipated == pytest.approx(
+            0.5 * MASS * 16.0 * (1.0 - found.restitution**2), rel=1e-12
+        )
+        assert found.dissipated_approach + found.dissipated_recovery == pytest.approx(
+            found.dissipated, rel=1e-12
+        )
         assert found.approach_time + found.recovery_time == pytest.approx(found.duration, rel=1e-12)
-    # Ma-Liu loses all in the approach: its unloading is elastic; the quadrature of the recorded forces is good to 1e-5
+    # Ma-Liu loses all in the approach: its unloading is elastic; the quadrature of the recorded
+    # forces is good to 1e-5
     plastic = ma_liu(4.0, refine=10.0)
     assert plastic.dissipated_recovery == pytest.approx(0.0, abs=1e-5 * plastic.dissipated)
     # its dent: d_r = d_max - F/(K sqrt(d_max)) below d_p
     stiffness = theory.hertz_stiffness(PAIR.effective_modulus, 0.82)
-    expected = plastic.max_overlap - plastic.max_force / (stiffness * math.sqrt(plastic.max_overlap))
+    expected = plastic.max_overlap - plastic.max_force / (
+        stiffness * math.sqrt(plastic.max_overlap)
+    )
     assert plastic.residual_overlap == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_delivered_restitution_of_the_engine_is_the_closed_form():
     # promise of the laws' pages: 1e-6 at the automatic step refined tenfold
-    for law, factor in (("hunt-crossley", 1.5 * 0.5), ("lankarani-nikravesh", 0.75 * 0.75), ("flores", 1.6)):
+    for law, factor in (
+        ("hunt-crossley", 1.5 * 0.5),
+        ("lankarani-nikravesh", 0.75 * 0.75),
+        ("flores", 1.6),
+    ):
         found = impact(law=law, pair=PAIR, speed=2.0, refine=10.0, restitution=0.5)
         assert found.restitution == pytest.approx(theory.delivered_restitution(factor), abs=1e-6)
     for law, more in (("kelvin-voigt", {"stiffness": 1e8}), ("tsuji", {})):
         clamped = impact(law=law, pair=PAIR, speed=2.0, refine=10.0, restitution=0.5, **more)
-        tensile = impact(law=law, pair=PAIR, speed=2.0, refine=10.0, restitution=0.5, separation="tensile", **more)
+        tensile = impact(
+            law=law,
+            pair=PAIR,
+            speed=2.0,
+            refine=10.0,
+            restitution=0.5,
+            separation="tensile",
+            **more,
+        )
         assert tensile.restitution == pytest.approx(0.5, abs=1e-6)
         assert clamped.restitution == pytest.approx(theory.clamped_restitution(0.5), abs=1e-6)
 
@@ -108,11 +140,21 @@ def test_bad_inputs_of_an_impact_are_told_together():
     with pytest.raises(CaseError) as caught:
         impact(law="flores", pair=PAIR, speed=1.0, restitution=1.5, psi=2.0)
     assert len(caught.value.problems) == 2
-    with pytest.raises(CaseError, match=r"restitution: got nothing, allowed: .*; give it, flores needs it"):
+    with pytest.raises(
+        CaseError, match=r"restitution: got nothing, allowed: .*; give it, flores needs it"
+    ):
         impact(law="flores", pair=PAIR, speed=1.0)
     with pytest.raises(CaseError) as caught:
-        impact(law="flores", pair=PAIR, speed=1.0, psi=1.0, restitution={"law": "ma-liu", "psi": -1.0, "dents": "kep", "size": 2})
-    assert [sentence.partition(";")[0].partition(", allowed")[0] for sentence in caught.value.problems] == [
+        impact(
+            law="flores",
+            pair=PAIR,
+            speed=1.0,
+            psi=1.0,
+            restitution={"law": "ma-liu", "psi": -1.0, "dents": "kep", "size": 2},
+        )
+    assert [
+        sentence.partition(";")[0].partition(", allowed")[0] for sentence in caught.value.problems
+    ] == [
         "impact: unknown input psi",
         "impact: unknown input restitution.size",
         "impact: restitution.psi: got -1.0",
@@ -125,32 +167,44 @@ def test_bad_inputs_of_an_impact_are_told_together():
 
 def test_a_pair_without_what_the_law_needs_says_which():
     poor = Pair(effective_radius=1e-3, effective_modulus=1e11, effective_mass=1e-3)
-    with pytest.raises(LawError, match=r"ma-liu: yield_stress: got nothing, allowed a number above 0 \[Pa\], which this contact law takes"):
+    with pytest.raises(
+        LawError,
+        match=r"ma-liu: yield_stress: got nothing, allowed a number above 0 \[Pa\], which this "
+        r"contact law takes",
+    ):
         impact(law="ma-liu", pair=poor, speed=1.0, **MA_LIU)
     with pytest.raises(LawError, match="unknown quantity yield_strength"):
         Pair(effective_radius=1e-3, yield_strength=1e8)
-    with pytest.raises(LawError, match=r"effective_mass: got -1\.0, allowed: finite numbers above 0"):
+    with pytest.raises(
+        LawError, match=r"effective_mass: got -1\.0, allowed: finite numbers above 0"
+    ):
         Pair(effective_mass=-1.0)
 
 
-# --- how long a contact lasts ---------------------------------------------------------------------------------------
+# --- how long a contact lasts
+# ---------------------------------------------------------------------------------------
 
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 BEADS = example_pair()
 
 
-def kelvin_voigt_clamped(asked: float, stiffness: float, mass: float, speed: float) -> tuple[float, float, float]:
-    """Time at which the force vanishes, that at which the overlap does, and the work that the clamp takes, in closed form."""
+def kelvin_voigt_clamped(
+    asked: float, stiffness: float, mass: float, speed: float
+) -> tuple[float, float, float]:
+    """Time at which the force vanishes, that at which the overlap does, and the work that the
+    clamp takes, in closed form."""
     zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
     root = math.sqrt(1.0 - zeta * zeta)
     omega = math.sqrt(stiffness / mass)
-    # F = -m d'' and d = v/w exp(-zeta w0 t) sin(w t): d'' = 0 at tan(w t) = -2 zeta root/(1 - 2 zeta^2) = -tan(2 asin zeta)
+    # F = -m d'' and d = v/w exp(-zeta w0 t) sin(w t): d'' = 0 at tan(w t) = -2 zeta root/(1 - 2
+    # zeta^2) = -tan(2 asin zeta)
     ends = (math.pi - 2.0 * math.asin(zeta)) / (omega * root)
     decay, phase = math.exp(-zeta * omega * ends), omega * root * ends
     overlap = speed * decay * math.sin(phase) / (omega * root)
     rate = speed * decay * (math.cos(phase) - zeta / root * math.sin(phase))
-    # free flight from there, in which the clamp holds c |rate| - K d against the bodies: with c |rate| = K d at its start, K d^2/2 of work
+    # free flight from there, in which the clamp holds c |rate| - K d against the bodies: with c
+    # |rate| = K d at its start, K d^2/2 of work
     return ends, ends + overlap / -rate, -0.5 * stiffness * overlap * overlap
 
 
@@ -158,17 +212,45 @@ def kelvin_voigt_clamped(asked: float, stiffness: float, mass: float, speed: flo
 def test_a_clamped_contact_lasts_until_its_force_vanishes(asked, figure):
     force_ends, overlap_ends, _ = kelvin_voigt_clamped(asked, 1e7, float(BEADS.effective_mass), 1.0)
     found = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, restitution=asked, stiffness=1e7)
-    figure("duration of a clamped contact at the automatic step, relative error", abs(found.duration / force_ends - 1.0), at_most=2e-4)
-    figure("overlap_duration of it, relative error", abs(found.overlap_duration / overlap_ends - 1.0), at_most=2e-4)
+    figure(
+        "duration of a clamped contact at the automatic step, relative error",
+        abs(found.duration / force_ends - 1.0),
+        at_most=2e-4,
+    )
+    figure(
+        "overlap_duration of it, relative error",
+        abs(found.overlap_duration / overlap_ends - 1.0),
+        at_most=2e-4,
+    )
     assert found.recovery_time == pytest.approx(found.duration - found.approach_time, rel=1e-14)
     # the kept samples end with the force
-    assert found.force[-2] > 0.0 == found.force[-1] and found.time[-2] < found.duration <= found.time[-1]
+    assert (
+        found.force[-2] > 0.0 == found.force[-1]
+        and found.time[-2] < found.duration <= found.time[-1]
+    )
     # of order two
-    fine = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, refine=8.0, restitution=asked, stiffness=1e7)
-    assert found.duration / force_ends - 1.0 == pytest.approx(64.0 * (fine.duration / force_ends - 1.0), rel=0.25)
-    # a contact that may pull opens where its overlap vanishes: after half a period of the damped oscillator
-    pulling = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, restitution=asked, stiffness=1e7, separation="tensile")
-    half = math.pi * math.sqrt(BEADS.effective_mass / 1e7) * math.hypot(math.pi, math.log(asked)) / math.pi
+    fine = impact(
+        law="kelvin-voigt", pair=BEADS, speed=1.0, refine=8.0, restitution=asked, stiffness=1e7
+    )
+    assert found.duration / force_ends - 1.0 == pytest.approx(
+        64.0 * (fine.duration / force_ends - 1.0), rel=0.25
+    )
+    # a contact that may pull opens where its overlap vanishes: after half a period of the damped
+    # oscillator
+    pulling = impact(
+        law="kelvin-voigt",
+        pair=BEADS,
+        speed=1.0,
+        restitution=asked,
+        stiffness=1e7,
+        separation="tensile",
+    )
+    half = (
+        math.pi
+        * math.sqrt(BEADS.effective_mass / 1e7)
+        * math.hypot(math.pi, math.log(asked))
+        / math.pi
+    )
     assert pulling.duration == pytest.approx(half, rel=2e-4)
     assert pulling.overlap_duration == pytest.approx(pulling.duration, rel=1e-12)
 
@@ -186,7 +268,13 @@ def test_the_force_of_tsujis_law_ends_long_before_its_overlap():
     force.terminal, force.direction = True, -1.0
     # from inside the contact, by what is nothing
     ran = solve_ivp(
-        lambda t, y: [y[1], -force(t, y) / mass], (0.0, 1e-4), [1e-15, 1.0], method="DOP853", rtol=1e-11, atol=1e-18, events=force
+        lambda t, y: [y[1], -force(t, y) / mass],
+        (0.0, 1e-4),
+        [1e-15, 1.0],
+        method="DOP853",
+        rtol=1e-11,
+        atol=1e-18,
+        events=force,
     )
     ends, (overlap, rate) = ran.t_events[0][0], ran.y_events[0][0]
     assert found.duration == pytest.approx(ends, rel=1e-4)
@@ -195,8 +283,17 @@ def test_the_force_of_tsujis_law_ends_long_before_its_overlap():
 
 
 def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(monkeypatch):
-    # the dashpot of Lee and Wang's second law is strong above epsilon and weak below: the force is zero at three steps and comes back
-    inputs = {"law": "lee-wang-transition", "pair": BEADS, "speed": 1.0, "restitution": 0.01, "stiffness": 1e7, "q": 2.0, "epsilon": 2e-6}
+    # the dashpot of Lee and Wang's second law is strong above epsilon and weak below: the force is
+    # zero at three steps and comes back
+    inputs = {
+        "law": "lee-wang-transition",
+        "pair": BEADS,
+        "speed": 1.0,
+        "restitution": 0.01,
+        "stiffness": 1e7,
+        "q": 2.0,
+        "epsilon": 2e-6,
+    }
     found = impact(**inputs)
     (gone,) = np.flatnonzero(found.force[1:-1] == 0.0)[[1]] + 1
     assert found.duration > 1.5 * found.time[gone] and found.force[gone + 3] > 0.0
@@ -210,9 +307,15 @@ def test_a_dented_contact_opens_before_its_overlap_vanishes_and_one_as_printed_a
     flight = dented.residual_overlap / (dented.restitution * dented.speed)
     assert dented.residual_overlap > 0.0
     assert dented.overlap_duration == pytest.approx(dented.duration + flight, rel=1e-6)
-    # Ma-Liu as printed opens below zero for largest overlaps up to 1.978 d_y, by up to .0048 d_y (test_maliu.py)
+    # Ma-Liu as printed opens below zero for largest overlaps up to 1.978 d_y, by up to .0048 d_y
+    # (test_maliu.py)
     printed = impact(law="ma-liu", pair=BEADS, speed=0.11, psi=2.84, xi=13.0, as_printed=True)
-    limit = math.pi**2 / 4.0 * float(BEADS.effective_radius) * (1.6 * 900e6 / float(BEADS.effective_modulus)) ** 2
+    limit = (
+        math.pi**2
+        / 4.0
+        * float(BEADS.effective_radius)
+        * (1.6 * 900e6 / float(BEADS.effective_modulus)) ** 2
+    )
     assert -0.0048 * limit <= printed.residual_overlap < -0.003 * limit
     assert printed.duration > printed.overlap_duration
     flight = -printed.residual_overlap / (printed.restitution * printed.speed)
@@ -221,18 +324,22 @@ def test_a_dented_contact_opens_before_its_overlap_vanishes_and_one_as_printed_a
     assert printed.restitution > 1.0
 
 
-# --- damping identified ---------------------------------------------------------------------------------------------
+# --- damping identified
+# ---------------------------------------------------------------------------------------------
 
 
-# Laws whose identified damping is one of its own; the others have the factor of gonthier-exact (test_hysteresis.py).
+# Laws whose identified damping is one of its own; the others have the factor of gonthier-exact
+# (test_hysteresis.py).
 IDENTIFIED = (
-    "gonthier-exact", "khulief-shabana", "wang-liu-hysteretic", "kelvin-voigt", "wang-liu-viscous", "tsuji", "jankowski",
+    "gonthier-exact", "khulief-shabana", "wang-liu-hysteretic", "kelvin-voigt", "wang-liu-viscous",
+    "tsuji", "jankowski",
     "jankowski-both-phases",
 )  # fmt: skip
 
 
 def identified() -> list[Any]:
-    """Laws that identify their damping, each with both ways to end where it has them; those with a damping of their own at once."""
+    """Laws that identify their damping, each with both ways to end where it has them; those
+    with a damping of their own at once."""
     found = []
     for name, law in laws().items():
         names = {quantity.name for quantity in law.inputs}
@@ -240,7 +347,11 @@ def identified() -> list[Any]:
             for separation in ("clamped", "tensile") if "separation" in names else (None,):
                 for count in (9, 200) if name in IDENTIFIED else (50,):
                     marks = () if count == 9 else pytest.mark.long
-                    found.append(pytest.param(name, separation, count, marks=marks, id=f"{name}-{separation}-{count}"))
+                    found.append(
+                        pytest.param(
+                            name, separation, count, marks=marks, id=f"{name}-{separation}-{count}"
+                        )
+                    )
     return found
 
 
@@ -248,48 +359,85 @@ def least(name: str, separation: str | None) -> float:
     """Smallest restitution that is asked: .001, or what the law can deliver at least."""
     (quantity,) = (quantity for quantity in laws()[name].inputs if quantity.name == "restitution")
     bounded = separation == "clamped" and name in ("kelvin-voigt", "wang-liu-viscous", "tsuji")
-    return max(1e-3, (quantity.above or 0.0) * (1.0 + 1e-9), LEAST_CLAMPED * (1.0 + 1e-6) if bounded else 0.0)
+    return max(
+        1e-3,
+        (quantity.above or 0.0) * (1.0 + 1e-9),
+        LEAST_CLAMPED * (1.0 + 1e-6) if bounded else 0.0,
+    )
 
 
 @pytest.mark.parametrize(("name", "separation", "count"), identified())
-def test_identified_damping_delivers_every_restitution_at_the_automatic_step(name, separation, count, figure):
+def test_identified_damping_delivers_every_restitution_at_the_automatic_step(
+    name, separation, count, figure
+):
     law = laws()[name]
-    inputs = vars(example_inputs(law)) | ({"damping": "identified"} if name != "gonthier-exact" else {})
+    inputs = vars(example_inputs(law)) | (
+        {"damping": "identified"} if name != "gonthier-exact" else {}
+    )
     inputs |= {"separation": separation} if separation else {}
     inputs |= {"impact_speed": "striker"} if "impact_speed" in inputs else {}
     asked = [*np.geomspace(least(name, separation), 1.0, count), 0.99, 0.9999, 1.0 - 1e-6]
-    off = [abs(impact(law=law, pair=BEADS, speed=1.77, **inputs | {"restitution": float(min(e, 1.0))}).restitution - e) for e in asked]
-    figure(f"{name}, {separation}: delivered less asked restitution at the automatic step", max(off), at_least=1e-6, at_most=1e-4)
+    off = [
+        abs(
+            impact(
+                law=law, pair=BEADS, speed=1.77, **inputs | {"restitution": float(min(e, 1.0))}
+            ).restitution
+            - e
+        )
+        for e in asked
+    ]
+    figure(
+        f"{name}, {separation}: delivered less asked restitution at the automatic step",
+        max(off),
+        at_least=1e-6,
+        at_most=1e-4,
+    )
 
 
 def impact_just_past_the_jump(draw: np.random.Generator, beyond: float) -> float:
-    """Delivered less asked restitution of a random impact whose largest overlap is up to so much of d_y beyond d_y."""
+    """Delivered less asked restitution of a random impact whose largest overlap is up to so
+    much of d_y beyond d_y."""
     law = laws()["wang-liu-hysteretic"]
     asked, past = draw.uniform(0.05, 0.999), 1.0 + beyond * draw.random()
-    # beads of .5 to 5 mm, .01 to 10 g, bronze to ceramics; psi and xi about those of Ma and Liu, 2.84 and 13
+    # beads of .5 to 5 mm, .01 to 10 g, bronze to ceramics; psi and xi about those of Ma and Liu,
+    # 2.84 and 13
     pair = Pair(
         effective_radius=draw.uniform(0.5e-3, 5e-3), effective_modulus=draw.uniform(3e10, 2e11),
         effective_mass=10.0 ** draw.uniform(-5.0, -2.0), yield_stress=draw.uniform(2e8, 2e9),
     )  # fmt: skip
     inputs = {
-        "restitution": asked, "damping": "identified", "psi": draw.uniform(2.0, 3.0), "xi": draw.uniform(8.0, 20.0),
+        "restitution": asked, "damping": "identified", "psi": draw.uniform(2.0, 3.0),
+        "xi": draw.uniform(8.0, 20.0),
         "separation": str(draw.choice(["clamped", "tensile"])),
     }  # fmt: skip
-    c = tuple(float(value) for value in law.coefficients_of(pair, SimpleNamespace(**inputs, impact_speed=1.0)))
-    # with one factor a on both sides m r dr/(1 + a r/v0) = -U'(d) dd: U(d_max) = m v0^2 (a - ln(1 + a))/a^2
+    c = tuple(
+        float(value)
+        for value in law.coefficients_of(pair, SimpleNamespace(**inputs, impact_speed=1.0))
+    )
+    # with one factor a on both sides m r dr/(1 + a r/v0) = -U'(d) dd: U(d_max) = m v0^2 (a - ln(1 +
+    # a))/a^2
     a = c[2]
-    speed = a * math.sqrt(law.energy(past * c[0], c, ()) / (float(pair.effective_mass) * (a - math.log1p(a))))
+    speed = a * math.sqrt(
+        law.energy(past * c[0], c, ()) / (float(pair.effective_mass) * (a - math.log1p(a)))
+    )
     return impact(law="wang-liu-hysteretic", pair=pair, speed=speed, **inputs).restitution - asked
 
 
 # beyond by so little, the contact comes back through the jump within a step
 @pytest.mark.parametrize("beyond", [0.23, 5e-4])
 @pytest.mark.parametrize("count", [100, pytest.param(3000, marks=pytest.mark.long)])
-def test_identified_damping_delivers_what_is_asked_just_past_a_jump_of_the_force(count, beyond, figure):
+def test_identified_damping_delivers_what_is_asked_just_past_a_jump_of_the_force(
+    count, beyond, figure
+):
     draw = np.random.default_rng(11)
     off = [abs(impact_just_past_the_jump(draw, beyond)) for _ in range(count)]
     # the straight line and the kick alone: 6.5e-4 for .23, 2.0e-4 for 5e-4
-    figure(f"largest overlap up to {1.0 + beyond:g} d_y: delivered less asked restitution", max(off), at_least=1e-6, at_most=1e-4)
+    figure(
+        f"largest overlap up to {1.0 + beyond:g} d_y: delivered less asked restitution",
+        max(off),
+        at_least=1e-6,
+        at_most=1e-4,
+    )
 
 
 def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(monkeypatch):
@@ -299,13 +447,19 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
     thinned = impact(**inputs)
     # 9,342 steps (measured): 2,000 of them, then every eighth
     assert whole.time.size > 9000 and 2000 < thinned.time.size < 3000
-    assert np.rint(np.diff(thinned.time) / thinned.time_step).astype(int).tolist() == [1] * 2000 + [8] * (thinned.time.size - 2001)
+    assert np.rint(np.diff(thinned.time) / thinned.time_step).astype(int).tolist() == [1] * 2000 + [
+        8
+    ] * (thinned.time.size - 2001)
     shared = np.isin(whole.time, thinned.time)
     assert np.array_equal(thinned.time[:-1], whole.time[shared][: thinned.time.size - 1])
     for name in ("overlap", "force"):
-        assert np.array_equal(getattr(thinned, name)[:-1], getattr(whole, name)[shared][: thinned.time.size - 1])
+        assert np.array_equal(
+            getattr(thinned, name)[:-1], getattr(whole, name)[shared][: thinned.time.size - 1]
+        )
     assert np.array_equal(thinned.rate[:1999], whole.rate[:1999])
-    assert thinned.rate[:-1] == pytest.approx(whole.rate[shared][: thinned.time.size - 1], rel=1e-2, abs=1e-4)
+    assert thinned.rate[:-1] == pytest.approx(
+        whole.rate[shared][: thinned.time.size - 1], rel=1e-2, abs=1e-4
+    )
     for name in ("restitution", "max_overlap", "max_force", "approach_time"):
         assert getattr(thinned, name) == getattr(whole, name)
     assert thinned.duration == pytest.approx(whole.duration, rel=1e-6)
@@ -317,5 +471,8 @@ def test_a_contact_that_takes_too_many_steps_is_not_said_to_stick(monkeypatch):
     with pytest.raises(NotEnded) as raised:
         impact(law="flores", pair=BEADS, speed=1.77, restitution=0.03)
     told = str(raised.value)
-    assert "flores at 1.77 m/s: the contact has not ended after 4000 steps of " in told and "allowed: 5000 steps" in told
+    assert (
+        "flores at 1.77 m/s: the contact has not ended after 4000 steps of " in told
+        and "allowed: 5000 steps" in told
+    )
     assert "0.05/gamma" in told and "a larger restitution" in told

@@ -1,4 +1,5 @@
-"""Beads that move or are displaced at the start: what a case says, where its energy is, and what follows."""
+"""Beads that move or are displaced at the start: what a case says, where its energy is, and
+what follows."""
 
 from __future__ import annotations
 
@@ -46,27 +47,51 @@ def told(folder: Path | None = None, **tables: Any) -> list[str]:
     return raised.value.problems
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What a case says
 
 
 @pytest.mark.plain
 def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
     given = made(initial={"velocity": row(b1=1.0, b12=-2.0), "displacement": row(b2=1e-6)})
-    assert given.bodies()["speed"].tolist() == row(b1=1.0, b12=-2.0) and given.bodies()["displacement"].tolist() == row(b2=1e-6)
-    (tmp_path / "some.csv").write_text("bead, velocity,displacement\n\n12,-2.0,0\n1,1,0\n2,0,1e-6\n")
-    (tmp_path / "all.csv").write_text("velocity\n" + "\n".join(map(str, row(b1=1.0, b12=-2.0))) + "\n")
-    head = '[chain]\nbeads = 12\nradius = 2.38e-3\nmaterial = "steel-316"\n[contact]\nlaw = "hertz"\n[time]\nend = 1e-4\n'
+    assert given.bodies()["speed"].tolist() == row(b1=1.0, b12=-2.0) and given.bodies()[
+        "displacement"
+    ].tolist() == row(b2=1e-6)
+    (tmp_path / "some.csv").write_text(
+        "bead, velocity,displacement\n\n12,-2.0,0\n1,1,0\n2,0,1e-6\n"
+    )
+    (tmp_path / "all.csv").write_text(
+        "velocity\n" + "\n".join(map(str, row(b1=1.0, b12=-2.0))) + "\n"
+    )
+    head = (
+        '[chain]\nbeads = 12\nradius = 2.38e-3\nmaterial = "steel-316"\n[contact]\nlaw = '
+        '"hertz"\n[time]\nend = 1e-4\n'
+    )
     (tmp_path / "case.toml").write_text(f'{head}[initial]\nfile = "some.csv"\n')
     some = gc.load_case(tmp_path / "case.toml")
     assert some.initial == given.initial and Case(**json.loads(json.dumps(some.resolved()))) == some
     every = gc.load_case(tmp_path / "case.toml", ["initial.file=all.csv"])
-    assert every.initial is not None and every.initial.velocity == given.initial.velocity and every.initial.displacement is None
+    assert (
+        every.initial is not None
+        and every.initial.velocity == given.initial.velocity
+        and every.initial.displacement is None
+    )
     # the file is read again for a longer chain
-    assert some.replace(**{"chain.beads": 13}).bodies()["speed"].tolist() == [*row(b1=1.0, b12=-2.0), 0.0]
+    assert some.replace(**{"chain.beads": 13}).bodies()["speed"].tolist() == [
+        *row(b1=1.0, b12=-2.0),
+        0.0,
+    ]
     assert some.replace(title="kept").initial == some.initial
-    segments = [{"count": 3, "velocity": 2.0}, {"count": 1, "repeat": 2}, {"count": 1, "displacement": 1e-6}]
-    released = made(chain={**BASE["chain"], "beads": None, "segment": segments}, sensors={}, striker={"speed": 0.5})
+    segments = [
+        {"count": 3, "velocity": 2.0},
+        {"count": 1, "repeat": 2},
+        {"count": 1, "displacement": 1e-6},
+    ]
+    released = made(
+        chain={**BASE["chain"], "beads": None, "segment": segments},
+        sensors={},
+        striker={"speed": 0.5},
+    )
     assert released.bodies()["speed"].tolist() == [0.5, 2.0, 2.0, 2.0, 0.0, 2.0, 2.0, 2.0, 0.0, 0.0]
     assert released.bodies()["displacement"].tolist() == [0.0] * 9 + [1e-6]
     assert Case(**released.resolved()) == released and not released.begins_with_striker
@@ -76,28 +101,84 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("initial", "sentence"),
     [
-        ({}, "initial: got neither file, nor velocity, nor displacement, allowed one of them; give one, or take the table out"),
-        ({"velocity": [1.0]}, "initial.velocity: got 1 numbers, allowed 12, one for each bead of the chain; give one for each bead"),
-        ({"velocity": row(), "file": "a.csv"}, "initial: got file beside velocity, allowed one of the two"),
+        (
+            {},
+            "initial: got neither file, nor velocity, nor displacement, allowed one of them; give "
+            "one, or take the table out",
+        ),
+        (
+            {"velocity": [1.0]},
+            "initial.velocity: got 1 numbers, allowed 12, one for each bead of the chain; give "
+            "one for each bead",
+        ),
+        (
+            {"velocity": row(), "file": "a.csv"},
+            "initial: got file beside velocity, allowed one of the two",
+        ),
         ({"velocity": [1, "a"]}, 'initial.velocity.1: got "a", allowed a list of finite numbers'),
-        ({"file": "none.csv"}, 'initial.file: got "none.csv" (No such file or directory), allowed a CSV file that can be read'),
-        ({"file": "empty.csv"}, 'initial.file: got "empty.csv" with the first line "", allowed a first line that names the columns'),
-        ({"file": "alone.csv"}, 'initial.file: got "alone.csv" with the first line "bead", allowed a first line that names the columns'),
-        ({"file": "text.csv"}, 'initial.file: got "text.csv", in which line 3 is no row of 2 numbers, allowed bead, velocity'),
-        ({"file": "gap.csv"}, 'initial.file: got "gap.csv", in which line 2 is no row of 2 numbers'),
-        ({"file": "inf.csv"}, 'initial.file: got "inf.csv", in which line 2 is no row of 2 numbers'),
-        ({"file": "twice.csv"}, 'initial.file: got "twice.csv", in which line 3 is of bead 2 once more, allowed each bead from 1 to 12'),
-        ({"file": "far.csv"}, 'initial.file: got "far.csv", in which line 2 is of bead 13, allowed each bead from 1 to 12 once at most'),
-        ({"file": "half.csv"}, 'initial.file: got "half.csv", in which line 2 is of bead 1.5, allowed each bead'),
-        ({"file": "short.csv"}, 'initial.file: got "short.csv" with 2 rows, allowed 12, one for each bead of the chain'),
-        ({"file": "long.csv"}, 'initial.file: got "long.csv", in which line 14 is of bead 13, allowed each bead from 1 to 12'),
-        ({"displacement": row(b1=6e-3)}, "initial.displacement: got contact 1 with an overlap of 0.006 m at the start"),
+        (
+            {"file": "none.csv"},
+            'initial.file: got "none.csv" (No such file or directory), allowed a CSV file that '
+            "can be read",
+        ),
+        (
+            {"file": "empty.csv"},
+            'initial.file: got "empty.csv" with the first line "", allowed a first line that '
+            "names the columns",
+        ),
+        (
+            {"file": "alone.csv"},
+            'initial.file: got "alone.csv" with the first line "bead", allowed a first line that '
+            "names the columns",
+        ),
+        (
+            {"file": "text.csv"},
+            'initial.file: got "text.csv", in which line 3 is no row of 2 numbers, allowed bead, '
+            "velocity",
+        ),
+        (
+            {"file": "gap.csv"},
+            'initial.file: got "gap.csv", in which line 2 is no row of 2 numbers',
+        ),
+        (
+            {"file": "inf.csv"},
+            'initial.file: got "inf.csv", in which line 2 is no row of 2 numbers',
+        ),
+        (
+            {"file": "twice.csv"},
+            'initial.file: got "twice.csv", in which line 3 is of bead 2 once more, allowed each '
+            "bead from 1 to 12",
+        ),
+        (
+            {"file": "far.csv"},
+            'initial.file: got "far.csv", in which line 2 is of bead 13, allowed each bead from 1 '
+            "to 12 once at most",
+        ),
+        (
+            {"file": "half.csv"},
+            'initial.file: got "half.csv", in which line 2 is of bead 1.5, allowed each bead',
+        ),
+        (
+            {"file": "short.csv"},
+            'initial.file: got "short.csv" with 2 rows, allowed 12, one for each bead of the chain',
+        ),
+        (
+            {"file": "long.csv"},
+            'initial.file: got "long.csv", in which line 14 is of bead 13, allowed each bead from '
+            "1 to 12",
+        ),
+        (
+            {"displacement": row(b1=6e-3)},
+            "initial.displacement: got contact 1 with an overlap of 0.006 m at the start",
+        ),
     ],
 )
 def test_a_mistake_is_told(initial: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     for name, text in {
-        "empty": "", "alone": "bead\n1\n", "text": "bead,velocity\n1,1\n2,a\n", "gap": "bead,velocity\n1\n", "far": "bead,velocity\n13,1\n",
-        "inf": "bead,velocity\n1,inf\n", "twice": "bead,velocity\n2,1\n2,1\n", "half": "bead,velocity\n1.5,1\n",
+        "empty": "", "alone": "bead\n1\n", "text": "bead,velocity\n1,1\n2,a\n",
+        "gap": "bead,velocity\n1\n", "far": "bead,velocity\n13,1\n",
+        "inf": "bead,velocity\n1,inf\n", "twice": "bead,velocity\n2,1\n2,1\n",
+        "half": "bead,velocity\n1.5,1\n",
         "short": "velocity\n1\n1\n", "long": "velocity\n" + "1\n" * 13,
     }.items():  # fmt: skip
         (tmp_path / f"{name}.csv").write_text(text)
@@ -113,8 +194,14 @@ def test_a_mistake_is_told(initial: dict[str, Any], sentence: str, tmp_path: Pat
 @pytest.mark.plain
 def test_one_place_says_a_velocity() -> None:
     segments = [{"count": 12, "velocity": 2.0}]
-    problems = told(chain={**BASE["chain"], "beads": None, "segment": segments}, initial={"velocity": row(), "displacement": row()})
-    assert problems == ["initial.velocity: got one beside chain.segment.0.velocity, allowed one of the two; take one out"]
+    problems = told(
+        chain={**BASE["chain"], "beads": None, "segment": segments},
+        initial={"velocity": row(), "displacement": row()},
+    )
+    assert problems == [
+        "initial.velocity: got one beside chain.segment.0.velocity, allowed one of the two; take "
+        "one out"
+    ]
 
 
 @pytest.mark.plain
@@ -133,20 +220,31 @@ def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close() 
         assert made(contact=flores, **more).law_inputs().impact_speed == speed
     pairs = [{"materials": ["steel-316", "steel-316"], "impact_speed": "striker"}]
     chain = {**BASE["chain"], "material": "steel-316"}
-    closing = made(chain=chain, contact={**flores, "impact_speed": 1.0, "pair": pairs}, initial={"velocity": row(b1=4.0)})
+    closing = made(
+        chain=chain,
+        contact={**flores, "impact_speed": 1.0, "pair": pairs},
+        initial={"velocity": row(b1=4.0)},
+    )
     assert closing.pair_inputs()[0][1].impact_speed == 4.0
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The start
 
 
 @pytest.mark.plain
 def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_stored() -> None:
-    moving, struck = made(initial={"velocity": row(b12=-1.0)}), made(initial={"velocity": row(b1=1.0)})
+    moving, struck = (
+        made(initial={"velocity": row(b12=-1.0)}),
+        made(initial={"velocity": row(b1=1.0)}),
+    )
     assert prepare(moving)[2].value == prepare(struck)[2].value
-    assert prepare(made(initial={"velocity": row(b1=1.0, b12=-1.0)}))[2].value < prepare(struck)[2].value
-    # Hertz: U = (2/5) K d^2.5 of one contact, all of which another may come to take; its overlap is then the same, 1 um
+    assert (
+        prepare(made(initial={"velocity": row(b1=1.0, b12=-1.0)}))[2].value
+        < prepare(struck)[2].value
+    )
+    # Hertz: U = (2/5) K d^2.5 of one contact, all of which another may come to take; its overlap is
+    # then the same, 1 um
     pressed = made(initial={"displacement": row(**{f"b{i}": 1e-6 for i in range(1, 6)})})
     chain, contacts, step = prepare(pressed)
     assert step.reason.endswith("overlap up to 1e-06 m")
@@ -164,14 +262,20 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
     loaded = {"chain": {**BASE["chain"], "precompression": 50.0}, "contact": MALIU}
     held, drawn = made(**loaded), made(**loaded, initial={"displacement": row(b1=-1e-5)})
     assert prepare(drawn)[1].history[1, 1] == prepare(held)[1].history[1, 1] > 0.0
-    # a dashpot's contact that is closed at the start is so in its history, and one that is drawn apart is open
-    onset = {"law": "flores", "restitution": 0.6, "impact_speed": "onset", "impact_speed_floor": 1e-3}
+    # a dashpot's contact that is closed at the start is so in its history, and one that is drawn
+    # apart is open
+    onset = {
+        "law": "flores",
+        "restitution": 0.6,
+        "impact_speed": "onset",
+        "impact_speed_floor": 1e-3,
+    }
     apart = made(chain=loaded["chain"], contact=onset, initial={"displacement": row(b1=-1e-5)})
     closed = prepare(apart)[1].history[1]
     assert closed[1] == 0.0 and closed[2] == 1.0
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What follows
 
 
@@ -179,7 +283,10 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
 def meeting() -> dict[str, gc.Result]:
     """Two pulses that meet, under three laws."""
     initial = {"velocity": row(b1=1.0, b12=-1.0)}
-    return {law["law"]: gc.run(made(contact=law, initial=initial)) for law in (BASE["contact"], MALIU, TSUJI)}
+    return {
+        law["law"]: gc.run(made(contact=law, initial=initial))
+        for law in (BASE["contact"], MALIU, TSUJI)
+    }
 
 
 def test_two_pulses_that_meet_are_mirror_images_bit_for_bit(meeting: dict[str, gc.Result]) -> None:
@@ -192,7 +299,9 @@ def test_two_pulses_that_meet_are_mirror_images_bit_for_bit(meeting: dict[str, g
         assert result.contact_peak_force[5] > 1.2 * result.contact_peak_force[3], law
 
 
-def test_momentum_and_energy_of_what_moves_at_the_start_are_kept(meeting: dict[str, gc.Result]) -> None:
+def test_momentum_and_energy_of_what_moves_at_the_start_are_kept(
+    meeting: dict[str, gc.Result],
+) -> None:
     unlike = made(initial={"velocity": row(b1=1.0, b6=0.5, b12=-0.4), "displacement": row(b4=2e-6)})
     result = gc.run(unlike)
     momentum = (result.mass * result.velocity).sum(axis=1)
@@ -201,30 +310,51 @@ def test_momentum_and_energy_of_what_moves_at_the_start_are_kept(meeting: dict[s
     assert np.abs(momentum - given).max() < 1e-12 * given
     # kinetic: m v^2/2; elastic: 2 um at one contact, Hertz' (2/5) K d^2.5
     stiffness = float(prepare(unlike)[1].c[0, 4])
-    assert result.energy_kinetic[0] == pytest.approx(0.5 * result.mass[0] * (1.0 + 0.25 + 0.16), rel=1e-12)
+    assert result.energy_kinetic[0] == pytest.approx(
+        0.5 * result.mass[0] * (1.0 + 0.25 + 0.16), rel=1e-12
+    )
     assert result.energy_recoverable[0] == pytest.approx(0.4 * stiffness * 2e-6**2.5, rel=1e-9)
     for each in (result, *meeting.values()):
         balance = summary(each).energy
-        assert balance is not None and balance.largest_residual < 2.5e-5  # docs/explanation: the auto step's
+        assert (
+            balance is not None and balance.largest_residual < 2.5e-5
+        )  # docs/explanation: the auto step's
 
 
 def test_what_yielded_before_the_start_is_no_loss_of_the_run() -> None:
     result = gc.run(made(contact=MALIU, initial={"displacement": row(b1=5e-6)}))
     assert result.residual_overlap[0] > 0.0 and result.energy_plastic[0] == 0.0
     # the contact that was yielded gives its energy to the others, which lose some of it
-    assert result.contact_plastic[0] == pytest.approx(0.0, abs=1e-15) and result.contact_plastic[1] > 1e-6
+    assert (
+        result.contact_plastic[0] == pytest.approx(0.0, abs=1e-15)
+        and result.contact_plastic[1] > 1e-6
+    )
     assert result.contact_plastic.sum() == pytest.approx(result.energy_plastic[-1], rel=1e-9)
 
 
 def test_the_mirrored_chain_gives_the_mirrored_result() -> None:
-    segments = [{"count": 5, "radius": 2.38e-3}, {"count": 4, "radius": 3e-3}, {"count": 3, "radius": 2e-3}]
+    segments = [
+        {"count": 5, "radius": 2.38e-3},
+        {"count": 4, "radius": 3e-3},
+        {"count": 3, "radius": 2e-3},
+    ]
     chain = {"material": STEEL}
     velocity, displacement = row(b1=1.0, b7=-0.3, b12=-0.5), row(b3=1e-6, b9=-3e-7)
-    one = gc.run(made(chain={**chain, "segment": segments}, initial={"velocity": velocity, "displacement": displacement}))
-    turned = {"velocity": [-v for v in reversed(velocity)], "displacement": [-u for u in reversed(displacement)]}
+    one = gc.run(
+        made(
+            chain={**chain, "segment": segments},
+            initial={"velocity": velocity, "displacement": displacement},
+        )
+    )
+    turned = {
+        "velocity": [-v for v in reversed(velocity)],
+        "displacement": [-u for u in reversed(displacement)],
+    }
     other = gc.run(made(chain={**chain, "segment": segments[::-1]}, initial=turned))
     assert one.time_step == other.time_step
-    assert np.array_equal(one.velocity, -other.velocity[:, ::-1]) and np.array_equal(one.displacement, -other.displacement[:, ::-1])
+    assert np.array_equal(one.velocity, -other.velocity[:, ::-1]) and np.array_equal(
+        one.displacement, -other.displacement[:, ::-1]
+    )
 
 
 def test_motion_that_begins_far_from_the_left_end_is_swept_from_the_first_step() -> None:
@@ -233,9 +363,21 @@ def test_motion_that_begins_far_from_the_left_end_is_swept_from_the_first_step()
     for name, value in (("velocity", -1.0), ("displacement", 2e-6)):
         start = [0.0] * beads
         start[-9] = value
-        result = gc.run(made(chain={**BASE["chain"], "beads": beads}, initial={name: start}, time={"end": 1e-5}, sensors={}))
-        assert result.contact_peak_force[28:34].max() > 1.0 and not result.contact_peak_force[:20].any(), name
-        assert float((result.mass * result.final_velocity).sum()) == pytest.approx(float(result.mass[0]) * min(value, 0.0), abs=1e-15)
+        result = gc.run(
+            made(
+                chain={**BASE["chain"], "beads": beads},
+                initial={name: start},
+                time={"end": 1e-5},
+                sensors={},
+            )
+        )
+        assert (
+            result.contact_peak_force[28:34].max() > 1.0
+            and not result.contact_peak_force[:20].any()
+        ), name
+        assert float((result.mass * result.final_velocity).sum()) == pytest.approx(
+            float(result.mass[0]) * min(value, 0.0), abs=1e-15
+        )
 
 
 def test_order_two_with_beads_displaced_and_in_motion() -> None:
@@ -243,14 +385,20 @@ def test_order_two_with_beads_displaced_and_in_motion() -> None:
     for law in (BASE["contact"], TSUJI):
         case = made(contact=law, initial=initial)
         steps = round(1e-4 / prepare(case)[2].value)
-        ends = [gc.run(case.replace(**{"time.step": 1e-4 / (steps * finer)})).final_velocity for finer in (1, 2, 4)]
+        ends = [
+            gc.run(case.replace(**{"time.step": 1e-4 / (steps * finer)})).final_velocity
+            for finer in (1, 2, 4)
+        ]
         first, second = (float(np.abs(ends[i + 1] - ends[i]).max()) for i in range(2))
         # 4 for order two
         assert 3.5 < first / second < 4.5, law
 
 
 def test_members_and_checkpoints_have_the_bits_of_a_run(tmp_path: Path) -> None:
-    cases = [made(initial={"velocity": row(b1=v, b12=-1.0), "displacement": row(b5=1e-6 * v)}) for v in (0.5, 1.0)]
+    cases = [
+        made(initial={"velocity": row(b1=v, b12=-1.0), "displacement": row(b5=1e-6 * v)})
+        for v in (0.5, 1.0)
+    ]
     cases.append(made(striker={"speed": 1.0}))
     for case, result in zip(cases, gc.run_many(cases, threads=1), strict=True):
         assert result.equals(gc.run(case))
@@ -261,15 +409,19 @@ def test_members_and_checkpoints_have_the_bits_of_a_run(tmp_path: Path) -> None:
     second.take({name: values.copy() for name, values in first.arrays().items()})
     second.advance(180)
     assert second.set_up == first.set_up
-    assert all(values.tobytes() == second.arrays()[name].tobytes() for name, values in whole.arrays().items())
+    assert all(
+        values.tobytes() == second.arrays()[name].tobytes()
+        for name, values in whole.arrays().items()
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Contacts that open
 
 
 def pressed(force: float = 30.0) -> State:
-    """A chain at rest under a force, as recorded in three samples and two snapshots, 1e-6 s and 1e-5 s apart."""
+    """A chain at rest under a force, as recorded in three samples and two snapshots, 1e-6 s and
+    1e-5 s apart."""
     case = made(chain={**BASE["chain"], "precompression": force})
     state = State(*prepare(case)[1::-1], prepare(case)[2], recording_of(case))
     state.clock.sample, state.clock.snapshot = 3, 2
@@ -284,7 +436,10 @@ def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
     beads = pressed()
     beads.records.sensor_force[2, 1] = 0.0
     (said,) = opened_contacts(beads)
-    sample, shot = beads.sample_step[1] * beads.time_step.value, beads.records.snapshot_at[1] * beads.time_step.value
+    sample, shot = (
+        beads.sample_step[1] * beads.time_step.value,
+        beads.records.snapshot_at[1] * beads.time_step.value,
+    )
     assert f"first seen at bead 10 at {2.0 * sample:.4g} s" in said
     contacts = pressed()
     contacts.records.contact_overlap[1:, 0] = -1e-9
@@ -305,7 +460,11 @@ def test_a_chain_without_load_opens_nothing_and_nor_does_a_striker() -> None:
     free = pressed(0.0)
     free.records.sensor_force[:] = 0.0
     assert opened_contacts(free) == []
-    case = made(chain={**BASE["chain"], "precompression": 30.0}, striker={"speed": 1.0}, sensors={"contacts": [0], "interval": 1e-6})
+    case = made(
+        chain={**BASE["chain"], "precompression": 30.0},
+        striker={"speed": 1.0},
+        sensors={"contacts": [0], "interval": 1e-6},
+    )
     chain, contacts, step = prepare(case)
     state = State(contacts, chain, step, recording_of(case))
     state.clock.sample = 3
@@ -321,8 +480,11 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     assert deep(state) == []
     state.contacts.reach[5] = 0.2 * 2.38e-3
     (said,) = deep(state)
-    assert said.warning and said.text.startswith("contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius")
-    # a^2 = R overlap with R = 1.19 mm, half the radius of two equal spheres: sqrt(.5 .2) = .316 of it
+    assert said.warning and said.text.startswith(
+        "contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius"
+    )
+    # a^2 = R overlap with R = 1.19 mm, half the radius of two equal spheres: sqrt(.5 .2) = .316 of
+    # it
     assert "a contact radius of 0.000753 m, 0.32 of it" in said.text
     # there is no contact beyond a free end
     state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
@@ -334,8 +496,12 @@ def test_a_run_says_which_impact_speed_its_law_takes() -> None:
     flores = {"law": "flores", "restitution": 0.6}
     pair = {"materials": ["a", "a"], "impact_speed": 2.5}
     chain = {**BASE["chain"], "material": {**STEEL, "name": "a"}}
-    assert impact_speeds(made(contact=flores, striker={"speed": 1.77})) == ["impact_speed: 1.77 m/s"]
-    assert impact_speeds(made(contact={**flores, "pair": [pair]}, chain=chain, striker={"speed": 1.77})) == [
+    assert impact_speeds(made(contact=flores, striker={"speed": 1.77})) == [
+        "impact_speed: 1.77 m/s"
+    ]
+    assert impact_speeds(
+        made(contact={**flores, "pair": [pair]}, chain=chain, striker={"speed": 1.77})
+    ) == [
         "impact_speed: 1.77 m/s",
         "impact_speed between a and a: 2.5 m/s",
     ]

@@ -1,4 +1,5 @@
-"""The inputs of a law, filled and checked in one place; contact radii from their formulas. As plain Python."""
+"""The inputs of a law, filled and checked in one place; contact radii from their formulas. As
+plain Python."""
 
 from __future__ import annotations
 
@@ -18,23 +19,45 @@ pytestmark = pytest.mark.plain
 
 
 def test_values_are_filled_and_every_mistake_has_its_sentence():
-    values, slips = filled(laws()["flores"], {"restitution": 1, "separation": "glued", "stifness": 1.0})
-    assert values["restitution"] == 1.0 and type(values["restitution"]) is float and values["damping"] == "published"
+    values, slips = filled(
+        laws()["flores"], {"restitution": 1, "separation": "glued", "stifness": 1.0}
+    )
+    assert (
+        values["restitution"] == 1.0
+        and type(values["restitution"]) is float
+        and values["damping"] == "published"
+    )
     sentences = [slip.sentence for slip in slips]
-    assert sentences[0].startswith("unknown input stifness; allowed: restitution, ") and "take it out" in sentences[0]
-    assert sentences[1].startswith('separation: got "glued", allowed: "clamped", "tensile"; give separation: ')
+    assert (
+        sentences[0].startswith("unknown input stifness; allowed: restitution, ")
+        and "take it out" in sentences[0]
+    )
+    assert sentences[1].startswith(
+        'separation: got "glued", allowed: "clamped", "tensile"; give separation: '
+    )
     _, (missing,) = filled(laws()["ma-liu"], {"psi": 2.84})
-    assert missing.sentence == "xi: got nothing, allowed: a number above 1.41421; give it, ma-liu needs it"
+    assert (
+        missing.sentence
+        == "xi: got nothing, allowed: a number above 1.41421; give it, ma-liu needs it"
+    )
 
 
 def test_a_restitution_may_be_the_table_of_another_law():
     table = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     values, slips = filled(laws()["flores"], {"restitution": table})
-    assert not slips and values["restitution"]["law"] == "ma-liu" and values["restitution"]["xi"] == 13.0
+    assert (
+        not slips
+        and values["restitution"]["law"] == "ma-liu"
+        and values["restitution"]["xi"] == 13.0
+    )
     _, (slip,) = filled(laws()["flores"], {"restitution": {**table, "xi": 1.0}})
     assert slip.place == "restitution.xi"
     values, (slip,) = filled(laws()["flores"], {"restitution": {"law": "hertz"}})
-    assert slip.place == "restitution.law" and slip.allowed.startswith("an elastoplastic law: ") and values["restitution"] == {"law": ""}
+    assert (
+        slip.place == "restitution.law"
+        and slip.allowed.startswith("an elastoplastic law: ")
+        and values["restitution"] == {"law": ""}
+    )
 
 
 def test_a_text_is_read_as_a_number_with_its_unit_or_the_reason_is_given():
@@ -51,15 +74,20 @@ def test_a_text_is_read_as_a_number_with_its_unit_or_the_reason_is_given():
 
 
 def test_a_law_is_chosen_by_its_name_among_those_of_a_kind():
-    assert chosen("hertz") is laws()["hertz"] and chosen("ma-liu", Elastoplastic) is laws()["ma-liu"]
+    assert (
+        chosen("hertz") is laws()["hertz"] and chosen("ma-liu", Elastoplastic) is laws()["ma-liu"]
+    )
     assert isinstance(chosen("hertz", Elastoplastic), Slip) and isinstance(chosen(3), Slip)
 
 
 def radius(law: str, overlap: float) -> tuple[float, float, tuple]:
-    """Contact radius at an overlap, that of Hertz there, and the coefficients, of the example pair."""
+    """Contact radius at an overlap, that of Hertz there, and the coefficients, of the example
+    pair."""
     pair, values = example_pair(), example_inputs(laws()[law])
     model = laws()[law].model(values)
-    c = tuple(coefficients(model, pair, values, np.array([float(pair.effective_radius)]))[:, 0].tolist())
+    c = tuple(
+        coefficients(model, pair, values, np.array([float(pair.effective_radius)]))[:, 0].tolist()
+    )
     h = model.functions.history_of(c)
     if model.functions.needs_update(overlap, 0.0, c, h):
         h = model.functions.update((overlap, 0.0, 0.0, 1.0), c, h)

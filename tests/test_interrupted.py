@@ -1,4 +1,5 @@
-"""Signals timed to what forgets an exception, or makes another one of it: SciPy's Sobol sequence, imports, the writer of an animation."""
+"""Signals timed to what forgets an exception, or makes another one of it: SciPy's Sobol
+sequence, imports, the writer of an animation."""
 
 from __future__ import annotations
 
@@ -20,9 +21,11 @@ from granchain.store.study import open_study
 
 ROOT = Path(gc.__file__).parents[1]
 
-# A process that sends itself a signal at a certain place, and then does what the command line asks for.
+# A process that sends itself a signal at a certain place, and then does what the command line asks
+# for.
 TIMED = {
-    # SciPy reads the numbers of its sequence inside a function of Cython's, which forgets exceptions
+    # SciPy reads the numbers of its sequence inside a function of Cython's, which forgets
+    # exceptions
     "Sobol": """
 import numpy
 load = numpy.load
@@ -64,8 +67,10 @@ main()
 """
 # Modules that scipy.stats imports, compiled ones among them.
 MODULES = (
-    "scipy.stats", "scipy.stats._qmc", "scipy.stats._sobol", "scipy.stats._stats", "scipy.spatial._voronoi", "scipy.special._ufuncs",
-    "scipy.stats._qmc_cy", "scipy.optimize._minimize", "scipy.linalg._flapack", "scipy.stats._biasedurn",
+    "scipy.stats", "scipy.stats._qmc", "scipy.stats._sobol", "scipy.stats._stats",
+    "scipy.spatial._voronoi", "scipy.special._ufuncs",
+    "scipy.stats._qmc_cy", "scipy.optimize._minimize", "scipy.linalg._flapack",
+    "scipy.stats._biasedurn",
 )  # fmt: skip
 STUDY = """case = "steel-chain-hertz"
 how = "sobol"
@@ -79,16 +84,37 @@ chain.radius = { uniform = [0.004, 0.005] }
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("run") / "run.h5"
-    small = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", "snapshots.interval=2e-6")
-    assert obey(["run", "steel-chain-hertz", *(word for key in small for word in ("--set", key)), "--out", str(file)]) == 0
+    small = (
+        "chain.beads=20",
+        "sensors.beads=[9]",
+        "sensors.contacts=[0]",
+        "time.end=1e-4",
+        "snapshots.interval=2e-6",
+    )
+    assert (
+        obey(
+            [
+                "run",
+                "steel-chain-hertz",
+                *(word for key in small for word in ("--set", key)),
+                "--out",
+                str(file),
+            ]
+        )
+        == 0
+    )
     return file
 
 
-def timed(kind: str, number: int, folder: Path, *command: str, module: str = "-") -> tuple[int, list[str]]:
-    """The exit code of a process that a signal has met at its place, and what it said afterwards."""
+def timed(
+    kind: str, number: int, folder: Path, *command: str, module: str = "-"
+) -> tuple[int, list[str]]:
+    """The exit code of a process that a signal has met at its place, and what it said
+    afterwards."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED[kind] + END, str(number), module, *command],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        timeout=120, check=False,
     )  # fmt: skip
     before, sent, said = done.stderr.partition("sent\n")
     assert sent, f"the signal was not sent: {before}"
@@ -100,7 +126,10 @@ def timed(kind: str, number: int, folder: Path, *command: str, module: str = "-"
     "places",
     [
         [("Sobol", "-"), ("import", "scipy.stats._qmc")],
-        pytest.param([("Sobol", "-")] * 10 + [("import", module) for module in MODULES], marks=pytest.mark.long),
+        pytest.param(
+            [("Sobol", "-")] * 10 + [("import", module) for module in MODULES],
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["few", "many"],
 )
@@ -112,23 +141,39 @@ def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
     for place, (kind, module) in enumerate(places):
         number = (signal.SIGINT, signal.SIGTERM)[place % 2]
         code, said = timed(kind, number, tmp_path, "sweep", "study.toml", module=module)
-        assert (code, said) == (128 + number, ["granchain: interrupted; study.h5 was not written"]), (kind, module)
+        assert (code, said) == (
+            128 + number,
+            ["granchain: interrupted; study.h5 was not written"],
+        ), (kind, module)
         assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
         ended += 1
-    figure("signals timed to SciPy's draw or import that ended the study", ended, at_least=len(places))
+    figure(
+        "signals timed to SciPy's draw or import that ended the study", ended, at_least=len(places)
+    )
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(number: int, run: Path, tmp_path: Path) -> None:
-    code, said = timed("animation", number, tmp_path, "animate", str(run), "--out", "a.gif", "--frames", "10")
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
+)
+def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(
+    number: int, run: Path, tmp_path: Path
+) -> None:
+    code, said = timed(
+        "animation", number, tmp_path, "animate", str(run), "--out", "a.gif", "--frames", "10"
+    )
     assert (code, said, list(tmp_path.iterdir())) == (128 + number, ["granchain: interrupted"], [])
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(),
+    reason="no /proc here: the time that a process computes is read from it",
+)
 @pytest.mark.parametrize("trials", [2, pytest.param(70, marks=pytest.mark.long)])
-def test_an_animation_stopped_at_any_moment_ends_at_once(trials: int, run: Path, tmp_path: Path, figure: Callable[..., None]) -> None:
+def test_an_animation_stopped_at_any_moment_ends_at_once(
+    trials: int, run: Path, tmp_path: Path, figure: Callable[..., None]
+) -> None:
     draw, longest, ended = random.Random(24), 0.0, 0
     for trial in range(trials):
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
@@ -151,7 +196,8 @@ def begun(*arguments: str, folder: Path) -> subprocess.Popen[str]:
     """A real process."""
     return subprocess.Popen(
         [sys.executable, "-m", "granchain", *arguments],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
@@ -167,12 +213,18 @@ def stopped(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
     return usage.ru_utime + usage.ru_stime - before, said
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # In Python
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize("draw", ["quasi_random(8, 2, 0)", pytest.param("grid_of(np.zeros(2), np.ones(2))", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "quasi_random(8, 2, 0)",
+        pytest.param("grid_of(np.zeros(2), np.ones(2))", marks=pytest.mark.long),
+    ],
+)
 def test_an_interruption_while_scipy_draws_is_raised_in_python(draw: str) -> None:
     code = f"""
 from granchain.studies.plan import quasi_random
@@ -186,7 +238,8 @@ assert len(np.unique({draw}[:, 0])) > 7
 """
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED["Sobol"] + code, str(int(signal.SIGINT)), "-"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+        check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("raised\n", "sent\n", 0)
 
@@ -201,7 +254,7 @@ def test_an_interruption_that_was_held_is_raised_where_what_held_it_fails() -> N
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Studies
 
 # Of some seconds.
@@ -212,8 +265,13 @@ striker.speed = {{ linear = [0.5, 1.5, {}] }}
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
-@pytest.mark.parametrize(("trials", "members"), [(1, 1000), pytest.param(12, 6000, marks=pytest.mark.long)])
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(),
+    reason="no /proc here: the time that a process computes is read from it",
+)
+@pytest.mark.parametrize(
+    ("trials", "members"), [(1, 1000), pytest.param(12, 6000, marks=pytest.mark.long)]
+)
 def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
     trials: int, members: int, tmp_path: Path, figure: Callable[..., None]
 ) -> None:
@@ -221,28 +279,44 @@ def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
     (tmp_path / "study.toml").write_text(LONG_STUDY.format(members))
     part = tmp_path / "study.h5.part"
     for trial in range(trials):
-        number, size = (signal.SIGINT, signal.SIGTERM)[trial % 2], part.stat().st_size if part.exists() else 0
+        number, size = (
+            (signal.SIGINT, signal.SIGTERM)[trial % 2],
+            part.stat().st_size if part.exists() else 0,
+        )
         process = begun("sweep", "study.toml", "--resume", "--threads", "1", folder=tmp_path)
         # once there are members, in the end; every third at any moment
         if trial % 3 == 2:
             time.sleep(0.1 + 2.0 * draw.random())
         else:
-            while process.poll() is None and not (part.exists() and part.stat().st_size > size + 1000):
+            while process.poll() is None and not (
+                part.exists() and part.stat().st_size > size + 1000
+            ):
                 time.sleep(0.005)
         seconds, said = stopped(process, number)
         if process.returncode == 0:
             break
         longest = max(longest, seconds)
         assert process.returncode == 128 + number and "Traceback" not in said, said
-        if said == "granchain: interrupted; study.h5 was not written: go on from study.h5.part with --resume\n":
+        if (
+            said
+            == "granchain: interrupted; study.h5 was not written: go on from study.h5.part with "
+            "--resume\n"
+        ):
             assert part.stat().st_size >= size
             kept += 1
         else:
-            assert said in ("granchain: interrupted; study.h5 was not written\n", "granchain: interrupted\n")
+            assert said in (
+                "granchain: interrupted; study.h5 was not written\n",
+                "granchain: interrupted\n",
+            )
         assert {path.name for path in tmp_path.iterdir()} <= {"study.toml", "study.h5.part"}
     if trials > 2:
-        done = obey(["sweep", str(tmp_path / "study.toml"), "--out", str(tmp_path / "study.h5"), "--resume"])
-        whole = gc.sweep(gc.load_case("steel-chain-hertz"), {"striker.speed": {"linear": [0.5, 1.5, members]}})
+        done = obey(
+            ["sweep", str(tmp_path / "study.toml"), "--out", str(tmp_path / "study.h5"), "--resume"]
+        )
+        whole = gc.sweep(
+            gc.load_case("steel-chain-hertz"), {"striker.speed": {"linear": [0.5, 1.5, members]}}
+        )
         assert done == 0 and open_study(tmp_path / "study.h5").drop_vars("point").identical(whole)
     figure("stopped study: longest time to its end, computing [s]", longest, at_most=0.5)
     figure("stopped studies that had members", kept, at_least=1)

@@ -1,4 +1,5 @@
-"""Peaks where a force jumps or has a kink: the largest on either side of it, in impacts, at sensors and at contacts."""
+"""Peaks where a force jumps or has a kink: the largest on either side of it, in impacts, at
+sensors and at contacts."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from granchain.store import Result
 
 # Two beads of the steel chain; hardness of 2.8 yield stresses, as Kogut and Etsion have it.
 PAIR = Pair(
-    effective_radius=0.5 * RADIUS, effective_modulus=1.0604e11, effective_mass=0.225e-3, yield_stress=9e8, hardness=2.52e9,
+    effective_radius=0.5 * RADIUS, effective_modulus=1.0604e11, effective_mass=0.225e-3,
+    yield_stress=9e8, hardness=2.52e9,
     poissons_ratio=0.3,
 )  # fmt: skip
 MA_LIU = {"psi": 2.84, "xi": 13.0}
@@ -60,7 +62,8 @@ def test_the_second_law_of_lee_and_wang_names_its_kink():
         rate, h = 1.0, (1.0, 1.0)
         return (law.force(high, rate, c, h) - law.force(low, rate, c, h)) / (high - low)
 
-    # F = K d + C exp(2 q (d/epsilon - 1)) rate below epsilon, and without the exponential above: the slope falls by C 2 q/epsilon rate
+    # F = K d + C exp(2 q (d/epsilon - 1)) rate below epsilon, and without the exponential above:
+    # the slope falls by C 2 q/epsilon rate
     step = 1e-6 * epsilon
     below, above = slope(epsilon - step, epsilon), slope(epsilon, epsilon + step)
     assert below - above == pytest.approx(30.0 * 2.0 * TRANSITION["q"] / epsilon, rel=1e-4)
@@ -77,16 +80,24 @@ def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
 @pytest.mark.promise("N13")
 @pytest.mark.parametrize("refine", [0.2, 1.0, 3.0])
 def test_the_largest_force_of_a_strong_dashpot_is_the_one_at_first_touch(refine, figure):
-    # F = c v at first touch, c = 2 zeta sqrt(K m), and then falls: zeta = .5912 at e = .1, and (c/m) c v > K v from zeta = 1/2 on
-    one = gc.impact(law="kelvin-voigt", pair=PAIR, speed=1.0, refine=refine, restitution=0.1, stiffness=1e7)
+    # F = c v at first touch, c = 2 zeta sqrt(K m), and then falls: zeta = .5912 at e = .1, and
+    # (c/m) c v > K v from zeta = 1/2 on
+    one = gc.impact(
+        law="kelvin-voigt", pair=PAIR, speed=1.0, refine=refine, restitution=0.1, stiffness=1e7
+    )
     first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * PAIR.effective_mass)
     assert first == pytest.approx(56.08, abs=0.005)
-    figure("largest force of a dashpot without a spring's share, relative error", abs(one.max_force / first - 1.0), at_most=1e-12)
+    figure(
+        "largest force of a dashpot without a spring's share, relative error",
+        abs(one.max_force / first - 1.0),
+        at_most=1e-12,
+    )
 
 
 @pytest.mark.plain
 def test_forces_read_after_an_onset_are_of_order_two():
-    # two bodies that meet between two steps under F = K d + c rate: a damped oscillator from there on
+    # two bodies that meet between two steps under F = K d + c rate: a damped oscillator from there
+    # on
     stiffness, mass, speed, gap = 1e7, 0.225e-3, 1.0, 3.3e-7
     zeta = damping_ratio(0.1)
     omega = math.sqrt(stiffness / mass)
@@ -101,17 +112,31 @@ def test_forces_read_after_an_onset_are_of_order_two():
     errors = []
     for dt in (2e-7, 5e-8):
         chain = steel_row(2, speed, gap=np.array([gap]), mass=np.full(2, 2.0 * mass))
-        state = run_row(chain, "kelvin-voigt", 40 * dt, dt, recording=Recording((0,), (0,), dt), restitution=0.1, stiffness=stiffness)
+        state = run_row(
+            chain,
+            "kelvin-voigt",
+            40 * dt,
+            dt,
+            recording=Recording((0,), (0,), dt),
+            restitution=0.1,
+            stiffness=stiffness,
+        )
         time = np.arange(41) * dt - gap / speed
         closed = np.flatnonzero(time > 0.0)[:2]
-        errors.append(np.abs(state.records.contact_force[closed, 0] / force(time[closed]) - 1.0).max())
-        # of the free end's body the sensor reads half of it: the jump from nothing to c v, at the moment of contact
+        errors.append(
+            np.abs(state.records.contact_force[closed, 0] / force(time[closed]) - 1.0).max()
+        )
+        # of the free end's body the sensor reads half of it: the jump from nothing to c v, at the
+        # moment of contact
         (slot,) = np.flatnonzero(state.records.jump_force[:, 0] > 1.0)
         assert slot == closed[0]
-        assert state.records.jump_force[slot, 0] == pytest.approx(0.5 * force(np.zeros(1))[0], rel=1e-9)
+        assert state.records.jump_force[slot, 0] == pytest.approx(
+            0.5 * force(np.zeros(1))[0], rel=1e-9
+        )
         assert state.records.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
         assert state.contacts.peak[1] == pytest.approx(force(np.zeros(1))[0], rel=1e-9)
-    # predicted without the jump, they were off by a part of c dt/m, 9 % and 2.3 %; order two: a sixteenth at a quarter
+    # predicted without the jump, they were off by a part of c dt/m, 9 % and 2.3 %; order two: a
+    # sixteenth at a quarter
     assert errors[0] < 0.02
     assert errors[1] < 0.12 * errors[0]
 
@@ -120,16 +145,25 @@ def test_forces_read_after_an_onset_are_of_order_two():
 @pytest.mark.parametrize("law", EVERY)
 def test_the_largest_force_of_an_impact_is_known_to_a_thousandth(law, figure):
     for speed in (0.15, 1.0):
-        coarse, fine = (gc.impact(law=law, pair=PAIR, speed=speed, refine=refine, **JUMPING[law]).max_force for refine in (1.0, 20.0))
-        figure("largest force of an impact against a twentieth of the step", abs(coarse / fine - 1.0), at_most=1e-3)
+        coarse, fine = (
+            gc.impact(law=law, pair=PAIR, speed=speed, refine=refine, **JUMPING[law]).max_force
+            for refine in (1.0, 20.0)
+        )
+        figure(
+            "largest force of an impact against a twentieth of the step",
+            abs(coarse / fine - 1.0),
+            at_most=1e-3,
+        )
 
 
 def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
     """Twelve beads with sensors; long enough for each to have been hit."""
     return gc.load_case("steel-chain").replace(
         **{
-            "chain.beads": 12, "chain.gap": gap, "striker.speed": speed, "contact": {"law": law, **JUMPING[law]}, "snapshots": None,
-            "sensors.beads": [1, 2, 3, 5, 8], "sensors.contacts": [], "time.end": 8e-5 + 36.0 * gap / speed, **changes,
+            "chain.beads": 12, "chain.gap": gap, "striker.speed": speed,
+            "contact": {"law": law, **JUMPING[law]}, "snapshots": None,
+            "sensors.beads": [1, 2, 3, 5, 8], "sensors.contacts": [],
+            "time.end": 8e-5 + 36.0 * gap / speed, **changes,
         }
     )  # fmt: skip
 
@@ -137,7 +171,9 @@ def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
 @pytest.mark.promise("N13")
 @pytest.mark.parametrize(("gap", "speed"), [(0.0, 0.3), (1e-6, 1.77)])
 @pytest.mark.parametrize("law", EVERY)
-def test_peaks_of_sensors_and_contacts_in_a_chain_are_known_to_a_thousandth(law, gap, speed, figure):
+def test_peaks_of_sensors_and_contacts_in_a_chain_are_known_to_a_thousandth(
+    law, gap, speed, figure
+):
     case = row(law, gap, speed)
     coarse = gc.run(case)
     step = coarse.time_step
@@ -146,8 +182,16 @@ def test_peaks_of_sensors_and_contacts_in_a_chain_are_known_to_a_thousandth(law,
     for one, other in zip(summary(coarse).sensors, summary(fine).sensors, strict=True):
         if one.complete and other.complete and other.peak > 0.01 * fine.contact_peak_force.max():
             compared += 1
-            figure("peak of a sensor against a twentieth of the step", abs(one.peak / other.peak - 1.0), at_most=1e-3)
-            figure("arrival of the peak, of the interval of the samples", abs(one.arrival - other.arrival) / 2e-7, at_most=0.5)
+            figure(
+                "peak of a sensor against a twentieth of the step",
+                abs(one.peak / other.peak - 1.0),
+                at_most=1e-3,
+            )
+            figure(
+                "arrival of the peak, of the interval of the samples",
+                abs(one.arrival - other.arrival) / 2e-7,
+                at_most=0.5,
+            )
     assert compared >= 3
     pressed = fine.contact_peak_force > 0.01 * fine.contact_peak_force.max()
     error = np.abs(coarse.contact_peak_force / fine.contact_peak_force - 1.0)[pressed].max()
@@ -161,16 +205,29 @@ def test_peaks_of_random_chains_under_laws_with_jumps(seed, figure):
     rng = np.random.default_rng(seed)
     law = sorted(JUMPING)[seed % len(JUMPING)]
     gap = float(rng.choice([0.0, 2e-7, 1e-6, 5e-6]))
-    case = row(law, gap, float(rng.uniform(0.15, 2.0)), **{"sensors.interval": float(rng.uniform(2e-7, 4e-7))})
+    case = row(
+        law,
+        gap,
+        float(rng.uniform(0.15, 2.0)),
+        **{"sensors.interval": float(rng.uniform(2e-7, 4e-7))},
+    )
     coarse = gc.run(case)
     step = coarse.time_step
     fine = gc.run(case.replace(**{"time.step": step / 20.0, "sensors.interval": step}))
     for one, other in zip(summary(coarse).sensors, summary(fine).sensors, strict=True):
         if one.complete and other.complete and other.peak > 0.01 * fine.contact_peak_force.max():
-            figure("random chains: peak of a sensor against a twentieth of the step", abs(one.peak / other.peak - 1.0), at_most=1e-3)
+            figure(
+                "random chains: peak of a sensor against a twentieth of the step",
+                abs(one.peak / other.peak - 1.0),
+                at_most=1e-3,
+            )
     pressed = fine.contact_peak_force > 0.01 * fine.contact_peak_force.max()
     error = np.abs(coarse.contact_peak_force / fine.contact_peak_force - 1.0)[pressed].max()
-    figure("random chains: largest force of a contact against a twentieth of the step", error, at_most=1e-3)
+    figure(
+        "random chains: largest force of a contact against a twentieth of the step",
+        error,
+        at_most=1e-3,
+    )
 
 
 @pytest.mark.plain
@@ -179,7 +236,14 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law):
     def state_at(stride: int) -> State:
         chain = steel_row(4, gap=np.array([3e-7, 0.0, 2e-6]))
         dt = 5e-8
-        return run_row(chain, law, 240 * dt, dt, recording=Recording((0, 1, 2, 3), (), stride * dt), **JUMPING[law])
+        return run_row(
+            chain,
+            law,
+            240 * dt,
+            dt,
+            recording=Recording((0, 1, 2, 3), (), stride * dt),
+            **JUMPING[law],
+        )
 
     fine, coarse = state_at(1), state_at(6)
     assert np.isfinite(fine.records.jump_force).sum() >= 4
@@ -196,16 +260,35 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law):
 @pytest.mark.plain
 def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
     # a bead between two that fly at it: each contact jumps to c v, and so does their mean
-    chain = steel_row(3, gap=np.array([3.3e-7, 3.3e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False)
-    state = run_row(chain, "kelvin-voigt", 1e-6, 1e-7, recording=Recording((2,), (), 1e-7), **JUMPING["kelvin-voigt"])
+    chain = steel_row(
+        3, gap=np.array([3.3e-7, 3.3e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False
+    )
+    state = run_row(
+        chain,
+        "kelvin-voigt",
+        1e-6,
+        1e-7,
+        recording=Recording((2,), (), 1e-7),
+        **JUMPING["kelvin-voigt"],
+    )
     first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * 0.225e-3)
     assert np.nanmax(state.records.jump_force) == pytest.approx(first, rel=1e-9)
-    # and where one is later within the same step, it begins from what the other has come to by then; at a rate that knows nothing yet of
-    # the other's jump: off by less than half of (c/m) dt, 1.2 % at this step
-    chain = steel_row(3, gap=np.array([3.1e-7, 3.8e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False)
+    # and where one is later within the same step, it begins from what the other has come to by
+    # then; at a rate that knows nothing yet of the other's jump: off by less than half of (c/m) dt,
+    # 1.2 % at this step
+    chain = steel_row(
+        3, gap=np.array([3.1e-7, 3.8e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False
+    )
     peaks = []
     for dt in (1e-7, 1e-9):
-        state = run_row(chain, "kelvin-voigt", 1e-6, dt, recording=Recording((2,), (), dt), **JUMPING["kelvin-voigt"])
+        state = run_row(
+            chain,
+            "kelvin-voigt",
+            1e-6,
+            dt,
+            recording=Recording((2,), (), dt),
+            **JUMPING["kelvin-voigt"],
+        )
         peaks.append(np.nanmax(state.records.jump_force))
     assert peaks[0] == pytest.approx(peaks[1], rel=7e-3)
 
@@ -214,7 +297,12 @@ def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
 def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record():
     chain = steel_row(3, gap=np.array([0.0, 1e-8]))
     inputs = {**JUMPING["kelvin-voigt"], "separation": "tensile"}
-    coarse, fine = (run_row(chain, "kelvin-voigt", 3e-5, dt, recording=Recording((0, 1, 2), (0, 1), 1e-7), **inputs) for dt in (1e-7, 2e-8))
+    coarse, fine = (
+        run_row(
+            chain, "kelvin-voigt", 3e-5, dt, recording=Recording((0, 1, 2), (0, 1), 1e-7), **inputs
+        )
+        for dt in (1e-7, 2e-8)
+    )
     assert fine.records.contact_force.min() < -1.0
     # the striker's one contact jumps from its pull to nothing as it opens
     opened = np.flatnonzero(coarse.records.jump_force[:, 0] == 0.0)
@@ -223,8 +311,12 @@ def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(
     assert coarse.records.jump_time[opened[0], 0] == pytest.approx(moment, abs=2e-8)
     # the other contact is read at the true rate then: predicted over the jump, it was off by .7 %
     both = slice(opened[0], opened[0] + 2)
-    np.testing.assert_allclose(coarse.records.contact_force[both, 1], fine.records.contact_force[both, 1], rtol=1e-3)
-    assert np.nanmax(coarse.records.jump_force) == pytest.approx(np.nanmax(fine.records.jump_force), rel=5e-3)
+    np.testing.assert_allclose(
+        coarse.records.contact_force[both, 1], fine.records.contact_force[both, 1], rtol=1e-3
+    )
+    assert np.nanmax(coarse.records.jump_force) == pytest.approx(
+        np.nanmax(fine.records.jump_force), rel=5e-3
+    )
     np.testing.assert_allclose(coarse.contacts.peak[1:3], fine.contacts.peak[1:3], rtol=5e-3)
 
 
@@ -236,7 +328,9 @@ def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law):
     step = replace(time_step_of(contacts, chain, 5e-8, 1e-5), n_steps=120)
 
     def fresh() -> State:
-        return State(contacts, chain, step, Recording((0, 1, 2), (0, 1), 5e-8, energy_interval=7e-7))
+        return State(
+            contacts, chain, step, Recording((0, 1, 2), (0, 1), 5e-8, energy_interval=7e-7)
+        )
 
     whole = fresh()
     whole.advance(200)
@@ -246,10 +340,12 @@ def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law):
         other.take({name: array.copy() for name, array in one.arrays().items()})
         other.advance(200)
         for name, array in whole.arrays().items():
-            np.testing.assert_array_equal(other.arrays()[name], array, err_msg=f"{name}, split at {split}")
+            np.testing.assert_array_equal(
+                other.arrays()[name], array, err_msg=f"{name}, split at {split}"
+            )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # In results and files
 
 
@@ -268,18 +364,31 @@ def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
     # of each sensor's first pulse the largest, and its time
     for s in range(5):
         known = sensor_peak(run, s)
-        assert back.sensor_jump_force[s] in run.sensor_beside_force[:, s] and back.sensor_jump_time[s] in run.sensor_beside_time[:, s]
+        assert (
+            back.sensor_jump_force[s] in run.sensor_beside_force[:, s]
+            and back.sensor_jump_time[s] in run.sensor_beside_time[:, s]
+        )
         if known.jump:
-            assert (known.force, known.time) == (back.sensor_jump_force[s], back.sensor_jump_time[s])
+            assert (known.force, known.time) == (
+                back.sensor_jump_force[s],
+                back.sensor_jump_time[s],
+            )
         else:
             assert back.sensor_jump_force[s] < known.force
     assert sensor_peak(run, 0).jump
     # a law without jumps has nothing to say of them
-    assert "sensor_beside_force" not in gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6})).variables
+    assert (
+        "sensor_beside_force"
+        not in gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6})).variables
+    )
 
 
 def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Result):
-    data = {name: variable.data for name, variable in run.variables.items() if not name.startswith(("sensor_beside", "sensor_jump"))}
+    data = {
+        name: variable.data
+        for name, variable in run.variables.items()
+        if not name.startswith(("sensor_beside", "sensor_jump"))
+    }
     old = Result(data, case=run.case, law=run.law, status=run.status, time_step=run.time_step)
     struck = 0
     for s in range(5):
@@ -297,5 +406,12 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Re
 def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own():
     # the wall meets the first bead at .1 m/s: c v between a wall and a bead
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
-    state = run_row(standing_row(2, push), "kelvin-voigt", 4e-6, 1e-7, recording=Recording((1,), (0,), 1e-7), **JUMPING["kelvin-voigt"])
+    state = run_row(
+        standing_row(2, push),
+        "kelvin-voigt",
+        4e-6,
+        1e-7,
+        recording=Recording((1,), (0,), 1e-7),
+        **JUMPING["kelvin-voigt"],
+    )
     assert state.contacts.peak[0] >= state.c[1, 0] * 0.1 * (1.0 - 1e-12)

@@ -1,4 +1,5 @@
-"""What a command was not asked to write over stays: cases, law modules, drive tables, traces, figures, files of other programs."""
+"""What a command was not asked to write over stays: cases, law modules, drive tables, traces,
+figures, files of other programs."""
 
 from __future__ import annotations
 
@@ -15,8 +16,19 @@ from granchain.store import Checkpoint
 from granchain.store.checkpoint import Saved
 
 ROOT = Path(__file__).parents[1]
-SMALL = [f"--set={change}" for change in ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")]
-DRIVEN = [f"--set={change}" for change in ("chain.beads=3", "sensors.beads=[2]", "time.end=2e-5", "chain.precompression=0.0")]
+SMALL = [
+    f"--set={change}"
+    for change in ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")
+]
+DRIVEN = [
+    f"--set={change}"
+    for change in (
+        "chain.beads=3",
+        "sensors.beads=[2]",
+        "time.end=2e-5",
+        "chain.precompression=0.0",
+    )
+]
 LAW = (ROOT / "docs" / "examples" / "my_law.py").read_text()
 
 
@@ -52,7 +64,9 @@ def contents(folder):
     ],
 )
 def test_a_run_replaces_nothing_but_an_output_file(here, capsys, monkeypatch, command, out, more):
-    monkeypatch.setattr("granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began"))
+    monkeypatch.setattr(
+        "granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began")
+    )
     before = contents(here)
     assert obey(["run", *command, "--out", out, more]) == 4
     assert "got a file that granchain did not write" in capsys.readouterr().err
@@ -60,9 +74,25 @@ def test_a_run_replaces_nothing_but_an_output_file(here, capsys, monkeypatch, co
 
 
 def test_a_run_does_not_replace_its_law_module(here, capsys, monkeypatch):
-    monkeypatch.setattr("granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began"))
+    monkeypatch.setattr(
+        "granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began")
+    )
     Path("kept_law.py").write_text(LAW.replace("walton-braun", "kept-law"))
-    assert obey(["run", "steel-chain", *SMALL, "--law-module", "kept_law.py", "--out", "kept_law.py", "--overwrite"]) == 4
+    assert (
+        obey(
+            [
+                "run",
+                "steel-chain",
+                *SMALL,
+                "--law-module",
+                "kept_law.py",
+                "--out",
+                "kept_law.py",
+                "--overwrite",
+            ]
+        )
+        == 4
+    )
     assert "kept_law.py: got a file that granchain did not write" in capsys.readouterr().err
     assert "class WaltonBraun" in Path("kept_law.py").read_text()
 
@@ -75,20 +105,34 @@ def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
     assert "got an unfinished run, which is kept" in capsys.readouterr().err
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5", "--overwrite"]) == 0
     assert {path: text for path, text in contents(here).items() if path.name != "run.h5"} == before
-    with pytest.warns(UserWarning, match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not write"):
+    with pytest.warns(
+        UserWarning,
+        match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not "
+        r"write",
+    ):
         Checkpoint("run.h5.chk").save(Saved({}, "", 0.0), case_sha256="", set_up="")
     assert contents(here)[here / "run.h5.chk"] == before[here / "run.h5.chk"]
 
 
 def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
-    run = ["run", "steel-chain", *SMALL, "--set=sensors.beads=[]", "--set=sensors.contacts=[]", "--out", "run.h5"]
+    run = [
+        "run",
+        "steel-chain",
+        *SMALL,
+        "--set=sensors.beads=[]",
+        "--set=sensors.contacts=[]",
+        "--out",
+        "run.h5",
+    ]
     assert obey(run) == 0 and obey(["plot", "run.h5", "--out", "figures"]) == 0
     before = contents(here)
     capsys.readouterr()
     assert obey(["plot", "run.h5", "--out", "figures"]) == 4
     err = capsys.readouterr().err
     assert (
-        "got figures that exist and are kept, allowed new ones; name another folder with --out, or replace them with --overwrite" in err
+        "got figures that exist and are kept, allowed new ones; name another folder with --out, "
+        "or replace them with --overwrite"
+        in err
         and " more: " in err
     )
     assert contents(here) == before
@@ -96,13 +140,19 @@ def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
     first = min(Path("figures").iterdir())
     first.write_text("my notes")
     assert obey(["plot", "run.h5", "--out", "figures", "--overwrite"]) == 4
-    assert first.read_text() == "my notes" and "got a file that granchain did not write" in capsys.readouterr().err
+    assert (
+        first.read_text() == "my notes"
+        and "got a file that granchain did not write" in capsys.readouterr().err
+    )
     first.unlink()
     assert obey(["plot", "run.h5", "--out", "figures", "--overwrite"]) == 0
     assert contents(here) == before
 
 
-@pytest.mark.parametrize("ending", [".png", *(pytest.param(ending, marks=pytest.mark.long) for ending in (".pdf", ".svg"))])
+@pytest.mark.parametrize(
+    "ending",
+    [".png", *(pytest.param(ending, marks=pytest.mark.long) for ending in (".pdf", ".svg"))],
+)
 def test_a_figure_of_an_impact_is_replaced_where_it_is_asked_for(here, capsys, ending):
     command = ["impact", "hertz", "--speed", "1", "--out", f"loop{ending}"]
     assert obey(command) == 0
@@ -121,7 +171,9 @@ def test_every_command_that_draws_has_the_option(capsys, command):
 
 def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
     Path("mine").mkdir()
-    Path("mine/trace.csv").write_text("t [us],bead 3 [N]\n" + "".join(f"{k},{k % 7}.5\n" for k in range(40)))
+    Path("mine/trace.csv").write_text(
+        "t [us],bead 3 [N]\n" + "".join(f"{k},{k % 7}.5\n" for k in range(40))
+    )
     before = contents(here)
     # as it stands the file can be imported, and replaced elsewhere
     command = ["traces", "import", "mine/trace.csv", "--kind", "measured", "--overwrite", "--out"]
@@ -129,5 +181,8 @@ def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
     shutil.rmtree("other")
     capsys.readouterr()
     assert obey([*command, "mine"]) == 2
-    assert "mine/trace.csv: got the file that is imported, allowed a folder that does not hold it" in capsys.readouterr().err
+    assert (
+        "mine/trace.csv: got the file that is imported, allowed a folder that does not hold it"
+        in capsys.readouterr().err
+    )
     assert contents(here) == before

@@ -1,4 +1,5 @@
-"""The C that the benchmarks race against computes what the engine computes, to the last bit, and keeps what it keeps."""
+"""The C that the benchmarks race against computes what the engine computes, to the last bit,
+and keeps what it keeps."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from granchain.engine.state import State
 from granchain.status import Status
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-# Through 16 beads, 76 mm, a pulse of 573 m/s (Ma-Liu, the slowest) comes in 133 us, and is on its way back after 5000 steps of 4.2e-8 s.
+# Through 16 beads, 76 mm, a pulse of 573 m/s (Ma-Liu, the slowest) comes in 133 us, and is on its
+# way back after 5000 steps of 4.2e-8 s.
 N_BODIES, STEPS = 17, 5000
 
 
@@ -46,7 +48,10 @@ def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, librarie
     state = State(run.contacts, run.chain, run.step, chains.BARE)
     assert state.advance(STEPS + 1) is Status.COMPLETE
     u, v = (row[1 : N_BODIES + 1] for row in (state.bodies.u, state.bodies.v))
-    kept = [row[: N_BODIES + 1] for row in (state.contacts.force, state.contacts.peak, state.contacts.reach)]
+    kept = [
+        row[: N_BODIES + 1]
+        for row in (state.contacts.force, state.contacts.peak, state.contacts.reach)
+    ]
     # the pulse has come to the last bead, and the first contacts have opened
     assert v[-1] > 0.1 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()
     raced = 0
@@ -55,11 +60,15 @@ def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, librarie
             for name, contender in kernels.forms(libraries, run, keep, all_beads).items():
                 kernel = contender.prepare()
                 for mine, its in zip((u, v), kernel(), strict=True):
-                    np.testing.assert_array_equal(its, mine, err_msg=f"{name}, keep {keep}, all beads {all_beads}")
+                    np.testing.assert_array_equal(
+                        its, mine, err_msg=f"{name}, keep {keep}, all beads {all_beads}"
+                    )
                 if keep:
                     for mine, its in zip(kept, kernel.kept(), strict=True):
                         closed = mine > 0.0
-                        np.testing.assert_array_equal(its[closed], mine[closed], err_msg=f"{name}, all beads {all_beads}")
+                        np.testing.assert_array_equal(
+                            its[closed], mine[closed], err_msg=f"{name}, all beads {all_beads}"
+                        )
                 raced += 1
     assert raced >= (4 if law == "ma-liu" else 8)
 
@@ -73,18 +82,24 @@ def test_root_by_reciprocal_is_the_square_root(kernels: ModuleType, libraries: d
     x = draw.uniform(1.0, 4.0, 200_000) * 4.0 ** draw.integers(-90, 2, 200_000)
     x[:4] = 0.0, 4.0, 1.0, 2.25
     root = np.empty_like(x)
-    library.root_by_rsqrt(x.ctypes.data_as(kernels.DOUBLES), root.ctypes.data_as(kernels.DOUBLES), x.size)
+    library.root_by_rsqrt(
+        x.ctypes.data_as(kernels.DOUBLES), root.ctypes.data_as(kernels.DOUBLES), x.size
+    )
     np.testing.assert_array_equal(root, np.sqrt(x))
 
 
-def test_elementary_functions_have_the_bits_of_the_laws(kernels: ModuleType, libraries: dict) -> None:
+def test_elementary_functions_have_the_bits_of_the_laws(
+    kernels: ModuleType, libraries: dict
+) -> None:
     # all patterns of bits, and overlaps and exponents of laws; seed: any
     draw, n = np.random.default_rng(6), 20_000
     x = draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
     x[::2] = np.exp(draw.uniform(-140.0, 10.0, n // 2))
     y = draw.uniform(-3.0, 3.0, n)
     found = [np.empty(n) for _ in range(3)]
-    libraries[max(libraries)].elementary(*(values.ctypes.data_as(kernels.DOUBLES) for values in (*found, x, y)), ctypes.c_long(n))
+    libraries[max(libraries)].elementary(
+        *(values.ctypes.data_as(kernels.DOUBLES) for values in (*found, x, y)), ctypes.c_long(n)
+    )
     for name, its in zip(("log", "exp", "power"), found, strict=True):
         function, more = getattr(elementary, name), (y.tolist(),) if name == "power" else ()
         mine = np.array(list(map(function, x.tolist(), *more)))

@@ -1,4 +1,5 @@
-"""The pages of the laws have every law with its equation, its keys and its source, and draw the loop that `gc.impact` computes."""
+"""The pages of the laws have every law with its equation, its keys and its source, and draw the
+loop that `gc.impact` computes."""
 
 from __future__ import annotations
 
@@ -25,19 +26,29 @@ def law_pages(monkeypatch: pytest.MonkeyPatch) -> Any:
     return law_pages
 
 
-def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and_source(law_pages: Any) -> None:
+def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and_source(
+    law_pages: Any,
+) -> None:
     # Sphinx brings it
     tex2mathml = pytest.importorskip("docutils.utils.math.latex2mathml").tex2mathml
 
     pages = law_pages.pages()
     for family in law_pages.own_families():
-        sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", pages[family.module], re.MULTILINE | re.DOTALL))
+        sections = dict(
+            re.findall(
+                r"^## (\S+)\n(.*?)(?=^## |\Z)", pages[family.module], re.MULTILINE | re.DOTALL
+            )
+        )
         for law in family.laws:
             text = sections[law.name]
             equation = re.search(r"\$\$\n(.*?)\n\$\$", text, re.DOTALL)
             assert equation and tex2mathml(equation[1], as_block=True).startswith("<math")
             assert f"{law.name}.png" in text and f"../../laws.md#{law.name}" in text
-            assert re.search(r"^Restitution, measured: \d|^\| delivered \| \d|^\| delivered \| refused", text, re.MULTILINE)
+            assert re.search(
+                r"^Restitution, measured: \d|^\| delivered \| \d|^\| delivered \| refused",
+                text,
+                re.MULTILINE,
+            )
             assert all(f"doi.org/{doi}>" in text for doi in law.source.doi.split("; ") if doi)
             required = [quantity.name for quantity in law.inputs if quantity.required]
             assert all(f"`contact.{name}`" in pages[family.module] for name in required)
@@ -46,13 +57,21 @@ def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and
 
 def test_cylinders_stand_apart_from_spheres(law_pages: Any) -> None:
     spheres, cylinders = law_pages.index().split("## Parallel cylinders")
-    assert "[johnson](" in cylinders and "[johnson](" not in spheres and "[hertz](" in spheres and "[hertz](" not in cylinders
+    assert (
+        "[johnson](" in cylinders
+        and "[johnson](" not in spheres
+        and "[hertz](" in spheres
+        and "[hertz](" not in cylinders
+    )
 
 
-def test_the_loops_of_elastic_spheres_and_of_a_dent_are_those_of_their_closed_forms(law_pages: Any) -> None:
+def test_the_loops_of_elastic_spheres_and_of_a_dent_are_those_of_their_closed_forms(
+    law_pages: Any,
+) -> None:
     loop_of, pair = law_pages.loops.loop_of, example_pair()
     hertz = loop_of(gc.laws()["hertz"])
-    # d_max = (5 m v^2/(4 K))^(2/5), F = K d_max^1.5; Johnson 1985, Contact Mechanics, eq. (11.22), doi:10.1017/CBO9781139171731
+    # d_max = (5 m v^2/(4 K))^(2/5), F = K d_max^1.5; Johnson 1985, Contact Mechanics, eq. (11.22),
+    # doi:10.1017/CBO9781139171731
     largest = (1.25 * pair.effective_mass * 1.77**2 / pair.hertz_stiffness) ** 0.4
     assert hertz.overlap.max() == pytest.approx(largest, rel=1e-4)
     assert hertz.force.max() == pytest.approx(pair.hertz_stiffness * largest**1.5, rel=1e-4)
@@ -61,11 +80,28 @@ def test_the_loops_of_elastic_spheres_and_of_a_dent_are_those_of_their_closed_fo
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["hertz", "ma-liu", "flores", "tsuji", "kelvin-voigt", "brake", "wang-liu-hysteretic", "johnson"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hertz",
+        "ma-liu",
+        "flores",
+        "tsuji",
+        "kelvin-voigt",
+        "brake",
+        "wang-liu-hysteretic",
+        "johnson",
+    ],
+)
 def test_a_loop_is_that_of_an_impact(name: str, law_pages: Any) -> None:
     law = gc.laws()[name]
-    inputs = vars(example_inputs(law)) | ({"impact_speed": 1.77} if name in ("flores", "wang-liu-hysteretic") else {})
-    impact, loop = gc.impact(law=name, pair=example_pair(), speed=1.77, **inputs), law_pages.loops.loop_of(law)
+    inputs = vars(example_inputs(law)) | (
+        {"impact_speed": 1.77} if name in ("flores", "wang-liu-hysteretic") else {}
+    )
+    impact, loop = (
+        gc.impact(law=name, pair=example_pair(), speed=1.77, **inputs),
+        law_pages.loops.loop_of(law),
+    )
     assert loop.restitution == pytest.approx(impact.restitution, abs=1.5e-3)
     assert loop.overlap.max() == pytest.approx(impact.max_overlap, rel=2e-3)
     # of a force that jumps, the side of the jump that a step comes to
@@ -83,6 +119,10 @@ def test_a_loop_is_that_of_an_impact(name: str, law_pages: Any) -> None:
 def test_families_hold_every_law_once_those_of_cylinders_last() -> None:
     found = families()
     assert sorted(law.name for family in found for law in family.laws) == list(gc.laws())
-    assert [family.module for family in found if family.of_cylinders] == ["cylinder"] == [found[-1].module]
+    assert (
+        [family.module for family in found if family.of_cylinders]
+        == ["cylinder"]
+        == [found[-1].module]
+    )
     (elastic,) = (family for family in found if family.module == "hertz")
     assert (elastic.title, elastic.paragraphs) == ("Hertz", ("Elastic contact of two spheres.",))

@@ -1,4 +1,5 @@
-"""What a law was stands with all that it computed, and whoever goes on with that compares it with what the law is now."""
+"""What a law was stands with all that it computed, and whoever goes on with that compares it
+with what the law is now."""
 
 from __future__ import annotations
 
@@ -21,25 +22,39 @@ pytestmark = pytest.mark.promise("R3")
 
 # One for each place where a value of a law can stand; a compiled helper is of the long set.
 SOME = (
-    "number in the force", "constant of a function", "imported number", "number two levels down", "default argument",
-    "a constant assigned", "a function defined anew", "an array written to", "an imported module reloaded",
+    "number in the force", "constant of a function", "imported number", "number two levels down",
+    "default argument",
+    "a constant assigned", "a function defined anew", "an array written to", "an imported module "
+        "reloaded",
     *COEFFICIENT_EDITS,
 )  # fmt: skip
 # Types of a compiled helper are nothing to plain Python; test_edited_laws has them.
-ALL = tuple(kind for kind in IN_FILES | PLAIN_ONLY | IN_PROCESS | COEFFICIENT_EDITS if "vectorize" not in kind and "type" not in kind)
+ALL = tuple(
+    kind
+    for kind in IN_FILES | PLAIN_ONLY | IN_PROCESS | COEFFICIENT_EDITS
+    if "vectorize" not in kind and "type" not in kind
+)
 
 
 def refusals(folder: Path, kinds: tuple[str, ...]) -> dict[str, dict[str, bool]]:
-    """Which ways refuse what a law gave before an edit, for each kind of edit: as plain Python, in a process of its own."""
+    """Which ways refuse what a law gave before an edit, for each kind of edit: as plain Python,
+    in a process of its own."""
     tests = Path(__file__).parent
-    script = f"import sys; sys.path.insert(0, {str(tests)!r}); from support.law_ways import main; main({str(folder)!r}, {list(kinds)!r})"
+    script = (
+        f"import sys; sys.path.insert(0, {str(tests)!r}); from support.law_ways import main; "
+        f"main({str(folder)!r}, {list(kinds)!r})"
+    )
     return json.loads(answer(script, NUMBA_DISABLE_JIT="1").splitlines()[-1])
 
 
-@pytest.mark.parametrize("kinds", [SOME, pytest.param(ALL, marks=pytest.mark.long)], ids=["some", "all"])
+@pytest.mark.parametrize(
+    "kinds", [SOME, pytest.param(ALL, marks=pytest.mark.long)], ids=["some", "all"]
+)
 def test_nothing_that_an_edited_law_gave_before_is_taken_for_its_own(tmp_path, kinds, figure):
     found = refusals(tmp_path, kinds)
-    stale = [(kind, way) for kind, ways in found.items() for way, refused in ways.items() if not refused]
+    stale = [
+        (kind, way) for kind, ways in found.items() for way, refused in ways.items() if not refused
+    ]
     assert not stale
     figure("kinds of edit", len(found), at_least=len(kinds))
     figure("ways on which an edited law is taken for what it was", len(stale), at_most=0)
@@ -47,7 +62,12 @@ def test_nothing_that_an_edited_law_gave_before_is_taken_for_its_own(tmp_path, k
 
 def test_an_edit_that_changes_no_number_refuses_nothing(tmp_path, figure):
     found = refusals(tmp_path, tuple(HARMLESS))
-    refused = [(kind, way) for kind, ways in found.items() for way, one in ways.items() if one and way not in ("run", "executor")]
+    refused = [
+        (kind, way)
+        for kind, ways in found.items()
+        for way, one in ways.items()
+        if one and way not in ("run", "executor")
+    ]
     refused += [(kind, "run") for kind, ways in found.items() if ways["run"]]
     assert not refused
     figure("edits that change no number, and ways on which they refuse", len(refused), at_most=0)
@@ -62,19 +82,36 @@ def test_the_sentence_names_the_coefficient_whose_last_bit_differs():
     other = (now.kinds[0][0] * (1.0 + 2.0**-52), *now.kinds[0][1:])
     before = replace(now, kinds=(other, *now.kinds[1:]), coefficients="0" * 64)
     assert now.difference(before) == (
-        f"the law hertz has changed since: the coefficient stiffness was {other[0]!r} and is {now.kinds[0][0]!r}"
+        f"the law hertz has changed since: the coefficient stiffness was {other[0]!r} and is "
+        f"{now.kinds[0][0]!r}"
     )
     assert "its functions, or what they read" in now.difference(replace(now, functions="0" * 64))
-    assert now.difference(replace(now, law="other")) == "it was computed with the law other, and this is hertz"
-    assert now.difference(replace(now, coefficients="0" * 64)).endswith("the coefficients of its contacts are others")
-    assert now.difference(None) == "nothing is known of the law that computed it" and LawRecord.of_text("[1") is None
+    assert (
+        now.difference(replace(now, law="other"))
+        == "it was computed with the law other, and this is hertz"
+    )
+    assert now.difference(replace(now, coefficients="0" * 64)).endswith(
+        "the coefficients of its contacts are others"
+    )
+    assert (
+        now.difference(None) == "nothing is known of the law that computed it"
+        and LawRecord.of_text("[1") is None
+    )
 
 
 @pytest.mark.plain
 def test_step_recording_and_speed_are_no_part_of_a_law():
     case = gc.load_case("steel-chain")
-    changes = {"time.step": "fast", "sensors.beads": [1], "energy.ledger": False, "striker.speed": 3.0, "title": "x"}
-    first, *others = law_records([case, *(case.replace(**{key: value}) for key, value in changes.items())])
+    changes = {
+        "time.step": "fast",
+        "sensors.beads": [1],
+        "energy.ledger": False,
+        "striker.speed": 3.0,
+        "title": "x",
+    }
+    first, *others = law_records(
+        [case, *(case.replace(**{key: value}) for key, value in changes.items())]
+    )
     assert all(other == first for other in others)
     assert law_records([case.replace(**{"contact.psi": 2.0})])[0] != first
 
@@ -83,7 +120,10 @@ def test_step_recording_and_speed_are_no_part_of_a_law():
 def test_of_many_kinds_of_contact_some_are_carried_and_all_are_hashed():
     factors = [1.0 + 1e-3 * k for k in range(70)]
     case = gc.load_case("steel-chain-hertz").replace(**{"chain.radius_factor": factors})
-    (law,), (other,) = law_records([case]), law_records([case.replace(**{"chain.radius_factor": [*factors[:-1], 1.2]})])
+    (law,), (other,) = (
+        law_records([case]),
+        law_records([case.replace(**{"chain.radius_factor": [*factors[:-1], 1.2]})]),
+    )
     assert len(law.kinds) == CARRIED and law.kinds == other.kinds and law.sha256 != other.sha256
 
 
@@ -104,6 +144,16 @@ def test_a_file_an_ensemble_and_a_study_say_what_the_law_was(tmp_path):
     result.save(tmp_path / "run.h5")
     gc.run_many([case, case], out=tmp_path / "many.h5")
     study = gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=tmp_path / "study.h5")
-    for one in (result, gc.open_result(tmp_path / "run.h5"), gc.open_ensemble(tmp_path / "many.h5")[1]):
-        assert one.provenance["law_sha256"] == law.sha256 and LawRecord.of_text(one.provenance["law_json"]) == law
-    assert study.law_sha256.values.tolist() == [law.sha256] * 2 and json.loads(study.attrs["laws_json"])[law.sha256] == law.text
+    for one in (
+        result,
+        gc.open_result(tmp_path / "run.h5"),
+        gc.open_ensemble(tmp_path / "many.h5")[1],
+    ):
+        assert (
+            one.provenance["law_sha256"] == law.sha256
+            and LawRecord.of_text(one.provenance["law_json"]) == law
+        )
+    assert (
+        study.law_sha256.values.tolist() == [law.sha256] * 2
+        and json.loads(study.attrs["laws_json"])[law.sha256] == law.text
+    )

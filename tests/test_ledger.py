@@ -1,4 +1,5 @@
-"""The energy ledger: what each contact has lost adds up to what the chain has lost, and is there where the wave has lost it."""
+"""The energy ledger: what each contact has lost adds up to what the chain has lost, and is
+there where the wave has lost it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,13 @@ from granchain.simulation import chain_of, relative_residual, run
 from granchain.status import Status
 from granchain.two_body import contact_of_two, law_inputs, two_bodies
 
-SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
+SMALL = {
+    "chain.beads": 15,
+    "sensors.beads": [],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 1.2e-4,
+}
 FLORES = {"contact.law": "flores", "contact.restitution": 0.65}
 TSUJI = {"contact.law": "tsuji", "contact.restitution": 0.65}
 # 60 N is far beyond first yield of two beads, 1.98 N: the contacts start with a dent
@@ -36,15 +43,23 @@ def small(**changes: object) -> Case:
 
 
 @pytest.mark.promise("N3")
-@pytest.mark.parametrize("changes", [{}, FLORES, TSUJI, {"contact.dents": "forget", "chain.gap": 1e-6}, YIELDED, YIELDED | TSUJI])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, FLORES, TSUJI, {"contact.dents": "forget", "chain.gap": 1e-6}, YIELDED, YIELDED | TSUJI],
+)
 def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> None:
     result = run(small(**changes))
     balance = energy_balance(result)
     assert len(result.contact_plastic) == len(result.contact)
     for name in PARTS:
-        total, apart = result.variables[f"energy_{name}"].data[-1], result.variables[f"contact_{name}"].data.sum()
+        total, apart = (
+            result.variables[f"energy_{name}"].data[-1],
+            result.variables[f"contact_{name}"].data.sum(),
+        )
         figure(
-            f"{name}: losses of the contacts less the ledger's, of the energy put in", abs(apart - total) / balance.put_in, at_most=1e-14
+            f"{name}: losses of the contacts less the ledger's, of the energy put in",
+            abs(apart - total) / balance.put_in,
+            at_most=1e-14,
         )
     # something was lost, all the same
     assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.put_in
@@ -53,12 +68,26 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> No
 @pytest.mark.promise("N3")
 @pytest.mark.parametrize("law", every_law(one_per_shape()))
 def test_the_ledger_closes_under_every_law(law, figure) -> None:
-    # twelve bodies, as in the comparison with the plain loop, which compiles the same loops; long enough for contacts to open
+    # twelve bodies, as in the comparison with the plain loop, which compiles the same loops; long
+    # enough for contacts to open
     chain = example_chain(12)
     inputs = vars(example_inputs(laws()[law]))
-    coarse, fine = (ledger_residual(run_row(chain, law, 8e-5, refine=refine, **inputs)) for refine in (1.0, 10.0))
-    figure("12 beads, every law: largest residual of the ledger at the automatic step", coarse, at_least=1e-6, at_most=5e-5)
-    figure("12 beads, every law: largest residual of the ledger at a tenth of it", fine, at_least=1e-8, at_most=1e-6)
+    coarse, fine = (
+        ledger_residual(run_row(chain, law, 8e-5, refine=refine, **inputs))
+        for refine in (1.0, 10.0)
+    )
+    figure(
+        "12 beads, every law: largest residual of the ledger at the automatic step",
+        coarse,
+        at_least=1e-6,
+        at_most=5e-5,
+    )
+    figure(
+        "12 beads, every law: largest residual of the ledger at a tenth of it",
+        fine,
+        at_least=1e-8,
+        at_most=1e-6,
+    )
 
 
 def test_an_elastic_chain_has_lost_nothing_anywhere() -> None:
@@ -79,9 +108,12 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
     result = run(case)
     c = tuple(contacts_of(MaLiu, chain_of(case), case.law_inputs()).c[:, 1])
     for limit, lost in zip(result.elastic_limit[:5], result.contact_plastic[:5], strict=True):
-        # the work of loading to the elastic limit that the contact has now, less what it gives back from there
+        # the work of loading to the elastic limit that the contact has now, less what it gives back
+        # from there
         h = MaLiu.update((limit, 0.0, 0.0, 1.0), c, MaLiu.history_of(c))
-        assert lost == pytest.approx(MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h), rel=1e-12)
+        assert lost == pytest.approx(
+            MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h), rel=1e-12
+        )
         assert lost > 0.0
 
 
@@ -101,16 +133,29 @@ def test_the_work_from_outside_is_that_of_gravity_precompression_and_drives(figu
     weight = float((chain.mass * 9.81 * result.final_displacement).sum())
     pressed = float(((chain.loads() - chain.mass * 9.81) * result.final_displacement).sum())
     assert min(abs(weight), abs(pressed)) > 0.0
-    figure("work of gravity, relative error", abs(result.energy_gravity[-1] / weight - 1.0), at_most=1e-12)
-    figure("work of the precompression, relative error", abs(result.energy_precompression[-1] / pressed - 1.0), at_most=1e-12)
+    figure(
+        "work of gravity, relative error",
+        abs(result.energy_gravity[-1] / weight - 1.0),
+        at_most=1e-12,
+    )
+    figure(
+        "work of the precompression, relative error",
+        abs(result.energy_precompression[-1] / pressed - 1.0),
+        at_most=1e-12,
+    )
     assert "energy_drives" not in result.variables
-    np.testing.assert_array_equal(result.energy_external, result.energy_gravity + result.energy_precompression)
+    np.testing.assert_array_equal(
+        result.energy_external, result.energy_gravity + result.energy_precompression
+    )
 
 
 def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray:
     """What dashpot and clamp take of the energy of two beads that collide."""
     speed = 1.77
-    chain, values = two_bodies(example_pair(), speed), law_inputs(laws()[law], vars(example_inputs(laws()[law])) | inputs, speed)
+    chain, values = (
+        two_bodies(example_pair(), speed),
+        law_inputs(laws()[law], vars(example_inputs(laws()[law])) | inputs, speed),
+    )
     contacts = contact_of_two(laws()[law], chain, example_pair(), values)
     auto = time_step_of(contacts, chain, "auto", 1.0)
     # five times an elastic contact, which takes some 240 automatic steps
@@ -118,7 +163,9 @@ def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray
     step = TimeStep(auto.value / refine, n_steps, auto.limit, auto.reason)
     state = State(contacts, chain, step, Recording(energy_interval=n_steps * step.value))
     state.advance(n_steps + 1)
-    return np.array([state.energies.viscous[-1], state.energies.clamp[-1]]) / (0.5 * float(example_pair().effective_mass) * speed**2)
+    return np.array([state.energies.viscous[-1], state.energies.clamp[-1]]) / (
+        0.5 * float(example_pair().effective_mass) * speed**2
+    )
 
 
 @pytest.mark.promise("N3")
@@ -127,12 +174,22 @@ def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray
 def test_what_dashpot_and_clamp_take_is_right_for_each_and_of_order_two(law, asked, figure) -> None:
     zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
     e = theory.clamped_restitution(asked)
-    # the force vanishes where K d^n = c d^a u, u the last speed, and the clamp holds c x^a u - K x^n from there to 0. For n = 1, a = 0
-    # and c = 2 zeta sqrt(K m) that is c u d - K d^2/2 = 2 zeta^2 m u^2, for n = 3/2, a = 1/4 and c = sqrt(5) zeta sqrt(K m) the same
+    # the force vanishes where K d^n = c d^a u, u the last speed, and the clamp holds c x^a u - K
+    # x^n from there to 0. For n = 1, a = 0 and c = 2 zeta sqrt(K m) that is c u d - K d^2/2 = 2
+    # zeta^2 m u^2, for n = 3/2, a = 1/4 and c = sqrt(5) zeta sqrt(K m) the same
     right = np.array([1.0 - e * e + 4.0 * zeta**2 * e * e, -4.0 * zeta**2 * e * e])
     refines = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
-    errors = np.array([losses_of_an_impact(law, refine, restitution=asked, separation="clamped") - right for refine in refines])
-    figure("viscous and clamp losses of an impact at the automatic step, of its energy", np.abs(errors[0]).max(), at_most=1e-4)
+    errors = np.array(
+        [
+            losses_of_an_impact(law, refine, restitution=asked, separation="clamped") - right
+            for refine in refines
+        ]
+    )
+    figure(
+        "viscous and clamp losses of an impact at the automatic step, of its energy",
+        np.abs(errors[0]).max(),
+        at_most=1e-4,
+    )
     # the larger of the two errors; where a step falls beside the end of the contact is chance
     order = observed_order([1.0 / refine for refine in refines], np.abs(errors).max(axis=1))
     figure("order of the viscous and clamp losses of an impact", order, at_least=1.85, at_most=2.15)
@@ -149,20 +206,31 @@ def test_many_small_losses_beside_a_large_one_are_not_rounded_away() -> None:
 
 
 def test_a_ledger_that_is_open_by_more_than_a_tenth_of_its_bound_is_warned_of() -> None:
-    residual = relative_residual({name: variable.data for name, variable in run(small()).variables.items()})
+    residual = relative_residual(
+        {name: variable.data for name, variable in run(small()).variables.items()}
+    )
     for tenths, warned in ((5.0, True), (20.0, False)):
         messages = run(small(**{"energy.bound": tenths * residual})).messages
-        assert any(f"the energy ledger is open by {residual:.3g}" in message.text for message in messages) is warned
+        assert (
+            any(
+                f"the energy ledger is open by {residual:.3g}" in message.text
+                for message in messages
+            )
+            is warned
+        )
 
 
 RESTING = {
     "a load between free ends": {"chain.precompression": 5.0},
-    "a load between walls": {"chain.precompression": 5.0, "ends.left": "wall", "ends.right": "wall"},
+    "a load between walls": {"chain.precompression": 5.0, "ends.left": "wall",
+    "ends.right": "wall"},
     "a large load": {"chain.precompression": 500.0},
     "its weight": {"chain.gravity": 9.81, "ends.right": "wall"},
     "a wall driven to where it stands": {
-        "chain.precompression": 5.0, "ends.right": "wall", "ends.left": {"drive": "displacement", "time": [0.0, 1.0], "value": [0.0, 0.0]}},
-    "a load that dents": {"chain.precompression": 5.0, "contact": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}},
+        "chain.precompression": 5.0, "ends.right": "wall", "ends.left": {"drive": "displacement",
+        "time": [0.0, 1.0], "value": [0.0, 0.0]}},
+    "a load that dents": {"chain.precompression": 5.0, "contact": {"law": "ma-liu", "psi": 2.84,
+    "xi": 13.0}},
     "a striker that is hardly felt": {"chain.precompression": 5.0, "striker": {"speed": 1e-9}},
 }  # fmt: skip
 
@@ -175,18 +243,28 @@ def test_a_loaded_chain_at_rest_has_a_closed_ledger(what) -> None:
     )  # fmt: skip
     result = run(case.replace(**RESTING[what]))
     residual = np.abs(result.energy_residual).max()
-    assert result.status is Status.COMPLETE and not [message for message in result.messages if "ledger" in message.text]
+    assert result.status is Status.COMPLETE and not [
+        message for message in result.messages if "ledger" in message.text
+    ]
     # a few spacings of doubles, 2e-16 of the number, in sums of some dozen of them
     assert residual < 1e-14 * result.energy_recoverable.max()
 
 
-def test_where_rounding_alone_moves_the_residual_is_measured_against_what_the_contacts_hold() -> None:
+def test_where_rounding_alone_moves_the_residual_is_measured_against_what_the_contacts_hold() -> (
+    None
+):
     # ten joules are held; of what is below 1e-12 of that nothing is said to be put in
     held = np.array([10.0, 10.0])
-    assert energy_put_in([0.0, 0.0], [0.0, 0.9e-11], held) == 0.0 and energy_put_in([0.0, 0.0], [0.0, 1.1e-11], held) == 1.1e-11
+    assert (
+        energy_put_in([0.0, 0.0], [0.0, 0.9e-11], held) == 0.0
+        and energy_put_in([0.0, 0.0], [0.0, 1.1e-11], held) == 1.1e-11
+    )
     assert residual_share([0.0, 2e-13], 0.0, held) == pytest.approx([0.0, 0.02], rel=1e-12)
     assert residual_share([0.0, 2e-13], 2e-11, held) == pytest.approx([0.0, 0.01], rel=1e-12)
     # energy that is made in a chain at rest is seen
-    assert energy_put_in([0.0, 1e-3], [0.0, 0.0], held) == 0.0 and residual_share([0.0, 1e-3], 0.0, held).max() > 1e7
+    assert (
+        energy_put_in([0.0, 1e-3], [0.0, 0.0], held) == 0.0
+        and residual_share([0.0, 1e-3], 0.0, held).max() > 1e7
+    )
     # nothing is held, nothing is put in: joules
     assert residual_share([0.0, 3e-7], 0.0, [0.0, 0.0]).max() == 3e-7

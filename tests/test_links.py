@@ -1,4 +1,5 @@
-"""Names that are links, and names of devices: what is written goes where they lead, or is refused; a link stays a link."""
+"""Names that are links, and names of devices: what is written goes where they lead, or is
+refused; a link stays a link."""
 
 from __future__ import annotations
 
@@ -22,7 +23,13 @@ from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.files import OUTPUT_MARK
 from granchain.store.study import StudyPart
 
-SMALL = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", "snapshots.interval=2e-5")
+SMALL = (
+    "chain.beads=20",
+    "sensors.beads=[9]",
+    "sensors.contacts=[0]",
+    "time.end=1e-4",
+    "snapshots.interval=2e-5",
+)
 RUN = ("steel-chain-hertz", *(word for key in SMALL for word in ("--set", key)))
 
 
@@ -31,7 +38,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of a run, and a trace to import."""
     folder = tmp_path_factory.mktemp("made")
     assert obey(["run", *RUN, "--out", str(folder / "run.h5")]) == 0
-    (folder / "rig.csv").write_text("time [s],force at bead 1 [N]\n" + "".join(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40)))
+    (folder / "rig.csv").write_text(
+        "time [s],force at bead 1 [N]\n"
+        + "".join(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40))
+    )
     return folder
 
 
@@ -74,14 +84,36 @@ WRITERS: dict[str, tuple[str, Writer]] = {
     "run": ("out.h5", by_command("run", *RUN, "--out", "{name}", "--overwrite")),
     "ensemble": (
         "out.h5",
-        with_claim(lambda name, new: gc.run_many([gc.load_case("steel-chain-hertz", list(SMALL))], name, overwrite=new)),
+        with_claim(
+            lambda name, new: gc.run_many(
+                [gc.load_case("steel-chain-hertz", list(SMALL))], name, overwrite=new
+            )
+        ),
     ),
     "study": ("out.h5", by_command("sweep", "{made}/study.toml", "--out", "{name}", "--overwrite")),
     "conclusion": ("out.json", with_claim(concluded)),
-    "figure": ("run-force-traces.png", by_command("plot", "{made}/run.h5", "--out", ".", "--only", "force-traces", "--overwrite")),
+    "figure": (
+        "run-force-traces.png",
+        by_command("plot", "{made}/run.h5", "--out", ".", "--only", "force-traces", "--overwrite"),
+    ),
     "page": ("out.html", by_command("report", "{made}/run.h5", "--out", "{name}", "--overwrite")),
-    "animation": ("out.gif", by_command("animate", "{made}/run.h5", "--out", "{name}", "--frames", "2", "--overwrite")),
-    "trace": ("rig/trace.csv", by_command("traces", "import", "{made}/rig.csv", "--kind", "measured", "--out", "rig", "--overwrite")),
+    "animation": (
+        "out.gif",
+        by_command("animate", "{made}/run.h5", "--out", "{name}", "--frames", "2", "--overwrite"),
+    ),
+    "trace": (
+        "rig/trace.csv",
+        by_command(
+            "traces",
+            "import",
+            "{made}/rig.csv",
+            "--kind",
+            "measured",
+            "--out",
+            "rig",
+            "--overwrite",
+        ),
+    ),
 }
 
 
@@ -106,7 +138,12 @@ def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
     for _ in range(2):
         before = kept.stat().st_ino if kept.exists() else 0
         assert write(made, name) == 0, capsys.readouterr().err
-        assert link.is_symlink() and os.readlink(link) == str(kept) and kept.is_file() and kept.stat().st_ino != before
+        assert (
+            link.is_symlink()
+            and os.readlink(link) == str(kept)
+            and kept.is_file()
+            and kept.stat().st_ino != before
+        )
         assert [path.name for path in kept.parent.iterdir()] == [kept.name]
     link.unlink()
     link.symlink_to("/proc/self/fd/1")
@@ -120,10 +157,18 @@ LINKS = {
     "a folder": ("folder", "folder", "got a folder, allowed a file"),
     "nothing, in no folder": ("none/x", "none/x", "which does not exist"),
     "a descriptor": ("/proc/self/fd/1", "", "a name of the system's for a device or a process"),
-    "a name of a descriptor": ("/dev/stdout", "", "a name of the system's for a device or a process"),
+    "a name of a descriptor": (
+        "/dev/stdout",
+        "",
+        "a name of the system's for a device or a process",
+    ),
     "a device": ("/dev/null", "", "a name of the system's for a device or a process"),
     "a chain to a device": ("b", "/dev/null", "a name of the system's for a device or a process"),
-    "a folder of descriptors": ("/dev/fd/2", "", "a name of the system's for a device or a process"),
+    "a folder of descriptors": (
+        "/dev/fd/2",
+        "",
+        "a name of the system's for a device or a process",
+    ),
     "a file of somebody else": ("diary", "diary", "got a file that granchain did not write"),
     "a pipe": ("pipe", "pipe", "got a device, pipe or socket"),
 }
@@ -131,7 +176,9 @@ LINKS = {
 
 @pytest.mark.promise("R5")
 @pytest.mark.parametrize(("leads", "on", "words"), LINKS.values(), ids=LINKS)
-def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(leads: str, on: str, words: str, here: Path) -> None:
+def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(
+    leads: str, on: str, words: str, here: Path
+) -> None:
     Path("folder").mkdir()
     Path("diary").write_text("mine")
     os.mkfifo("pipe")
@@ -148,7 +195,10 @@ def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(leads
         with pytest.raises(FileError) as raised:
             attempt()
         assert words in str(raised.value)
-    assert sorted((path.name, path.is_symlink()) for path in here.iterdir()) == before and Path("diary").read_text() == "mine"
+    assert (
+        sorted((path.name, path.is_symlink()) for path in here.iterdir()) == before
+        and Path("diary").read_text() == "mine"
+    )
     # without leave to replace anything, a link is something that is there
     if leads != "folder":
         with pytest.raises(FileError, match=r"allowed"), claim("a"):
@@ -157,9 +207,17 @@ def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(leads
 
 @pytest.mark.promise("R5")
 def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: Path) -> None:
-    for name in ("/dev/granchain.h5", "/proc/self/granchain.h5", "/proc/self/fd/1", "/dev/stdout", "/dev/null"):
+    for name in (
+        "/dev/granchain.h5",
+        "/proc/self/granchain.h5",
+        "/proc/self/fd/1",
+        "/dev/stdout",
+        "/dev/null",
+    ):
         with (
-            pytest.raises(FileError, match=r"a name of the system's for a device or a process, allowed a file"),
+            pytest.raises(
+                FileError, match=r"a name of the system's for a device or a process, allowed a file"
+            ),
             claim(name, overwrite=True),
         ):
             pass
@@ -196,10 +254,14 @@ def test_a_device_outside_dev_is_not_replaced(here: Path) -> None:
 def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
     Path("one").symlink_to("run.h5")
     Path("other").symlink_to("run.h5")
-    code = "import sys; from granchain.store import claim\nwith claim('other', overwrite=True): pass"
+    code = (
+        "import sys; from granchain.store import claim\nwith claim('other', overwrite=True): pass"
+    )
     with claim("one", overwrite=True):
         assert Path(".run.h5.lock").exists()
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
     assert done.returncode == 1 and "run.h5: got a file that another run is writing" in done.stderr
 
 
@@ -209,7 +271,9 @@ def test_what_is_written_beside_a_file_follows_no_link(here: Path) -> None:
     Path("run.h5.part").symlink_to("diary")
     with claim("run.h5"), pytest.raises(FileError, match=r"run\.h5\.part: got "):
         StudyPart("run.h5", anew=True)
-    assert Path("run.h5.part").is_symlink() and Path("diary").read_bytes() == b"granchain_format mine"
+    assert (
+        Path("run.h5.part").is_symlink() and Path("diary").read_bytes() == b"granchain_format mine"
+    )
 
 
 class Stop:
@@ -227,19 +291,25 @@ def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(h
     checkpoint = Checkpoint("run.h5.chk")
     assert not checkpoint.exists
     assert gc.run(case, checkpoint=checkpoint, watch=Stop()).status is Status.INTERRUPTED
-    assert checkpoint.exists and Path("run.h5.chk").is_symlink() and (here / "scratch/run.chk").is_file()
+    assert (
+        checkpoint.exists
+        and Path("run.h5.chk").is_symlink()
+        and (here / "scratch/run.chk").is_file()
+    )
     again = gc.run(case, checkpoint="run.h5.chk", resume=True)
     assert again.provenance["data_sha256"] == gc.run(case).provenance["data_sha256"]
     checkpoint.remove()
     assert Path("run.h5.chk").is_symlink() and list(Path("scratch").iterdir()) == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Folders
 
 
 @pytest.mark.promise("R5")
-def test_a_failed_write_leaves_no_folder_that_it_has_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_write_leaves_no_folder_that_it_has_made(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with mounting(tmp_path) as mount:
         full = mount("size=16k")
         # no file of 16 kB has room there
@@ -257,5 +327,7 @@ def test_a_failed_write_leaves_no_folder_that_it_has_made(made: Path, tmp_path: 
             assert [path.name for path in full.iterdir()] == ["filler"], command
     # one that was there stays
     (tmp_path / "mine").mkdir()
-    assert obey(["plot", f"{made}/run.h5", "--out", str(tmp_path / "mine"), "--only", "nonsense"]) == 2
+    assert (
+        obey(["plot", f"{made}/run.h5", "--out", str(tmp_path / "mine"), "--only", "nonsense"]) == 2
+    )
     assert (tmp_path / "mine").is_dir()

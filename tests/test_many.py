@@ -1,4 +1,5 @@
-"""Many cases at once: each member to the bits of its own run, what fails and what is interrupted."""
+"""Many cases at once: each member to the bits of its own run, what fails and what is
+interrupted."""
 
 from __future__ import annotations
 
@@ -37,7 +38,13 @@ def stacked(monkeypatch: pytest.MonkeyPatch) -> None:
 def recorded(case: gc.Case) -> gc.Case:
     """The case, with everything recorded that there is, at strides that share no steps."""
     end = case.time.end
-    return case.replace(**{"sensors.contacts": [0, 3], "snapshots.interval": end / 7.3, "energy.interval": end / 11.7})
+    return case.replace(
+        **{
+            "sensors.contacts": [0, 3],
+            "snapshots.interval": end / 7.3,
+            "energy.interval": end / 11.7,
+        }
+    )
 
 
 def drawn(law: str, count: int = MEMBERS, seed: int = 14) -> list[gc.Case]:
@@ -47,7 +54,13 @@ def drawn(law: str, count: int = MEMBERS, seed: int = 14) -> list[gc.Case]:
 
 def short(**changes: Any) -> gc.Case:
     """The elastic chain, of eight beads and for as long as the pulse is in the first of them."""
-    quick = {"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None, "time.end": 3e-5}
+    quick = {
+        "chain.beads": 8,
+        "sensors.beads": [2, 5],
+        "sensors.contacts": [1],
+        "snapshots": None,
+        "time.end": 3e-5,
+    }
     return gc.load_case("steel-chain-hertz").replace(**quick | changes)
 
 
@@ -60,13 +73,14 @@ def single(case: gc.Case) -> gc.Result:
         return error.result
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The bits of a single run
 
 
 @pytest.mark.parametrize("law", every_law(FAST))
 def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
-    """Sensors, contacts, snapshots, ledger, history, peaks and messages; members unlike in all numbers and in their steps."""
+    """Sensors, contacts, snapshots, ledger, history, peaks and messages; members unlike in all
+    numbers and in their steps."""
     cases = drawn(law)
     ensemble = gc.run_many(cases, threads=2)
     assert len({result.time.size for result in ensemble}) > 1
@@ -78,7 +92,10 @@ def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
 def test_every_table_of_a_stack_has_the_bits_of_its_own_state() -> None:
     for law in ("ma-liu", "tsuji"):
         made = [(prepare(case), recording_of(case)) for case in drawn(law)]
-        alone, together = ([stack.State(contacts, chain, step, record) for (chain, contacts, step), record in made] for _ in range(2))
+        alone, together = (
+            [stack.State(contacts, chain, step, record) for (chain, contacts, step), record in made]
+            for _ in range(2)
+        )
         by_shape: dict[tuple, list[stack.State]] = {}
         for state in together:
             by_shape.setdefault(stack.shape_of(state), []).append(state)
@@ -90,7 +107,9 @@ def test_every_table_of_a_stack_has_the_bits_of_its_own_state() -> None:
             while mine.advance(100) is Status.RUNNING:
                 pass
             arrays, others = mine.arrays(), theirs.arrays()
-            assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
+            assert [
+                name for name in arrays if arrays[name].tobytes() != others[name].tobytes()
+            ] == []
 
 
 @pytest.mark.plain
@@ -100,7 +119,10 @@ def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
     # pushes of a micrometre, of the order of the overlaps of the struck chain, and of newtons
     for name, most in (("push", 1e-6), ("shove", 2e-6), ("force", 20.0)):
         (tmp_path / f"{name}.csv").write_text(f"0,0\n1e-5,{most}\n3e-5,0\n")
-    push, shove, force = ({"drive": "displacement", "file": str(tmp_path / f"{name}.csv")} for name in ("push", "shove", "force"))
+    push, shove, force = (
+        {"drive": "displacement", "file": str(tmp_path / f"{name}.csv")}
+        for name in ("push", "shove", "force")
+    )
     cases = [
         short(),
         short(**{"chain.beads": 17}),
@@ -118,7 +140,9 @@ def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_the_number_of_threads_changes_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_threads_changes_nothing(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)  # three lots
     cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 10)]
     ensemble = gc.run_many(cases, threads=threads)
@@ -128,18 +152,29 @@ def test_the_number_of_threads_changes_nothing(threads: int, monkeypatch: pytest
 @pytest.mark.plain
 def test_few_members_run_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack, "COMPILED", 3)
-    monkeypatch.setattr(stack, "stack_of", lambda loop: pytest.fail("a loop over members was compiled"))
+    monkeypatch.setattr(
+        stack, "stack_of", lambda loop: pytest.fail("a loop over members was compiled")
+    )
     cases = [short(), short(**{"striker.speed": 0.5})]
-    assert all(result.equals(single(case)) for case, result in zip(cases, gc.run_many(cases), strict=True))
+    assert all(
+        result.equals(single(case)) for case, result in zip(cases, gc.run_many(cases), strict=True)
+    )
 
 
 def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members that are changes of one case share its chain, and a scan looks once at the contacts of all."""
+    """Members that are changes of one case share its chain, and a scan looks once at the
+    contacts of all."""
     asked: list[str] = []
     chain_of, scan = simulation.chain_of, scans.over_kinds
-    monkeypatch.setattr(simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
+    monkeypatch.setattr(
+        simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1]
+    )
     for module in (coefficients, setup):
-        monkeypatch.setattr(module, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
+        monkeypatch.setattr(
+            module,
+            "over_kinds",
+            lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1],
+        )
     base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
     cases = [base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)]
     made = simulation.prepare_together(cases)
@@ -149,7 +184,11 @@ def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) ->
     for place in (0, 17, 29):
         _, own, step = prepare(cases[place])
         _, contacts, same_step = made[place]
-        assert (contacts.c.tobytes(), contacts.history.tobytes(), same_step) == (own.c.tobytes(), own.history.tobytes(), step)
+        assert (contacts.c.tobytes(), contacts.history.tobytes(), same_step) == (
+            own.c.tobytes(),
+            own.history.tobytes(),
+            step,
+        )
 
 
 def test_members_are_named_by_index_from_either_end() -> None:
@@ -178,23 +217,34 @@ def test_members_share_no_chain_that_is_not_theirs(change: dict[str, Any]) -> No
     cases = [short(), short().replace(**change), short().replace(**change)]
     base = cases[0].replace(**{"time.end": 2e-5})
     cases += [base, base.replace(**change), base.replace(**change | {"energy.ledger": False})]
-    for case, (chain, contacts, step) in zip(cases, simulation.prepare_together(cases), strict=True):
+    for case, (chain, contacts, step) in zip(
+        cases, simulation.prepare_together(cases), strict=True
+    ):
         own, between, alone = prepare(case)
         for name in ("radius", "mass", "velocity", "gap"):
             assert getattr(chain, name).tobytes() == getattr(own, name).tobytes(), name
-        assert (chain.left, chain.right, chain.has_striker) == (own.left, own.right, own.has_striker)
-        assert contacts.c.tobytes() == between.c.tobytes() and contacts.limits.tobytes() == between.limits.tobytes()
+        assert (chain.left, chain.right, chain.has_striker) == (
+            own.left,
+            own.right,
+            own.has_striker,
+        )
+        assert (
+            contacts.c.tobytes() == between.c.tobytes()
+            and contacts.limits.tobytes() == between.limits.tobytes()
+        )
         assert step == alone
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Members that fail
 
 
 def outcasts() -> list[gc.Case]:
     """A good case, one that no law can hold, one whose step is too long, another good one."""
     # the stability limit of this chain is near 2e-6 s: three times that fails within some steps
-    torn = short(**{"time.step": 6e-6, "time.force_step": True, "time.end": 6e-4, "sensors.contacts": []})
+    torn = short(
+        **{"time.step": 6e-6, "time.force_step": True, "time.end": 6e-4, "sensors.contacts": []}
+    )
     return [short(), short(**{"chain.precompression": 1e12}), torn, short(**{"striker.speed": 0.5})]
 
 
@@ -212,7 +262,10 @@ def test_a_member_that_fails_says_so_and_the_others_run() -> None:
     assert ensemble[2].equals(single(cases[2]))
     with pytest.raises(RunError, match=r"member 1: chain\.precompression"):
         ensemble[1]
-    assert repr(ensemble) == f"<Ensemble: 4 members; 2 complete, 1 not set up, 1 {ensemble.status[2].label}>"
+    assert (
+        repr(ensemble)
+        == f"<Ensemble: 4 members; 2 complete, 1 not set up, 1 {ensemble.status[2].label}>"
+    )
 
 
 def test_a_strict_ensemble_raises_what_the_first_failure_is() -> None:
@@ -228,8 +281,15 @@ def test_a_strict_ensemble_raises_what_the_first_failure_is() -> None:
     ("cases", "threads", "sentence"),
     [
         ([], 1, "cases: got none, allowed one or more"),
-        (["steel-chain"], 1, r"cases\[0\]: got str, allowed a Case; make it with granchain.load_case"),
-        *[([short()], threads, r"threads: got .*, allowed a whole number from 1 to") for threads in (0, 1.5, True, 10**9)],
+        (
+            ["steel-chain"],
+            1,
+            r"cases\[0\]: got str, allowed a Case; make it with granchain.load_case",
+        ),
+        *[
+            ([short()], threads, r"threads: got .*, allowed a whole number from 1 to")
+            for threads in (0, 1.5, True, 10**9)
+        ],
     ],
 )
 def test_what_cannot_be_run_is_refused(cases: list, threads: Any, sentence: str) -> None:
@@ -238,11 +298,13 @@ def test_what_cannot_be_run_is_refused(cases: list, threads: Any, sentence: str)
 
 
 def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
-    # a sample of two beads each 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows, 3.4 GiB a run; 8 GiB are allowed
+    # a sample of two beads each 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows, 3.4
+    # GiB a run; 8 GiB are allowed
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
     with pytest.raises(
         CaseError,
-        match=r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; let them go to a file as they come, with out=, or raise",
+        match=r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; let them go to a "
+        r"file as they come, with out=, or raise",
     ):
         gc.run_many([one] * 3)
 
@@ -270,14 +332,18 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
     assert searched == [False, False]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # On the way
 
 
-def test_an_interruption_within_a_member_keeps_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_within_a_member_keeps_what_it_has_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As that of a single run; it is heard between two calls of compiled code."""
     monkeypatch.setattr(members, "FIRST_BLOCK", 100)
-    monkeypatch.setattr(members, "BLOCK_SECONDS", 1e-12)  # a step at a time, from the second block on
+    monkeypatch.setattr(
+        members, "BLOCK_SECONDS", 1e-12
+    )  # a step at a time, from the second block on
     cases = [short(), short(**{"striker.speed": 0.5})]
     begun, told_to_stop = threading.Event(), threading.Event()
     advance = stack.Stack.advance
@@ -325,15 +391,28 @@ def test_what_progress_raises_ends_the_ensemble() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("granchain")]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Side by side: as a Dataset, and in a file
 
 
 def study() -> gc.Ensemble:
     """Members of unlike steps, one that has computed nothing, and one of another law."""
-    base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "snapshots.interval": 1e-5})
+    base = short(
+        **{
+            "contact.law": "ma-liu",
+            "contact.psi": 2.84,
+            "contact.xi": 13.0,
+            "snapshots.interval": 1e-5,
+        }
+    )
     psi = [base.replace(**{"contact.psi": value}) for value in (2.0, 3.0, 4.0)]
-    return gc.run_many([*psi, base.replace(**{"chain.precompression": 1e12}), base.replace(**{"contact.law": "hertz"})])
+    return gc.run_many(
+        [
+            *psi,
+            base.replace(**{"chain.precompression": 1e12}),
+            base.replace(**{"contact.law": "hertz"}),
+        ]
+    )
 
 
 def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
@@ -362,8 +441,17 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
         for name, variable in values.items():
             assert name in compared or variable.dims == (name,), name
             assert unit_of_attributes(dataset[name].attrs) == variable.unit
-            assert name not in compared or dataset[name].dims == ("run", *(counted.get(axis, axis) for axis in variable.dims))
-    assert {"time", "sensor_force", "energy_residual", "displacement", "residual_overlap"} <= compared
+            assert name not in compared or dataset[name].dims == (
+                "run",
+                *(counted.get(axis, axis) for axis in variable.dims),
+            )
+    assert {
+        "time",
+        "sensor_force",
+        "energy_residual",
+        "displacement",
+        "residual_overlap",
+    } <= compared
 
 
 def test_axes_that_members_do_not_share_are_counted_along_the_run() -> None:
@@ -371,5 +459,7 @@ def test_axes_that_members_do_not_share_are_counted_along_the_run() -> None:
     assert dataset.bead.dims == ("run", "body") and dataset.final_velocity.dims == ("run", "body")
     # the striker is body 0
     assert dataset.n_bodies.values.tolist() == [9, 10]
-    assert dataset.bead.values[0][:9].tolist() == list(range(9)) and np.isnan(dataset.final_velocity.values[0, 9])
+    assert dataset.bead.values[0][:9].tolist() == list(range(9)) and np.isnan(
+        dataset.final_velocity.values[0, 9]
+    )
     assert dataset["chain.beads"].values.tolist() == [8.0, 9.0]

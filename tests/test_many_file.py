@@ -1,4 +1,5 @@
-"""The file of an ensemble that grows as its lots end: what is in it, what becomes of it when a run is stopped, killed or refused."""
+"""The file of an ensemble that grows as its lots end: what is in it, what becomes of it when a
+run is stopped, killed or refused."""
 
 from __future__ import annotations
 
@@ -39,12 +40,20 @@ def speeds(count: int) -> list[gc.Case]:
 
 
 def mixed() -> list[gc.Case]:
-    """Laws, lengths, sensors and ledgers unlike, so that no axis but the run is common; one cannot be set up, one stops on its way."""
+    """Laws, lengths, sensors and ledgers unlike, so that no axis but the run is common; one
+    cannot be set up, one stops on its way."""
     return [
         *study().cases,
         short(**{"chain.beads": 17, "sensors.beads": [2, 5, 11]}),
         short(**{"sensors.beads": [], "sensors.contacts": []}),
-        short(**{"energy.ledger": False, "sensors.beads": [3], "striker": None, "chain.precompression": 2.0}),
+        short(
+            **{
+                "energy.ledger": False,
+                "sensors.beads": [3],
+                "striker": None,
+                "chain.precompression": 2.0,
+            }
+        ),
         outcasts()[2],
     ]
 
@@ -53,13 +62,16 @@ def names(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is in it
 
 
 @pytest.mark.parametrize("lot", [3, 1024])
-def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read by the ensemble that wrote it, and by one that opens it, bit for bit, whatever the lots."""
+def test_each_result_in_the_file_is_that_of_its_own_run(
+    lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read by the ensemble that wrote it, and by one that opens it, bit for bit, whatever the
+    lots."""
     monkeypatch.setattr(many, "RESULTS_TOGETHER", lot)
     cases, path = mixed(), tmp_path / "study.h5"
     written = gc.run_many(cases, out=path)
@@ -81,7 +93,9 @@ def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path: Path
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
-def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     xarray = pytest.importorskip("xarray")
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
     path, saved = tmp_path / "study.h5", tmp_path / "saved.h5"
@@ -93,7 +107,9 @@ def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_pat
             with xarray.open_dataset(file, engine=engine) as opened:
                 xarray.testing.assert_identical(opened.load(), in_memory.to_xarray())
         xarray.testing.assert_identical(opened, written.to_xarray())
-    assert {"psi", "law"} == {name.split(".")[1] for name in opened.coords if str(name) in ("contact.psi", "contact.law")}
+    assert {"psi", "law"} == {
+        name.split(".")[1] for name in opened.coords if str(name) in ("contact.psi", "contact.law")
+    }
 
 
 def test_what_the_file_takes_is_packed_and_has_checksums(tmp_path: Path) -> None:
@@ -101,17 +117,25 @@ def test_what_the_file_takes_is_packed_and_has_checksums(tmp_path: Path) -> None
     path = tmp_path / "study.h5"
     gc.run_many(speeds(3), out=path)
     content = path.read_bytes()
-    assert content[-SEAL_LENGTH:] == SEAL % hashlib.sha256(content[:-SEAL_LENGTH]).hexdigest().encode()
+    assert (
+        content[-SEAL_LENGTH:] == SEAL % hashlib.sha256(content[:-SEAL_LENGTH]).hexdigest().encode()
+    )
     with h5py.File(path) as file:
         for name in ("time", "sensor_force", "contact_force", "final_velocity", "energy_kinetic"):
-            assert (file[name].compression, file[name].shuffle, file[name].fletcher32) == ("gzip", True, True), name
+            assert (file[name].compression, file[name].shuffle, file[name].fletcher32) == (
+                "gzip",
+                True,
+                True,
+            ), name
 
 
 def test_laws_with_one_name_for_two_things_have_a_column_each() -> None:
     """Such as a stiffness [N/m] and a stiffness [N/m^1.5]."""
     results = [gc.run(case) for case in speeds(2)]
     force = results[1].variables["contact_peak_force"]
-    results[1].variables["contact_peak_force"] = type(force)(force.dims, force.data, "kN", force.long_name)
+    results[1].variables["contact_peak_force"] = type(force)(
+        force.dims, force.data, "kN", force.long_name
+    )
     found = stored.ensemble_dataset(speeds(2), results, [Status.COMPLETE] * 2, ["", ""])
     assert found.contact_peak_force.units == "N" and found.contact_peak_force_2.units == "1"
     assert found.contact_peak_force_2.unit_in_words == "kN"
@@ -134,16 +158,27 @@ def test_a_value_that_changed_is_refused_by_the_hash_of_its_run(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda file: file["n_samples"].__setitem__(0, 10**9), "n_samples of run 0 is 1000000000, and must be 0 to"),
+        (
+            lambda file: file["n_samples"].__setitem__(0, 10**9),
+            "n_samples of run 0 is 1000000000, and must be 0 to",
+        ),
         (lambda file: file["kind"].__setitem__(0, 7), "holds nothing of run 0"),
-        (lambda file: file["provenance/changes"].__setitem__((), "[{}]"), "its changes are of 1 runs, and there are 2"),
+        (
+            lambda file: file["provenance/changes"].__setitem__((), "[{}]"),
+            "its changes are of 1 runs, and there are 2",
+        ),
         (lambda file: file["provenance/kinds"].__setitem__((), "{"), "damaged or changed"),
         (lambda file: file.__delitem__("time_step"), "has no time_step"),
         (lambda file: file["status"].__setitem__(0, "fine"), "which this granchain does not know"),
-        (lambda file: file.__setitem__("elsewhere", __import__("h5py").SoftLink("/time")), "is a link to another place"),
+        (
+            lambda file: file.__setitem__("elsewhere", __import__("h5py").SoftLink("/time")),
+            "is a link to another place",
+        ),
     ],
 )
-def test_a_file_that_a_stranger_made_is_refused_with_a_sentence(edit: Any, sentence: str, tmp_path: Path) -> None:
+def test_a_file_that_a_stranger_made_is_refused_with_a_sentence(
+    edit: Any, sentence: str, tmp_path: Path
+) -> None:
     h5py = pytest.importorskip("h5py")
     path = tmp_path / "study.h5"
     gc.run_many(speeds(2), out=path)
@@ -161,7 +196,11 @@ def test_the_result_of_one_run_is_no_ensemble_and_the_reverse(tmp_path: Path) ->
     gc.run_many(speeds(3), out=three)
     with pytest.raises(FileError, match="holds the result of one run, allowed ensemble"):
         gc.open_ensemble(one)
-    with pytest.raises(FileError, match=r"got an ensemble, .* open it with granchain\.open_ensemble, or save .*\)\[0\]\.save\("):
+    with pytest.raises(
+        FileError,
+        match=r"got an ensemble, .* open it with granchain\.open_ensemble, or save "
+        r".*\)\[0\]\.save\(",
+    ):
         gc.open_result(three)
 
 
@@ -174,18 +213,31 @@ def test_info_says_what_an_ensemble_holds(tmp_path: Path) -> None:
     gc.run_many(outcasts(), out=path)
     told = CliRunner().invoke(app, ["info", str(path), "--verify"])
     assert told.exit_code == 0, told.output
-    assert "2 complete, 1 not set up, 1" in told.stdout and "member 1: chain.precompression" in told.stdout
-    assert "every value agrees with the hash in the file" in told.stdout and "(run, sample, sensor_bead)" in told.stdout
+    assert (
+        "2 complete, 1 not set up, 1" in told.stdout
+        and "member 1: chain.precompression" in told.stdout
+    )
+    assert (
+        "every value agrees with the hash in the file" in told.stdout
+        and "(run, sample, sensor_bead)" in told.stdout
+    )
     facts = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).stdout)
-    assert facts["content"] == "ensemble" and facts["runs"] == 4 and facts["status"]["complete"] == 2 and facts["sealed"]
+    assert (
+        facts["content"] == "ensemble"
+        and facts["runs"] == 4
+        and facts["status"]["complete"] == 2
+        and facts["sealed"]
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Stopped, killed, refused
 
 
 @pytest.mark.parametrize("in_a_file", [False, True])
-def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_keeps_what_is_done_and_says_how_much(
+    in_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
     cases, path = speeds(8), tmp_path / "study.h5" if in_a_file else None
 
@@ -202,14 +254,23 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file: bool, t
         assert len(found) == 8 and found.cases == tuple(cases)
         assert set(found.status[6:]) == {Status.INTERRUPTED}
         assert all(found[place].equals(gc.run(cases[place])) for place in range(5))
-        with pytest.raises(RunError, match=r"member 7: .* interrupted before this member had begun; run its case again"):
+        with pytest.raises(
+            RunError,
+            match=r"member 7: .* interrupted before this member had begun; run its case again",
+        ):
             found[7]
 
 
-def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first ends the study, the others nothing: whatever is done by then is in the file."""
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
-    add, finish, path = stored.EnsembleWriter.add, stored.EnsembleWriter.finish, tmp_path / "study.h5"
+    add, finish, path = (
+        stored.EnsembleWriter.add,
+        stored.EnsembleWriter.finish,
+        tmp_path / "study.h5",
+    )
 
     def slow(method: Any) -> Any:
         def written(self: stored.EnsembleWriter, *arguments: Any) -> None:
@@ -233,7 +294,8 @@ import sys, granchain as gc
 from granchain.studies import many
 from granchain.engine import stack
 many.RESULTS_TOGETHER, stack.COMPILED = 4, 10**6
-case = gc.load_case("steel-chain-hertz").replace(**{"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None})
+changes = {"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None}
+case = gc.load_case("steel-chain-hertz").replace(**changes)
 cases = [case.replace(**{"striker.speed": .5 + .01 * i, "time.end": 3e-5}) for i in range(400)]
 print("ready", flush=True)
 gc.run_many(cases, out=sys.argv[1], overwrite=True, threads=1)
@@ -241,18 +303,26 @@ gc.run_many(cases, out=sys.argv[1], overwrite=True, threads=1)
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.long)])
-def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_over(kills: int, tmp_path: Path) -> None:
+def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_over(
+    kills: int, tmp_path: Path
+) -> None:
     path = tmp_path / "study.h5"
     gc.run_many(speeds(2), out=path)
     before = path.read_bytes()
     random, stray = np.random.default_rng(14), 0
     for _ in range(kills):
-        with subprocess.Popen([sys.executable, "-c", STUDY, str(path)], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", STUDY, str(path)], stdout=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
             time.sleep(random.uniform(0.0, 2.0))
             process.kill()
-        parts = [name for name in names(tmp_path) if name.startswith(".study.h5.") and name.endswith(".part")]
+        parts = [
+            name
+            for name in names(tmp_path)
+            if name.startswith(".study.h5.") and name.endswith(".part")
+        ]
         stray += bool(parts)
         content = path.read_bytes()
         assert content == before or len(gc.open_ensemble(path)) == 400
@@ -267,7 +337,10 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
 def test_a_file_that_exists_is_kept_unless_it_may_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "study.h5"
     path.write_text("chain = 1")
-    for overwrite, sentence in ((False, "got a file that exists and is kept"), (True, "got a file that granchain did not write")):
+    for overwrite, sentence in (
+        (False, "got a file that exists and is kept"),
+        (True, "got a file that granchain did not write"),
+    ):
         with pytest.raises(FileError, match=sentence):
             gc.run_many(speeds(2), out=path, overwrite=overwrite)
     assert path.read_text() == "chain = 1" and names(tmp_path) == ["study.h5"]
@@ -281,16 +354,23 @@ def test_a_file_that_exists_is_kept_unless_it_may_be_replaced(tmp_path: Path) ->
         ensemble.save(path)
 
 
-def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_the_disk_holds_is_refused_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
-    # as test_many has it: 3.6e9 bytes a run; of 400 of them 1.44e12, more than 2**40; memory is not asked for
+    # as test_many has it: 3.6e9 bytes a run; of 400 of them 1.44e12, more than 2**40; memory is not
+    # asked for
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
-    with pytest.raises(FileError, match=r"got an ensemble of up to 1\.44e\+12 bytes, allowed at most"):
+    with pytest.raises(
+        FileError, match=r"got an ensemble of up to 1\.44e\+12 bytes, allowed at most"
+    ):
         gc.run_many([one] * 400, out=tmp_path / "study.h5")
     assert names(tmp_path) == []
 
 
-def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)
     finer = [case.replace(**{"sensors.interval": 1e-9, "time.step": 1e-9}) for case in speeds(40)]
     with mounting(tmp_path) as mount:
@@ -298,27 +378,43 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path: Path, mon
         path = folder / "study.h5"
         gc.run_many(speeds(2), out=path)
         before = path.read_bytes()
-        with pytest.raises(FileError, match=r"got a file of up to [0-9.e+]+ bytes, allowed [0-9.e+]+, which are free on its disk"):
+        with pytest.raises(
+            FileError,
+            match=r"got a file of up to [0-9.e+]+ bytes, allowed [0-9.e+]+, which are free on its "
+            r"disk",
+        ):
             gc.run_many(finer, out=path, overwrite=True)
         assert names(folder) == ["study.h5"]
         monkeypatch.setattr(stored, "room_beside", lambda path, needed: None)
-        with pytest.raises(FileError, match=r"study\.h5: not written \(\d+ bytes needed\): the disk is full"):
+        with pytest.raises(
+            FileError, match=r"study\.h5: not written \(\d+ bytes needed\): the disk is full"
+        ):
             gc.run_many(finer, out=path, overwrite=True)
         assert path.read_bytes() == before and names(folder) == ["study.h5"]
 
 
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_members(tmp_path: Path) -> None:
-    """10^4 chains of 70 with 8 sensors x 1,000 samples: below 500 MB resident at the peak, in a process of its own."""
+    """10^4 chains of 70 with 8 sensors x 1,000 samples: below 500 MB resident at the peak, in a
+    process of its own."""
     code = """
 import sys, granchain as gc
-case = gc.load_case("steel-chain-hertz").replace(**{"snapshots": None, "sensors.contacts": [], "time.end": 2e-4})
+changes = {"snapshots": None, "sensors.contacts": [], "time.end": 2e-4}
+case = gc.load_case("steel-chain-hertz").replace(**changes)
 case = case.replace(**{"sensors.interval": 2e-7})
-ensemble = gc.run_many([case.replace(**{"striker.speed": .5 + 1e-4 * i}) for i in range(10_000)], out=sys.argv[1])
+cases = [case.replace(**{"striker.speed": .5 + 1e-4 * i}) for i in range(10_000)]
+ensemble = gc.run_many(cases, out=sys.argv[1])
 assert ensemble[9_999].sensor_force.shape[1] == 8
-print(ensemble[9_999].sensor_force.shape[0], next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+status = open("/proc/self/status")
+peak = next(line.split()[1] for line in status if line.startswith("VmHWM"))
+print(ensemble[9_999].sensor_force.shape[0], peak)
 """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "study.h5")], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "study.h5")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     samples, peak = map(int, done.stdout.split())
     # [kB]; 0.2 ms at the sampling interval that was asked for, 0.2 us, rounded to steps
     assert samples > 800 and peak < 500_000

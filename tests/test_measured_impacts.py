@@ -1,4 +1,5 @@
-"""Laws against measured impacts: what the folders hold, the figures that were computed of them, and what is refused."""
+"""Laws against measured impacts: what the folders hold, the figures that were computed of them,
+and what is refused."""
 
 from __future__ import annotations
 
@@ -36,10 +37,13 @@ HARDNESSES = [f"D {hardness} HV" for hardness in (200, 300, 400, 500, 600, 700, 
 
 def by_case(one, quantity="restitution"):
     """Computed numbers of a law, by case."""
-    return {row.measured.case: row.computed for row in one.rows if row.measured.quantity == quantity}
+    return {
+        row.measured.case: row.computed for row in one.rows if row.measured.quantity == quantity
+    }
 
 
-# --- what the folders hold --------------------------------------------------------------------------------------------
+# --- what the folders hold
+# --------------------------------------------------------------------------------------------
 
 
 def test_the_restitutions_of_device_d_are_those_of_the_converter():
@@ -55,21 +59,33 @@ def test_the_restitutions_of_device_d_are_those_of_the_converter():
 def test_the_diameters_agree_with_the_printed_depths_but_where_a_misprint_is_named():
     about = read_impacts(STEEL).about
     depths, printed = (
-        next(fact.value for fact in about.fact if fact.what.startswith(start)) for start in ("depth of", "diameter of the ind")
+        next(fact.value for fact in about.fact if fact.what.startswith(start))
+        for start in ("depth of", "diameter of the ind")
     )
     rows = [row for row in read_impacts(STEEL).rows if row.quantity == "contact_diameter"]
     for row, depth, said in zip(rows, depths, printed, strict=True):
-        # depth = d^2/(8 R): a cap of the ball; its digits are whole micrometres, those of the diameter hundredths of a millimetre
-        cap = [(row.measured + off) ** 2 / (8.0 * row.stated["effective_radius"]) for off in (-5e-6, 5e-6)]
+        # depth = d^2/(8 R): a cap of the ball; its digits are whole micrometres, those of the
+        # diameter hundredths of a millimetre
+        cap = [
+            (row.measured + off) ** 2 / (8.0 * row.stated["effective_radius"])
+            for off in (-5e-6, 5e-6)
+        ]
         assert cap[0] - 0.5e-6 <= depth <= cap[1] + 0.5e-6
         assert (said != row.measured) is bool(row.doubt)
     assert [row.case for row in rows if row.doubt] == ["D 600 HV", "C 800 HV"]
 
 
 def test_the_modulus_of_the_croquet_ball_is_that_of_the_printed_time_of_contact():
-    row = next(row for row in read_impacts(CROQUET).rows if row.quantity == "duration" and row.stated["speed"] == 2.19)
-    stiffness = gc.Pair(**{name: value for name, value in row.stated.items() if name != "speed"}).hertz_stiffness
-    # T = 2.9432752 d/v, (2/5) K d^2.5 = m v^2/2; three digits of the modulus, of which the time takes two fifths
+    row = next(
+        row
+        for row in read_impacts(CROQUET).rows
+        if row.quantity == "duration" and row.stated["speed"] == 2.19
+    )
+    stiffness = gc.Pair(
+        **{name: value for name, value in row.stated.items() if name != "speed"}
+    ).hertz_stiffness
+    # T = 2.9432752 d/v, (2/5) K d^2.5 = m v^2/2; three digits of the modulus, of which the time
+    # takes two fifths
     d = (1.25 * row.stated["effective_mass"] * 2.19**2 / stiffness) ** 0.4
     assert 2.9432752 * d / 2.19 == pytest.approx(row.measured, rel=4e-4)
 
@@ -78,27 +94,35 @@ def test_values_of_printed_formulas_are_what_the_formulas_give():
     for row in read_impacts(CROQUET).rows:
         if "formula" in row.doubt:
             # Gugan 2000: 1 - e^2 = .213 + .077 U^.4
-            assert row.measured == pytest.approx(math.sqrt(1.0 - 0.213 - 0.077 * row.stated["speed"] ** 0.4), abs=5e-5)
+            assert row.measured == pytest.approx(
+                math.sqrt(1.0 - 0.213 - 0.077 * row.stated["speed"] ** 0.4), abs=5e-5
+            )
     for row in read_impacts(LINES).rows:
         if "formula" in row.doubt:
             # Bridges et al.: e = min(1, .34 v^-.234), v in cm/s
-            assert row.measured == pytest.approx(min(1.0, 0.34 * (100.0 * row.stated["speed"]) ** -0.234), abs=5e-5)
+            assert row.measured == pytest.approx(
+                min(1.0, 0.34 * (100.0 * row.stated["speed"]) ** -0.234), abs=5e-5
+            )
 
 
-# --- the figures ------------------------------------------------------------------------------------------------------
+# --- the figures
+# --------------------------------------------------------------------------------------------------
 
-# Computed once by an engine of November 2026, rms of e over the seven points with the best ratio of hardness to yield stress; digits as
-# they were written down.
+# Computed once by an engine of November 2026, rms of e over the seven points with the best ratio of
+# hardness to yield stress; digits as they were written down.
 FITTED = {
-    "du-wang": (0.012, 2.51), "burgoyne-daraio": (0.017, 2.49), "stronge": (0.020, 2.37), "ma-liu": (0.023, 3.72),
+    "du-wang": (0.012, 2.51), "burgoyne-daraio": (0.017, 2.49), "stronge": (0.020, 2.37),
+    "ma-liu": (0.023, 3.72),
     "thornton": (0.043, 1.26), "brake": (0.19, None),
     # first computed with this comparison
     "jackson-green": (0.018, 1.99),
 }  # fmt: skip
 # The same with 2.84, at 300, 600, 800 HV.
 UNFITTED = {
-    "ma-liu": (0.647, 0.815, 0.882), "thornton": (0.311, 0.478, 0.571), "stronge": (0.500, 0.703, 0.805),
-    "kogut-etsion": (0.558, 0.700, 0.772), "jackson-green": (0.439, 0.663, 0.757), "burgoyne-daraio": (0.506, 0.726, 0.821),
+    "ma-liu": (0.647, 0.815, 0.882), "thornton": (0.311, 0.478, 0.571),
+    "stronge": (0.500, 0.703, 0.805),
+    "kogut-etsion": (0.558, 0.700, 0.772), "jackson-green": (0.439, 0.663, 0.757),
+    "burgoyne-daraio": (0.506, 0.726, 0.821),
     "du-wang": (0.539, 0.719, 0.809), "brake": (0.748, 0.985, 0.994),
 }  # fmt: skip
 FAST = ("ma-liu",)
@@ -113,17 +137,34 @@ def of_laws(names):
 def test_the_fitted_ratio_of_a_law_comes_out_as_it_did(law, figure):
     rms, ratio = FITTED[law]
     one = compare_impacts(law, STEEL, fit="yield_stress_ratio").laws[law]
-    figure(f"{law}: rms of e over steel of 200 to 800 HV, less the one written down", abs(one.rms - rms), at_most=1e-3)
+    figure(
+        f"{law}: rms of e over steel of 200 to 800 HV, less the one written down",
+        abs(one.rms - rms),
+        at_most=1e-3,
+    )
     if ratio is not None:
         assert one.fitted == pytest.approx(ratio, abs=0.006)
-    computed, measured = by_case(one), {row.measured.case: row.measured.measured for row in one.rows if row.measured.use == "fit"}
-    assert one.rms == pytest.approx(math.sqrt(np.mean([(computed[case] - measured[case]) ** 2 for case in HARDNESSES])), rel=1e-12)
+    computed, measured = (
+        by_case(one),
+        {row.measured.case: row.measured.measured for row in one.rows if row.measured.use == "fit"},
+    )
+    assert one.rms == pytest.approx(
+        math.sqrt(np.mean([(computed[case] - measured[case]) ** 2 for case in HARDNESSES])),
+        rel=1e-12,
+    )
     # no rate: D and D+15 have one energy; the time step leaves 1e-6
     for block in ("hard", "soft"):
-        assert computed[f"D {block} block"] / computed[f"D+15 {block} block"] == pytest.approx(1.0, abs=2e-6)
+        assert computed[f"D {block} block"] / computed[f"D+15 {block} block"] == pytest.approx(
+            1.0, abs=2e-6
+        )
     # the status of the law says what came out
-    found = re.search(r"rms ([\d.]+) of e with the best ratio of hardness to yield stress, ([\d.]+)", laws()[law].status)
-    assert found and abs(float(found[1]) - one.rms) <= 0.5 * 10.0 ** -len(found[1].partition(".")[2])
+    found = re.search(
+        r"rms ([\d.]+) of e with the best ratio of hardness to yield stress, ([\d.]+)",
+        laws()[law].status,
+    )
+    assert found and abs(float(found[1]) - one.rms) <= 0.5 * 10.0 ** -len(
+        found[1].partition(".")[2]
+    )
     assert abs(float(found[2]) - one.fitted) <= 0.006
 
 
@@ -131,7 +172,9 @@ def test_the_fitted_ratio_of_a_law_comes_out_as_it_did(law, figure):
 def test_a_law_with_nothing_fitted_comes_out_as_it_did(law):
     computed = by_case(compare_impacts(law, STEEL).laws[law])
     # written down to three digits
-    assert [computed[f"D {hardness} HV"] for hardness in (300, 600, 800)] == pytest.approx(UNFITTED[law], abs=6e-4)
+    assert [computed[f"D {hardness} HV"] for hardness in (300, 600, 800)] == pytest.approx(
+        UNFITTED[law], abs=6e-4
+    )
 
 
 @pytest.mark.long
@@ -144,8 +187,15 @@ def test_a_law_outside_its_range_says_so_and_is_not_extrapolated():
     assert by_case(one)["D 300 HV"] is not None
     assert one.rms is None and found.ranking == []
     # what its status says of the others: e too low by
-    low, high = map(float, re.search(r"e too low by ([\d.]+) to ([\d.]+) from 300 HV on", laws()[law].status).groups())
-    off = [-row.residual for row in one.rows if row.measured.case in HARDNESSES[1:] and row.measured.quantity == "restitution"]
+    low, high = map(
+        float,
+        re.search(r"e too low by ([\d.]+) to ([\d.]+) from 300 HV on", laws()[law].status).groups(),
+    )
+    off = [
+        -row.residual
+        for row in one.rows
+        if row.measured.case in HARDNESSES[1:] and row.measured.quantity == "restitution"
+    ]
     assert (round(min(off), 2), round(max(off), 2)) == (low, high)
 
 
@@ -156,9 +206,13 @@ def test_a_row_outside_a_laws_range_is_listed(monkeypatch):
 
     monkeypatch.setattr(laws()["hertz"], "overlap_limit", staticmethod(short))
     one = compare_impacts("hertz", STEEL).laws["hertz"]
-    problems = {row.measured.case: row.problem for row in one.rows if row.measured.quantity == "restitution"}
+    problems = {
+        row.measured.case: row.problem for row in one.rows if row.measured.quantity == "restitution"
+    }
     # largest overlaps of Hertz: 25 um under D, 14 um under C, 52 um under G
-    assert problems["G hard block"].startswith("outside the range of hertz: An overlap is beyond the largest one")
+    assert problems["G hard block"].startswith(
+        "outside the range of hertz: An overlap is beyond the largest one"
+    )
     assert problems["D hard block"] == ""
     assert one.rms is not None
 
@@ -170,33 +224,54 @@ def test_one_damping_constant_says_the_croquet_balls_restitution_at_all_speeds(f
     assert one.parameter == "chi" and one.unit == "N s/m^1.5"
     ranked = [row for row in one.rows if row.measured.use != "show"]
     assert len(ranked) == 10
-    figure("kuwabara-kono: e at ten speeds, largest residual", max(abs(row.residual) for row in ranked), at_most=0.01)
+    figure(
+        "kuwabara-kono: e at ten speeds, largest residual",
+        max(abs(row.residual) for row in ranked),
+        at_most=0.01,
+    )
     times = [row for row in one.rows if row.measured.quantity == "duration"]
-    figure("kuwabara-kono: time of contact, relative", max(abs(row.residual / row.measured.measured) for row in times), at_most=0.06)
+    figure(
+        "kuwabara-kono: time of contact, relative",
+        max(abs(row.residual / row.measured.measured) for row in times),
+        at_most=0.06,
+    )
     # as computed once: e at .50, 1.00 ... in the order of the table
     once = [0.865, 0.848, 0.834, 0.827, 0.828, 0.817, 0.810, 0.802, 0.795, 0.792]
     assert [row.computed for row in ranked] == pytest.approx(once, abs=6e-4)
-    # the row that it was fitted to; the others of the dashpot are the same, while the measured fall by six points
+    # the row that it was fitted to; the others of the dashpot are the same, while the measured fall
+    # by six points
     fitted = next(row for row in one.rows if row.measured.use == "fit")
     assert abs(fitted.residual) < 1e-4
     same = [row.computed for row in constant.rows if row.measured.use != "show"]
     assert max(same) - min(same) < 1e-5
-    assert found.laws["hertz"].problem == "nothing to fit: hertz has no damping constant among its inputs"
+    assert (
+        found.laws["hertz"].problem
+        == "nothing to fit: hertz has no damping constant among its inputs"
+    )
 
 
 def test_the_rows_without_a_modulus_are_listed_and_one_may_be_given():
     one = compare_impacts("hertz", LINES)
     alumina = one.laws["hertz"].rows[0]
-    assert alumina.computed is None and "effective_modulus: got nothing" in alumina.problem and one.ranking == []
+    assert (
+        alumina.computed is None
+        and "effective_modulus: got nothing" in alumina.problem
+        and one.ranking == []
+    )
     given = compare_impacts("hertz", LINES, pair={"effective_modulus": 5e10})
-    assert given.ranking == ["hertz"] and given.laws["hertz"].rows[0].computed == pytest.approx(1.0, abs=1e-5)
+    assert given.ranking == ["hertz"] and given.laws["hertz"].rows[0].computed == pytest.approx(
+        1.0, abs=1e-5
+    )
     ice = given.laws["hertz"].rows[-1]
     assert ice.problem == "the effective_radius of the two bodies is not stated"
-    with pytest.raises(CaseError, match=r"pair\.effective_mass: got a value, allowed none: the folder states it"):
+    with pytest.raises(
+        CaseError, match=r"pair\.effective_mass: got a value, allowed none: the folder states it"
+    ):
         compare_impacts("hertz", CROQUET, pair={"effective_mass": 1.0})
 
 
-# --- contact radius ---------------------------------------------------------------------------------------------------
+# --- contact radius
+# --------------------------------------------------------------------------------------------------
 
 # Left out: their sources state none, or none over the whole of the loading.
 WITH_RADIUS = {"hertz", "kuwabara-kono", "ma-liu", "thornton", "vu-quoc-zhang"}
@@ -208,17 +283,24 @@ def test_the_contact_radius_begins_as_that_of_hertz_and_is_continuous(name):
     c = tuple(float(value) for value in law.coefficients_of(pair, example_inputs(law)))
     radius = float(pair.effective_radius)
     # far below first yield, 5.5e-7 m of steel
-    assert law.contact_radius(1e-9, radius, c, ()) == pytest.approx(math.sqrt(radius * 1e-9), rel=1e-12)
+    assert law.contact_radius(1e-9, radius, c, ()) == pytest.approx(
+        math.sqrt(radius * 1e-9), rel=1e-12
+    )
     overlaps = np.geomspace(1e-8, 1e-4, 4001)
     found = np.array([law.contact_radius(float(d), radius, c, ()) for d in overlaps])
-    # a power of the overlap below .8 or so: no step of 2.3e-3 of the overlap makes more than twice that of the radius
-    assert (np.diff(found) > 0.0).all() and np.diff(np.log(found)).max() < 2.0 * math.log(1e4) / 4000
+    # a power of the overlap below .8 or so: no step of 2.3e-3 of the overlap makes more than twice
+    # that of the radius
+    assert (np.diff(found) > 0.0).all() and np.diff(np.log(found)).max() < 2.0 * math.log(
+        1e4
+    ) / 4000
 
 
 def test_an_impact_and_a_run_say_the_contact_radius():
     pair = example_pair()
     found = impact(law="hertz", pair=pair, speed=1.0)
-    assert found.contact_radius == pytest.approx(math.sqrt(float(pair.effective_radius) * found.max_overlap), rel=1e-12)
+    assert found.contact_radius == pytest.approx(
+        math.sqrt(float(pair.effective_radius) * found.max_overlap), rel=1e-12
+    )
     assert "contact_radius" in found.numbers()
     assert impact(law="flores", pair=pair, speed=1.0, restitution=0.8).contact_radius is None
     case = gc.load_case("steel-chain-hertz").replace(
@@ -230,7 +312,10 @@ def test_an_impact_and_a_run_say_the_contact_radius():
     # samples every .2 us of a contact of 20 us: the largest lies within (.1/10)^2 of the top
     assert result.contact_radius[0] == pytest.approx(math.sqrt(0.5 * 2.38e-3 * largest), rel=1e-3)
     assert result.contact_radius.shape == result.contact.shape and result.contact_radius[-1] == 0.0
-    assert (result.variables["contact_radius"].unit, result.variables["contact_radius"].dims) == ("m", ("contact",))
+    assert (result.variables["contact_radius"].unit, result.variables["contact_radius"].dims) == (
+        "m",
+        ("contact",),
+    )
 
 
 def test_a_contact_radius_that_is_no_static_function_is_refused():
@@ -247,7 +332,8 @@ def test_a_contact_radius_that_is_no_static_function_is_refused():
     assert "wrong-radius" not in laws() and not ContactLaw.has_contact_radius()
 
 
-# --- wrong input ------------------------------------------------------------------------------------------------------
+# --- wrong input
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -265,19 +351,73 @@ def edited(path, old, new):
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("impacts.csv", "speed [m/s]", "speed", r"impacts\.csv\.speed: got a column without a unit, allowed speed \[m/s\]; write the unit"),
-        ("impacts.csv", ",source,", ",sauce,", r"sauce: got an unknown column, allowed .*; did you mean \"source\""),
-        ("impacts.csv", "0.857,1,", "0.857,,", r"row 1, measured: got \"0\.857 \", allowed a finite number and its unit, such as 1"),
-        ("impacts.csv", "gugan-2002,", ",", r"row 1, source: got nothing, allowed the name of a \[\[source\]\] of about\.toml: gugan-2000"),
-        ("impacts.csv", "not stated,fit", ",fit", r'row 6, uncertainty: got nothing, allowed a number in the same unit, or "not stated"'),
-        ("impacts.csv", "0.857,", "much,", r"row 1, measured: got \"much 1\", allowed a finite number and its unit"),
-        ("impacts.csv", "duration,0.97e-3,s,not stated,show", "duration,0.97e-3,s,not stated,rank", r"use: got ranks by duration and rest"),
-        ("impacts.csv", "0.50,0.679e9", "-0.50,0.679e9", r"row 1, speed: got \"-0\.50\", allowed a number above 0"),
-        ("impacts.csv", "0.679e9,gugan-2002,", "0.679e9,gugan-2002", r"row 1: got 9 cells, allowed 10"),
-        ("about.toml", 'name = "effective_radius"', 'name = "radius"', r"constant\.radius: got an unknown name, allowed speed"),
+        (
+            "impacts.csv",
+            "speed [m/s]",
+            "speed",
+            r"impacts\.csv\.speed: got a column without a unit, allowed speed \[m/s\]; write the "
+            r"unit",
+        ),
+        (
+            "impacts.csv",
+            ",source,",
+            ",sauce,",
+            r"sauce: got an unknown column, allowed .*; did you mean \"source\"",
+        ),
+        (
+            "impacts.csv",
+            "0.857,1,",
+            "0.857,,",
+            r"row 1, measured: got \"0\.857 \", allowed a finite number and its unit, such as 1",
+        ),
+        (
+            "impacts.csv",
+            "gugan-2002,",
+            ",",
+            r"row 1, source: got nothing, allowed the name of a \[\[source\]\] of about\.toml: "
+            r"gugan-2000",
+        ),
+        (
+            "impacts.csv",
+            "not stated,fit",
+            ",fit",
+            r'row 6, uncertainty: got nothing, allowed a number in the same unit, or "not stated"',
+        ),
+        (
+            "impacts.csv",
+            "0.857,",
+            "much,",
+            r"row 1, measured: got \"much 1\", allowed a finite number and its unit",
+        ),
+        (
+            "impacts.csv",
+            "duration,0.97e-3,s,not stated,show",
+            "duration,0.97e-3,s,not stated,rank",
+            r"use: got ranks by duration and rest",
+        ),
+        (
+            "impacts.csv",
+            "0.50,0.679e9",
+            "-0.50,0.679e9",
+            r"row 1, speed: got \"-0\.50\", allowed a number above 0",
+        ),
+        (
+            "impacts.csv",
+            "0.679e9,gugan-2002,",
+            "0.679e9,gugan-2002",
+            r"row 1: got 9 cells, allowed 10",
+        ),
+        (
+            "about.toml",
+            'name = "effective_radius"',
+            'name = "radius"',
+            r"constant\.radius: got an unknown name, allowed speed",
+        ),
     ],
 )
-def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing(folder, file, old, new, said):
+def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing(
+    folder, file, old, new, said
+):
     edited(folder / file, old, new)
     with pytest.raises(TraceError, match=said) as raised:
         read_impacts(folder)
@@ -287,17 +427,29 @@ def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing
 def test_a_folder_without_sources_is_refused(folder):
     text = (folder / "about.toml").read_text()
     (folder / "about.toml").write_text(re.sub(r"\[\[source\]\]\n(?:.+\n)+", "", text))
-    with pytest.raises(TraceError, match=r"source: got nothing, allowed tables \[\[source\]\]; give where the numbers are printed"):
+    with pytest.raises(
+        TraceError,
+        match=r"source: got nothing, allowed tables \[\[source\]\]; give where the numbers are "
+        r"printed",
+    ):
         read_impacts(folder)
 
 
 def test_missing_files_are_named(folder, tmp_path):
-    with pytest.raises(FileError, match=r"nowhere: got no folder, allowed one that holds about\.toml and impacts\.csv; name it"):
+    with pytest.raises(
+        FileError,
+        match=r"nowhere: got no folder, allowed one that holds about\.toml and impacts\.csv; name "
+        r"it",
+    ):
         read_impacts(tmp_path / "nowhere")
     (folder / "impacts.csv").unlink()
     with pytest.raises(FileError, match=r"impacts\.csv: got no file of this name"):
         read_impacts(folder)
-    for content, said in ((b"case\n", "got 1 rows"), (b"\xff\xfe", "not UTF-8"), (b'a,b\n"x,y\n', "no such column")):
+    for content, said in (
+        (b"case\n", "got 1 rows"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'a,b\n"x,y\n', "no such column"),
+    ):
         (folder / "impacts.csv").write_bytes(content)
         with pytest.raises(TraceError, match=said):
             read_impacts(folder)
@@ -305,7 +457,11 @@ def test_missing_files_are_named(folder, tmp_path):
 
 def test_the_folder_that_the_how_to_page_shows_is_read(tmp_path):
     text = (PAGE.parent / "how-to" / "measured-impacts.md").read_text()
-    about, rows = (body for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if not language)
+    about, rows = (
+        body
+        for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if not language
+    )
     (tmp_path / "about.toml").write_text(about)
     (tmp_path / "impacts.csv").write_text(rows)
     found = read_impacts(tmp_path)
@@ -313,7 +469,9 @@ def test_the_folder_that_the_how_to_page_shows_is_read(tmp_path):
         ("restitution", 0.93, 0.01),
         ("duration", 1.1e-4, None),
     ]
-    assert found.rows[0].stated == {"effective_radius": 8e-3, "speed": 1.2} and found.inputs == {"psi": 2.84}
+    assert found.rows[0].stated == {"effective_radius": 8e-3, "speed": 1.2} and found.inputs == {
+        "psi": 2.84
+    }
 
 
 def test_units_other_than_si_are_read(folder):
@@ -338,25 +496,31 @@ def test_wrong_arguments_are_refused():
 def test_laws_without_what_they_need_are_listed_not_run(monkeypatch):
     monkeypatch.setattr(comparing, "impact", None)
     found = compare_impacts(["flores", "vu-quoc-zhang"], STEEL)
-    assert {row.problem for row in found.laws["flores"].rows} == {"the law needs restitution, which the folder does not state"}
+    assert {row.problem for row in found.laws["flores"].rows} == {
+        "the law needs restitution, which the folder does not state"
+    }
     assert "yield_force and C_a and K_c" in found.laws["vu-quoc-zhang"].rows[0].problem
     fitted = compare_impacts("flores", STEEL, fit="yield_stress_ratio").laws["flores"]
     assert fitted.fitted is None and fitted.rms is None
 
 
-# --- a minimum of one number ------------------------------------------------------------------------------------------
+# --- a minimum of one number
+# ------------------------------------------------------------------------------------------
 
 
 def test_a_minimum_is_found_beside_where_a_law_ends():
     # infinite below 2: as a law without a force there
-    found = comparing.minimum_of(lambda x: (math.log(x) - 1.0) ** 2 if x > 2.0 else math.inf, 0.7, 11.2)
+    found = comparing.minimum_of(
+        lambda x: (math.log(x) - 1.0) ** 2 if x > 2.0 else math.inf, 0.7, 11.2
+    )
     assert found == pytest.approx(math.e, rel=1e-3)
     assert comparing.minimum_of(lambda x: math.inf, 1.0, 2.0) is None
     # at the end of the range, and with a value that is worse a little further
     assert comparing.minimum_of(lambda x: -x, 1.0, 2.0) == pytest.approx(2.0, rel=1e-3)
 
 
-# --- command line, figure, page ---------------------------------------------------------------------------------------
+# --- command line, figure, page
+# ---------------------------------------------------------------------------------------
 
 
 def told(capsys, *arguments):
@@ -365,27 +529,57 @@ def told(capsys, *arguments):
 
 
 def test_the_command_prints_ranking_tables_and_reasons(capsys):
-    text = told(capsys, "impact", "thornton", "hertz", "--data", str(STEEL), "--fit", "yield_stress_ratio")
+    text = told(
+        capsys, "impact", "thornton", "hertz", "--data", str(STEEL), "--fit", "yield_stress_ratio"
+    )
     assert re.search(
-        r"^law +yield_stress_ratio +rms of restitution +largest +at\nthornton +1\.262 +0\.0427 +-0\.0603  D 300 HV$", text, re.MULTILINE
+        r"^law +yield_stress_ratio +rms of restitution +largest +at\nthornton +1\.262 +0\.0427 "
+        r"+-0\.0603  D 300 HV$",
+        text,
+        re.MULTILINE,
     )
     assert re.search(r"^D hard block +0\.760000 +0\.006 +0\.7777", text, re.MULTILINE)
-    assert "contact diameter [m]" in text and "Doubt: Two printed diameters are misprints" in text.replace("\n", " ")
+    assert (
+        "contact diameter [m]" in text
+        and "Doubt: Two printed diameters are misprints" in text.replace("\n", " ")
+    )
     assert "hertz: nothing to fit: hertz does not read the yield stress" in text
 
 
 def test_the_json_has_one_row_for_each_measured_number(capsys):
-    found = json.loads(told(capsys, "impact", "thornton", "--data", str(STEEL), "--fit", "yield_stress_ratio", "--json"))
-    assert found["kind"] == "printed" and found["fit"] == "yield_stress_ratio" and found["ranking"] == ["thornton"]
+    found = json.loads(
+        told(
+            capsys,
+            "impact",
+            "thornton",
+            "--data",
+            str(STEEL),
+            "--fit",
+            "yield_stress_ratio",
+            "--json",
+        )
+    )
+    assert (
+        found["kind"] == "printed"
+        and found["fit"] == "yield_stress_ratio"
+        and found["ranking"] == ["thornton"]
+    )
     law = found["laws"]["thornton"]
     assert law["rms"] == pytest.approx(0.043, abs=1e-3)
-    assert law["fitted"] == {"name": "yield_stress_ratio", "value": pytest.approx(1.26, abs=6e-3), "unit": "1"}
+    assert law["fitted"] == {
+        "name": "yield_stress_ratio",
+        "value": pytest.approx(1.26, abs=6e-3),
+        "unit": "1",
+    }
     with (STEEL / "impacts.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["case"], row["quantity"], row["measured"]) for row in law["rows"]] == [
         (row["case"], row["quantity"], float(row["measured"])) for row in rows
     ]
-    assert all({"case", "quantity", "measured", "uncertainty", "computed"} <= row.keys() for row in law["rows"])
+    assert all(
+        {"case", "quantity", "measured", "uncertainty", "computed"} <= row.keys()
+        for row in law["rows"]
+    )
     assert law["rows"][7]["uncertainty"] == 0.006 and law["rows"][0]["uncertainty"] is None
 
 
@@ -393,10 +587,22 @@ def test_the_json_has_one_row_for_each_measured_number(capsys):
     ("arguments", "code", "said"),
     [
         (("hertz", "--data", "nowhere"), 4, "nowhere: got no folder"),
-        (("hertz", "--data", str(STEEL), "--speed", "1"), 2, "got --speed beside --data, allowed neither"),
+        (
+            ("hertz", "--data", str(STEEL), "--speed", "1"),
+            2,
+            "got --speed beside --data, allowed neither",
+        ),
         (("hertz", "--data", str(STEEL), "--set", "psy=1"), 2, "psy: got an unknown key"),
-        (("hertz", "--data", str(STEEL), "--set", "material=steel-316"), 2, "material: got a material, allowed none"),
-        (("hertz", "--data", str(STEEL), "--fit", "psi"), 2, 'fit: got "psi", allowed: "yield_stress_ratio"'),
+        (
+            ("hertz", "--data", str(STEEL), "--set", "material=steel-316"),
+            2,
+            "material: got a material, allowed none",
+        ),
+        (
+            ("hertz", "--data", str(STEEL), "--fit", "psi"),
+            2,
+            'fit: got "psi", allowed: "yield_stress_ratio"',
+        ),
         (("hertz", "--speed", "1", "--fit", "damping"), 2, "got --fit without --data"),
         (("--speed", "1"), 2, "got no law, allowed one at least, or --data DIR"),
     ],
@@ -437,8 +643,16 @@ def script():
 
 def test_the_lines_of_some_laws_are_what_the_script_prints(script):
     text = PAGE.read_text()
-    made = [script.steel_line("thornton", None), script.steel_line("thornton", "yield_stress_ratio"), script.rate_line("thornton")]
-    made += [script.rate_measured(), script.diameter_line("thornton", None), script.croquet_line("kuwabara-kono")]
+    made = [
+        script.steel_line("thornton", None),
+        script.steel_line("thornton", "yield_stress_ratio"),
+        script.rate_line("thornton"),
+    ]
+    made += [
+        script.rate_measured(),
+        script.diameter_line("thornton", None),
+        script.croquet_line("kuwabara-kono"),
+    ]
     for cells in made:
         line = "| " + " | ".join(cells) + " |"
         assert any(not differences(shown, line) for shown in text.splitlines()), (
@@ -450,7 +664,9 @@ def test_the_lines_of_some_laws_are_what_the_script_prints(script):
 
 @pytest.mark.long
 def test_the_page_is_what_the_script_prints(script):
-    assert not differences(PAGE.read_text(), script.page()), "write it anew: python docs/measured.py > docs/measured.md"
+    assert not differences(PAGE.read_text(), script.page()), (
+        "write it anew: python docs/measured.py > docs/measured.md"
+    )
 
 
 @pytest.mark.long
@@ -464,4 +680,6 @@ def test_all_laws_are_compared_or_say_why_not():
             # a law of no rate does not tell D from D+15
             computed = by_case(one)
             if not laws()[one.law].uses_rate and computed.get("D hard block"):
-                assert computed["D hard block"] / computed["D+15 hard block"] == pytest.approx(1.0, abs=2e-6)
+                assert computed["D hard block"] / computed["D+15 hard block"] == pytest.approx(
+                    1.0, abs=2e-6
+                )

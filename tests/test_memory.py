@@ -1,4 +1,5 @@
-"""No file from elsewhere takes more memory to read than was allowed, counted before any is taken; of a result, only what is asked for."""
+"""No file from elsewhere takes more memory to read than was allowed, counted before any is
+taken; of a result, only what is asked for."""
 
 import functools
 import io
@@ -55,18 +56,34 @@ def zeros(file, count, name="force", **packed):
 
 
 def mat_packed(path, count, whole):
-    """A MATLAB file with one packed element that unpacks to `count` bytes, as long as it says or not."""
+    """A MATLAB file with one packed element that unpacks to `count` bytes, as long as it says
+    or not."""
     shape = (count, 1) if whole else (2, 1)
     name = b"force\0\0\0"
-    matrix = struct.pack("<IIII", 6, 8, 9, 0) + struct.pack("<IIii", 5, 8, *shape) + struct.pack("<II", 1, 5) + name
+    matrix = (
+        struct.pack("<IIII", 6, 8, 9, 0)
+        + struct.pack("<IIii", 5, 8, *shape)
+        + struct.pack("<II", 1, 5)
+        + name
+    )
     head = struct.pack("<II", 14, len(matrix) + 8 + count) + matrix + struct.pack("<II", 2, count)
     squeeze = zlib.compressobj(9)
-    packed = squeeze.compress(head) + b"".join(squeeze.compress(bytes(2**20)) for _ in range(count // 2**20)) + squeeze.flush()
-    path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + struct.pack("<II", 15, len(packed)) + packed)
+    packed = (
+        squeeze.compress(head)
+        + b"".join(squeeze.compress(bytes(2**20)) for _ in range(count // 2**20))
+        + squeeze.flush()
+    )
+    path.write_bytes(
+        b"MATLAB 5.0 MAT-file".ljust(124)
+        + b"\x00\x01IM"
+        + struct.pack("<II", 15, len(packed))
+        + packed
+    )
 
 
 def tdms(path, count):
-    """A TDMS file whose only channel claims `count` numbers (the index of its raw data: TDMS File Format Internal Structure, NI)."""
+    """A TDMS file whose only channel claims `count` numbers (the index of its raw data: TDMS
+    File Format Internal Structure, NI)."""
     nptdms = pytest.importorskip("nptdms", reason="npTDMS is an optional package")
     with nptdms.TdmsWriter(path) as writer:
         writer.write_segment([nptdms.ChannelObject("rig", "bead 3", np.arange(77.0))])
@@ -82,10 +99,13 @@ def lines(path, row, count, head=b"time [s],bead 3 [N]\n"):
             file.write(b"".join(row % (i, i % 7) for i in range(at, min(at + 10_000, count))))
 
 
-# Each makes a file that would take more than `limit` bytes to read; count: as many numbers as that takes and a half more.
+# Each makes a file that would take more than `limit` bytes to read; count: as many numbers as that
+# takes and a half more.
 TOO_LARGE = {
     "npy, one byte a number": lambda path, count: path.write_bytes(npy(np.zeros(count, "i1"))),
-    "npz, one byte a number, packed": lambda path, count: archive(path, {"time.npy": npy(np.zeros(count, "i1"))}),
+    "npz, one byte a number, packed": lambda path, count: archive(
+        path, {"time.npy": npy(np.zeros(count, "i1"))}
+    ),
     "npz whose header is as long as the limit": lambda path, count: archive(
         path, {"time.npy": b"\x93NUMPY\x02\x00" + struct.pack("<I", 32 * count) + bytes(32 * count)}
     ),
@@ -96,21 +116,37 @@ TOO_LARGE = {
             file.create_dataset("more", data=bytes_of(count)),
         ),
     ),
-    "HDF5, one byte a number, packed": lambda path, count: filled(path, lambda file: zeros(file, count, compression="gzip")),
-    "HDF5, packed by lzf": lambda path, count: filled(path, lambda file: zeros(file, count, compression="lzf")),
+    "HDF5, one byte a number, packed": lambda path, count: filled(
+        path, lambda file: zeros(file, count, compression="gzip")
+    ),
+    "HDF5, packed by lzf": lambda path, count: filled(
+        path, lambda file: zeros(file, count, compression="lzf")
+    ),
     "HDF5 with a piece larger than its data": lambda path, count: filled(
-        path, lambda file: file.create_dataset("time", (9,), "f8", maxshape=(None,), chunks=(4 * count + SMALL_PIECE // 8,))
+        path,
+        lambda file: file.create_dataset(
+            "time", (9,), "f8", maxshape=(None,), chunks=(4 * count + SMALL_PIECE // 8,)
+        ),
     ),
     "HDF5 packed twice": lambda path, count: filled(path, lambda file: packed_twice(file, count)),
-    "MATLAB, packed": lambda path, count: scipy.io.savemat(path, {"t": np.zeros((count, 1), "u1")}, do_compression=True),
-    "MATLAB, of one byte a number": lambda path, count: mat_packed(path, count // 2**20 * 2**20 + 2**20, True),
+    "MATLAB, packed": lambda path, count: scipy.io.savemat(
+        path, {"t": np.zeros((count, 1), "u1")}, do_compression=True
+    ),
+    "MATLAB, of one byte a number": lambda path, count: mat_packed(
+        path, count // 2**20 * 2**20 + 2**20, True
+    ),
     "TDMS that claims more than it has": lambda path, count: tdms(path, 10**11),
     "text of many rows": lambda path, count: lines(path, b"%d,%d\n", count // 2),
-    "text of one line": lambda path, count: path.write_bytes(b"time,force\n0,1\n1,1\n" + b"1," * count),
-    "text in UTF-16": lambda path, count: path.write_bytes(
-        "\ufefftime [s],bead 3 [N]\n".encode("utf-16-le") + "1.5,1\n".encode("utf-16-le") * (count // 2)
+    "text of one line": lambda path, count: path.write_bytes(
+        b"time,force\n0,1\n1,1\n" + b"1," * count
     ),
-    "text of many columns": lambda path, count: path.write_bytes((b",".join([b"1"] * 30_000) + b"\n") * (count // 30_000 + 1)),
+    "text in UTF-16": lambda path, count: path.write_bytes(
+        "\ufefftime [s],bead 3 [N]\n".encode("utf-16-le")
+        + "1.5,1\n".encode("utf-16-le") * (count // 2)
+    ),
+    "text of many columns": lambda path, count: path.write_bytes(
+        (b",".join([b"1"] * 30_000) + b"\n") * (count // 30_000 + 1)
+    ),
     "about.toml": lambda path, count: path.write_bytes(b"a" * 2 * 10**6),
 }
 SMALL_PIECE = 2**27
@@ -134,8 +170,16 @@ def numbers_of(limit):
 
 
 def just_below(kind, path, limit):
-    """A file of so many numbers, as doubles, that what it takes is counted as a little less than the limit."""
-    held = {"npy": 2 * 8, "npz": 8 + 2 * 8, "h5": 2 * 8 + 8, "mat": 8 + 8, "csv": 2 * 11, "npz int8": 8}[kind]
+    """A file of so many numbers, as doubles, that what it takes is counted as a little less
+    than the limit."""
+    held = {
+        "npy": 2 * 8,
+        "npz": 8 + 2 * 8,
+        "h5": 2 * 8 + 8,
+        "mat": 8 + 8,
+        "csv": 2 * 11,
+        "npz int8": 8,
+    }[kind]
     count = int(0.97 * limit / (COPIES * 8 + held)) // 2
     time, force = 1e-6 * np.arange(count), np.random.default_rng(2).standard_normal(count).round(3)
     if kind == "npy":
@@ -143,9 +187,21 @@ def just_below(kind, path, limit):
     elif kind == "npz":
         archive(path, {"time.npy": npy(time), "bead 3.npy": npy(force)}, zipfile.ZIP_STORED)
     elif kind == "npz int8":
-        archive(path, {"time.npy": npy(np.arange(count, dtype="i4")), "bead 3.npy": npy(np.zeros(count, "i1"))})
+        archive(
+            path,
+            {
+                "time.npy": npy(np.arange(count, dtype="i4")),
+                "bead 3.npy": npy(np.zeros(count, "i1")),
+            },
+        )
     elif kind == "h5":
-        filled(path, lambda file: (file.create_dataset("time", data=time), file.create_dataset("bead 3", data=force)))
+        filled(
+            path,
+            lambda file: (
+                file.create_dataset("time", data=time),
+                file.create_dataset("bead 3", data=force),
+            ),
+        )
     elif kind == "mat":
         scipy.io.savemat(path, {"t": time, "bead_3": force}, do_compression=True)
     else:
@@ -164,12 +220,19 @@ print(json.dumps([code, own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_max
 
 
 def measured(command, folder):
-    """Exit code of a command in a process of its own, and the most memory that it and the processes it started took [bytes]."""
+    """Exit code of a command in a process of its own, and the most memory that it and the
+    processes it started took [bytes]."""
     import granchain
 
     root = str(Path(granchain.__file__).parents[1])
     code = MEASURED
-    done = subprocess.run([sys.executable, "-c", code, root, json.dumps(command)], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, root, json.dumps(command)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr[-2000:]
     ended, own, others = json.loads(done.stdout.splitlines()[-1])
     return ended, max(own, others), done.stderr
@@ -205,7 +268,11 @@ def test_a_file_that_would_take_too_much_is_refused_before_it_takes_it(name, her
         (here / "rig").mkdir()
         path.replace(here / "rig" / name)
     read = (lambda: read_trace("rig", limit=limit)) if name == "about.toml" else None
-    read = read or (lambda: import_trace(path, "rig", "measured", Asked(beads=(3,), time_unit="s", force_unit="N"), limit=limit))
+    read = read or (
+        lambda: import_trace(
+            path, "rig", "measured", Asked(beads=(3,), time_unit="s", force_unit="N"), limit=limit
+        )
+    )
     tracemalloc.start()
     try:
         with pytest.raises((FileError, TraceError)):
@@ -217,13 +284,34 @@ def test_a_file_that_would_take_too_much_is_refused_before_it_takes_it(name, her
 
 
 @pytest.mark.promise("R9")
-@pytest.mark.parametrize("kind", ["npy", "h5", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("npz", "npz int8", "mat", "csv"))])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "npy",
+        "h5",
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("npz", "npz int8", "mat", "csv")),
+    ],
+)
 def test_a_file_just_below_the_limit_is_read_within_it(kind, here, figure):
     limit = LIMIT
     just_below(kind, here / "record", limit)
     tracemalloc.start()
     try:
-        assert obey(["traces", "import", "record", *options(kind), "--limit", str(limit), "--out", "rig"]) == 0
+        assert (
+            obey(
+                [
+                    "traces",
+                    "import",
+                    "record",
+                    *options(kind),
+                    "--limit",
+                    str(limit),
+                    "--out",
+                    "rig",
+                ]
+            )
+            == 0
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -233,17 +321,22 @@ def test_a_file_just_below_the_limit_is_read_within_it(kind, here, figure):
 
 
 def test_a_limit_is_a_number_of_bytes(here, capsys):
-    Path("record").write_bytes(b"time [s],bead 3 [N]\n" + b"".join(b"%d,1\n" % i for i in range(1000)))
+    Path("record").write_bytes(
+        b"time [s],bead 3 [N]\n" + b"".join(b"%d,1\n" % i for i in range(1000))
+    )
     assert obey(["traces", "import", "record", "--kind", "measured", "--limit", "-1"]) == 2
     assert "--limit: got -1.0" in capsys.readouterr().err
     assert obey(["traces", "import", "record", "--kind", "measured", "--limit", "5e4"]) == 4
     assert "--limit 7.7e+04 (in Python: limit=7.7e+04)" in capsys.readouterr().err
     assert obey(["traces", "import", "record", "--kind", "measured", "--out", "rig"]) == 0
-    with pytest.raises(FileError, match=r"allowed 0\.05 MB; .* allow more: granchain\.read_trace\(FOLDER, limit=[0-9.e+]*\)$"):
+    with pytest.raises(
+        FileError,
+        match=r"allowed 0\.05 MB; .* allow more: granchain\.read_trace\(FOLDER, limit=[0-9.e+]*\)$",
+    ):
         read_trace("rig", limit=5e4)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # granchain's own files
 
 
@@ -256,7 +349,8 @@ OWN = {
 
 
 def own(path, which, numbers):
-    """A sealed output file with a variable of so many numbers, and its axes, that were never written."""
+    """A sealed output file with a variable of so many numbers, and its axes, that were never
+    written."""
     name, axes = OWN[which]
     axes = dict(axes(numbers))
     path.write_bytes(file_of(a_result()))
@@ -266,11 +360,17 @@ def own(path, which, numbers):
                 texts = {key: file[other].attrs[key] for key in ("units", "long_name")}
                 kind = file[other].dtype
                 del file[other]
-                lengths = [axes.get(axis, variable.shape[k]) for k, axis in enumerate(variable.dims)]
+                lengths = [
+                    axes.get(axis, variable.shape[k]) for k, axis in enumerate(variable.dims)
+                ]
                 if other == name or len(lengths) == 1:
-                    chunks = tuple(min(length, 4096 if k == 0 else 32) for k, length in enumerate(lengths))
+                    chunks = tuple(
+                        min(length, 4096 if k == 0 else 32) for k, length in enumerate(lengths)
+                    )
                     file.create_dataset(other, lengths, kind, chunks=chunks).attrs.update(texts)
-        claimed = sum(dataset.size * 8 for dataset in file.values() if isinstance(dataset, h5py.Dataset))
+        claimed = sum(
+            dataset.size * 8 for dataset in file.values() if isinstance(dataset, h5py.Dataset)
+        )
         # So long a file as a thousandth of what it claims, at least.
         del file["provenance/messages"]
         file["provenance/messages"] = json.dumps([["x" * (claimed // 900), False]])
@@ -279,7 +379,9 @@ def own(path, which, numbers):
 
 @pytest.mark.promise("R9")
 @pytest.mark.parametrize("which", OWN)
-def test_what_was_never_written_into_a_result_takes_nothing(which, here, capsys, monkeypatch, figure):
+def test_what_was_never_written_into_a_result_takes_nothing(
+    which, here, capsys, monkeypatch, figure
+):
     # 24 MB a variable, of which summary and picture may take an eighth.
     numbers, share = 3 * 10**6, 3e6
     from granchain.cli import files
@@ -301,12 +403,18 @@ def test_what_was_never_written_into_a_result_takes_nothing(which, here, capsys,
     told = capsys.readouterr()
     # Its data do not fit their hash, which is found piece by piece, once in a process of its own.
     assert "its data differ from their hash" in told.err and OWN[which][0] in told.out
-    assert ("not looked into, being more than 3e+06 bytes: time, sensor_bead, sensor_force" in told.out) == ("sensor" in which)
+    assert (
+        "not looked into, being more than 3e+06 bytes: time, sensor_bead, sensor_force" in told.out
+    ) == ("sensor" in which)
     assert (OWN[which][0] in result.unread) == (which == "what nobody draws")
     assert sum(variable.data.nbytes for variable in result.variables.values()) < 1.5 * share
     with pytest.raises(FileError, match="was read from its file in part"):
         result.save("other.h5")
-    figure("memory that a command took of a result, of that of its largest variable", max(took.values()) / (8 * numbers), at_most=0.5)
+    figure(
+        "memory that a command took of a result, of that of its largest variable",
+        max(took.values()) / (8 * numbers),
+        at_most=0.5,
+    )
 
 
 @pytest.mark.parametrize(("columns", "chunk"), [(1, 1000), (3, 777), (40, 64)])
@@ -322,10 +430,17 @@ def test_a_long_trace_is_drawn_with_its_extremes(here, columns, chunk, monkeypat
         assert reader.thinned_rows(file, dims, 8 * count * (columns + 1)) == {}
         (rows,) = reader.thinned_rows(file, dims, most).values()
         kept = reader._rows_of_dataset(file["sensor_force"], rows)
-    assert (kept == values[rows]).all() and (np.diff(rows) > 0).all() and rows[0] == 0 and rows[-1] == count - 1
+    assert (
+        (kept == values[rows]).all()
+        and (np.diff(rows) > 0).all()
+        and rows[0] == 0
+        and rows[-1] == count - 1
+    )
     assert len(rows) * 8 * (columns + 1) <= 1.1 * most
     if columns < 10:
-        assert (kept.max(axis=0) == values.max(axis=0)).all() and (kept.min(axis=0) == values.min(axis=0)).all()
+        assert (kept.max(axis=0) == values.max(axis=0)).all() and (
+            kept.min(axis=0) == values.min(axis=0)
+        ).all()
         # A peak is found to the same value: the samples beside it are there.
         for column in range(columns):
             top = int(values[:, column].argmax())
@@ -334,7 +449,7 @@ def test_a_long_trace_is_drawn_with_its_extremes(here, columns, chunk, monkeypat
         assert np.ptp(np.diff(rows)) <= 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Measured in processes of their own: all that they take, not NumPy's part alone.
 
 
@@ -346,7 +461,9 @@ def base(tmp_path_factory):
     def of(kind):
         folder = tmp_path_factory.mktemp("base")
         just_below(kind, folder / "small", 1e5)
-        ended, took, _ = measured(["traces", "import", "small", *options(kind), "--out", "small-rig"], folder)
+        ended, took, _ = measured(
+            ["traces", "import", "small", *options(kind), "--out", "small-rig"], folder
+        )
         assert ended == 0
         return took
 
@@ -358,9 +475,15 @@ def base(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["npy", "npz", "npz int8", "h5", "mat", "csv"])
 def test_a_process_that_reads_a_file_just_below_the_limit_stays_within_it(kind, here, base, figure):
     just_below(kind, here / "record", 1e9)
-    ended, took, told = measured(["traces", "import", "record", *options(kind), "--out", "rig"], here)
+    ended, took, told = measured(
+        ["traces", "import", "record", *options(kind), "--out", "rig"], here
+    )
     assert ended == 0, told
-    figure("memory of a process that read a file just below 1 GB, of the limit", (took - base(kind)) / 1e9, at_most=1.0)
+    figure(
+        "memory of a process that read a file just below 1 GB, of the limit",
+        (took - base(kind)) / 1e9,
+        at_most=1.0,
+    )
 
 
 @pytest.mark.long
@@ -368,9 +491,15 @@ def test_a_process_that_reads_a_file_just_below_the_limit_stays_within_it(kind, 
 @pytest.mark.parametrize("name", [name for name in TOO_LARGE if name != "about.toml"])
 def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, figure):
     TOO_LARGE[name](here / "record", numbers_of(1e9))
-    ended, took, told = measured(["traces", "import", "record", *options("npy"), "--out", "other"], here)
+    ended, took, told = measured(
+        ["traces", "import", "record", *options("npy"), "--out", "other"], here
+    )
     assert ended in (2, 4) and "granchain: record: " in told, told
-    figure("memory of a process that refused a file of more than 1 GB, of the limit", (took - base("npy")) / 1e9, at_most=1.0)
+    figure(
+        "memory of a process that refused a file of more than 1 GB, of the limit",
+        (took - base("npy")) / 1e9,
+        at_most=1.0,
+    )
 
 
 @pytest.mark.long
@@ -383,5 +512,11 @@ def test_info_and_plot_of_a_result_of_gigabytes_take_little(command, which, here
     # seven variables have the axis of contacts
     own(here / "run.h5", which, 24 * 10**7 // (7 if which == "what nobody draws" else 1))
     ended, took, told = measured([*command.split(), "run.h5"], here)
-    assert ended == (4 if "--verify" in command else 0) and ("differ from their hash" in told) == ("--verify" in command), told
-    figure(f"memory that {command} took of a result of 2 to 4 GB [GB]", (took - small) / 1e9, at_most=1.0)
+    assert ended == (4 if "--verify" in command else 0) and ("differ from their hash" in told) == (
+        "--verify" in command
+    ), told
+    figure(
+        f"memory that {command} took of a result of 2 to 4 GB [GB]",
+        (took - small) / 1e9,
+        at_most=1.0,
+    )

@@ -1,4 +1,5 @@
-"""What notebooks show of our objects: tables with units, text that stays text, and a line of progress."""
+"""What notebooks show of our objects: tables with units, text that stays text, and a line of
+progress."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: Any) -> None:
         self.seen.add(tag)
-        assert not [name for name, _ in attributes if name.startswith("on") or name in ("src", "href")]
+        assert not [
+            name for name, _ in attributes if name.startswith("on") or name in ("src", "href")
+        ]
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -54,7 +57,21 @@ class Tags(HTMLParser):
         self.text += data
 
 
-ALLOWED = {"div", "b", "table", "tr", "td", "th", "details", "summary", "svg", "polyline", "small", "span", "br"}
+ALLOWED = {
+    "div",
+    "b",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "details",
+    "summary",
+    "svg",
+    "polyline",
+    "small",
+    "span",
+    "br",
+}
 
 
 def read(shown: Any) -> Tags:
@@ -89,7 +106,12 @@ def test_a_case_shows_its_keys_with_their_units():
     ):
         assert words in found.text.replace("\n", "")
     # a law's own input, and a long list that is counted
-    many = read(small(sensors={"beads": "all", "interval": 1e-6}, chain={"beads": 30, "radius": 1e-3, "material": "steel-316"}))
+    many = read(
+        small(
+            sensors={"beads": "all", "interval": 1e-6},
+            chain={"beads": 30, "radius": 1e-3, "material": "steel-316"},
+        )
+    )
     assert "sensors.beads30 values, 1 to 30" in many.text
 
 
@@ -108,7 +130,14 @@ def test_a_comparison_shows_measured_beside_computed():
     about = about_of({"title": ATTACK, "kind": "synthetic"}, "test")
     quiet = np.zeros((60, 3))
     time = 2e-7 * (np.arange(60 + len(result.time)) - 60)
-    found = read(gc.compare(result, trace=gc.Trace(time, result.sensor_bead, np.vstack([quiet, result.sensor_force]), about)))
+    found = read(
+        gc.compare(
+            result,
+            trace=gc.Trace(
+                time, result.sensor_bead, np.vstack([quiet, result.sensor_force]), about
+            ),
+        )
+    )
     assert ATTACK in found.text
     assert "peak [N], measured" in found.text and "arrival [us], measured" in found.text
     assert found.text.count("hertz [N]") == 1
@@ -118,7 +147,11 @@ def test_a_comparison_shows_measured_beside_computed():
 def test_an_ensemble_shows_how_many_ended_how():
     members = [Member(Status.COMPLETE), Member(Status.UNSTABLE, ATTACK), Member(Status.COMPLETE)]
     found = read(gc.Ensemble([small()] * 3, members))
-    assert "Ensemble of 3 runs" in found.text and "complete2" in found.text and f"1{ATTACK}" in found.text
+    assert (
+        "Ensemble of 3 runs" in found.text
+        and "complete2" in found.text
+        and f"1{ATTACK}" in found.text
+    )
 
 
 def test_a_certificate_shows_what_was_measured():
@@ -128,10 +161,15 @@ def test_a_certificate_shows_what_was_measured():
 
 
 def test_a_spectrum_shows_edges_beside_the_dispersion():
-    arrays = {name: np.zeros(0) for name in ("transmission", "coherence", "cell_frequency", "cosine", "wavenumber", "power")}
+    arrays = {
+        name: np.zeros(0)
+        for name in ("transmission", "coherence", "cell_frequency", "cosine", "wavenumber", "power")
+    }
     found = gc.Spectrum(
-        title=ATTACK, law="hertz", source="bead 1", sensor="bead 9", unit="1", frequency=np.array([0.0, 10.0]), measured="velocity",
-        band_edges=np.array([[0.0, 101.5]]), band_edge_errors=np.array([[5.0, 2.0]]), messages=("no map",),
+        title=ATTACK, law="hertz", source="bead 1", sensor="bead 9", unit="1",
+        frequency=np.array([0.0, 10.0]), measured="velocity",
+        band_edges=np.array([[0.0, 101.5]]), band_edge_errors=np.array([[5.0, 2.0]]),
+        messages=("no map",),
         dispersion=gc.theory.dispersion([1.0], [1e5]), **arrays,
     )  # fmt: skip
     shown = read(found)
@@ -144,16 +182,25 @@ def test_a_picture_keeps_every_peak_and_nothing_that_is_not_finite():
     values[4321], values[7000], values[8000] = 5.0, -2.0, np.nan
     shown = trace_picture(np.arange(10_000.0).tolist(), [values.tolist()], ["a"], "words")
     (line,) = ElementTree.fromstring(re.search(r"<svg.*</svg>", shown)[0])
-    points = np.array([[float(x) for x in point.split(",")] for point in line.get("points").split()])
+    points = np.array(
+        [[float(x) for x in point.split(",")] for point in line.get("points").split()]
+    )
     assert len(points) < 2000
-    assert points[:, 1].min() == pytest.approx(1.0) and points[:, 1].max() == pytest.approx(HEIGHT - 1.0)
+    assert points[:, 1].min() == pytest.approx(1.0) and points[:, 1].max() == pytest.approx(
+        HEIGHT - 1.0
+    )
     assert points[np.argmin(points[:, 1]), 0] == pytest.approx(WIDTH * 0.4321, abs=2.0)
     assert "nan" not in shown
-    assert trace_picture([0.0, 1.0], [[np.nan, np.nan]], ["a"], "") == "" == trace_picture([], [[]], ["a"], "")
+    assert (
+        trace_picture([0.0, 1.0], [[np.nan, np.nan]], ["a"], "")
+        == ""
+        == trace_picture([], [[]], ["a"], "")
+    )
     assert thinned([(0.0, 1.0), (1.0, 2.0)]) == [(0.0, 1.0), (1.0, 2.0)]
 
 
-# --- progress -------------------------------------------------------------------------------------------------------
+# --- progress
+# --------------------------------------------------------------------------------------------------
 
 
 class Clock:
@@ -188,7 +235,9 @@ def test_a_line_of_progress_is_one_line_and_ends(clock):
     assert len(written.split("\r")[3].rstrip("\n")) >= len("study: 5 of 10, 2 s to go")
 
 
-def test_a_notebook_gets_it_on_standard_output_and_a_terminal_on_standard_error(monkeypatch, capsys):
+def test_a_notebook_gets_it_on_standard_output_and_a_terminal_on_standard_error(
+    monkeypatch, capsys
+):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     gc.ProgressLine()(2, 2)
     assert capsys.readouterr() == ("", "\r2 of 2, 0.0 s\n")
@@ -198,11 +247,17 @@ def test_a_notebook_gets_it_on_standard_output_and_a_terminal_on_standard_error(
 
 
 def test_runs_and_studies_call_it():
-    case = gc.load_case("steel-chain-hertz", ["chain.beads=5", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=5e-5"])
+    case = gc.load_case(
+        "steel-chain-hertz",
+        ["chain.beads=5", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=5e-5"],
+    )
     stream = io.StringIO()
     gc.run(case, watch=gc.ProgressLine("run", stream, every=0.0))
     assert "run: 100 %" in stream.getvalue()
-    gc.run_many([case, case.replace(**{"striker.speed": 2.0})], progress=gc.ProgressLine("two", stream, every=0.0))
+    gc.run_many(
+        [case, case.replace(**{"striker.speed": 2.0})],
+        progress=gc.ProgressLine("two", stream, every=0.0),
+    )
     assert "two: 2 of 2" in stream.getvalue()
 
 
@@ -210,5 +265,13 @@ def test_open_and_modules_are_reachable_and_cost_nothing():
     from granchain.contact.law import OPEN
 
     assert gc.OPEN == OPEN and "OPEN" in gc.__all__
-    code = "import sys, granchain; print([m for m in ('matplotlib', 'numpy', 'html', 'granchain.markup') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    code = (
+        "import sys, granchain; print([m for m in ('matplotlib', 'numpy', 'html', "
+        "'granchain.markup') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

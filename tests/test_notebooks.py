@@ -14,9 +14,14 @@ import run as notebooks  # noqa: E402
 sys.path.remove(str(FOLDER))
 
 
-# each some seconds, and one half a minute: it compiles a law, measures its certificate and compiles it again
+# each some seconds, and one half a minute: it compiles a law, measures its certificate and compiles
+# it again
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if "sensor-file" in name else pytest.mark.long) for name in notebooks.names()]
+    "name",
+    [
+        pytest.param(name, marks=() if "sensor-file" in name else pytest.mark.long)
+        for name in notebooks.names()
+    ],
 )
 def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):
     notebook = notebooks.run(name, tmp_path)
@@ -29,9 +34,13 @@ def test_the_notebook_for_reading_has_the_text_and_was_run(name):
 
     shown, text = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4), notebooks.text_of(name)
     advice = f"write it anew: python notebooks/run.py {name}"
-    assert [(cell.cell_type, cell.source) for cell in shown.cells] == [(cell.cell_type, cell.source) for cell in text.cells], advice
+    assert [(cell.cell_type, cell.source) for cell in shown.cells] == [
+        (cell.cell_type, cell.source) for cell in text.cells
+    ], advice
     assert all(cell.execution_count for cell in shown.cells if cell.cell_type == "code"), advice
-    outputs = [output for cell in shown.cells if cell.cell_type == "code" for output in cell.outputs]
+    outputs = [
+        output for cell in shown.cells if cell.cell_type == "code" for output in cell.outputs
+    ]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert not any(output.output_type == "error" for output in outputs)
     # figures of 150 dots an inch, as in the gallery, and no larger

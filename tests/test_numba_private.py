@@ -35,7 +35,8 @@ WITHOUT: dict[str, list[str]] = {
 }
 # What is then lost.
 LOST = (
-    "a loop takes longer to compile, and its sweeps are not taken in whole vectors (module has no attribute 'Lower')",
+    "a loop takes longer to compile, and its sweeps are not taken in whole vectors (module has no "
+    "attribute 'Lower')",
     "each slice of a table costs two atomic additions",
     "a loop takes longer to compile (",
     "compiled loops are not saved, and each process compiles them again",
@@ -68,17 +69,26 @@ RUN = """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hashes = {{law: state_hashes.{question}(law) for law in {laws!r}}}
-    print(json.dumps([hashes, [str(one.message) for one in caught if one.category.__name__ == "GranchainWarning"]]))
+    ours = [one for one in caught if one.category.__name__ == "GranchainWarning"]
+    print(json.dumps([hashes, [str(one.message) for one in ours]]))
 """
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("question", "names"), [("few", ["hertz", "ma-liu", "tsuji"]), ("scans", ["hertz", "jackson-green"])])
-def test_without_what_numba_does_not_promise_the_bits_are_the_same_and_it_is_said(question: str, names: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [("few", ["hertz", "ma-liu", "tsuji"]), ("scans", ["hertz", "jackson-green"])],
+)
+def test_without_what_numba_does_not_promise_the_bits_are_the_same_and_it_is_said(
+    question: str, names: list[str], tmp_path: Path
+) -> None:
     code = textwrap.dedent(RUN.format(missing=WITHOUT, laws=names, question=question))
     hashes, (said,) = json.loads(answer(code, tmp_path))
     assert hashes == {name: state_hashes.QUESTIONS[question](name) for name in names}
-    assert said.startswith(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: ")
+    assert said.startswith(
+        f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the "
+        "same, but: "
+    )
     assert all(lost in said for lost in LOST)
     assert list(tmp_path.rglob("*.nbi")) == []
 
@@ -88,8 +98,8 @@ def test_with_this_numba_nothing_is_missing() -> None:
     assert options._COMPILERS and options.IN_PLACE and options.UNCOUNTED and options.UNCALLED_FROM_C
 
 
-# Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and IA-32 manual, vol. 2, SQRTPD),
-# and Arm's (FSQRT, vector), with the registers that they work on.
+# Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and
+# IA-32 manual, vol. 2, SQRTPD), and Arm's (FSQRT, vector), with the registers that they work on.
 PACKED_ROOT = {
     "x86_64": r"\bv?sqrtpd\s+.*%(?:x|y|z)mm",
     "AMD64": r"\bv?sqrtpd\s+.*%(?:x|y|z)mm",
@@ -105,11 +115,20 @@ def assembly(name: str) -> tuple[str, str]:
     library, *_ = pickle.loads(loop_content(files._data_path(files._data_name(1))))
     _, _, (_, bitcode) = library
     module = llvm.parse_bitcode(bitcode)
-    host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
-    return str(module), llvm.Target.from_default_triple().create_target_machine(**host).emit_assembly(module)
+    host = {
+        "cpu": llvm.get_host_cpu_name(),
+        "features": llvm.get_host_cpu_features().flatten(),
+        "opt": 3,
+    }
+    return str(module), llvm.Target.from_default_triple().create_target_machine(
+        **host
+    ).emit_assembly(module)
 
 
-@pytest.mark.skipif(platform.machine() not in PACKED_ROOT, reason="the instructions of this processor are not known here")
+@pytest.mark.skipif(
+    platform.machine() not in PACKED_ROOT,
+    reason="the instructions of this processor are not known here",
+)
 def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
     code, instructions = assembly("hertz")
     # in the sweep, and in the forces of a step at which more is asked
@@ -118,7 +137,9 @@ def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
 
 
 @pytest.mark.plain
-def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_compiled_in_vectors_gathered_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     gather, store = gatherer(2), put_rows
@@ -143,7 +164,9 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
 
 
 @pytest.mark.plain
-def test_rows_are_named_in_compiled_code_as_in_plain_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_named_in_compiled_code_as_in_plain_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     view = fields.events_view
@@ -166,7 +189,9 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(tmp_path: Path, monk
 
 
 @pytest.mark.plain
-def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # with all three functions that take a double apart
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
@@ -183,7 +208,9 @@ def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(tmp_path: Path,
     x, y = np.geomspace(1e-9, 1e9, 16), np.linspace(-3.0, 3.0, 16)
     out = np.zeros(16)
     compiled(loop)(x, y, out)
-    assert out.tolist() == [elementary.power(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    assert out.tolist() == [
+        elementary.power(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+    ]
 
 
 @pytest.mark.plain
@@ -195,7 +222,11 @@ def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPa
     assert options._hidden("no_such_option", True, "that") == {}
     assert [text.partition(" (")[0] for text in lacks] == ["this", "that"]
     cache.tell_what_numba_lacks.cache_clear()
-    with pytest.warns(GranchainWarning, match="is not one that granchain was tried with; the numbers are the same, but: this .*; that "):
+    with pytest.warns(
+        GranchainWarning,
+        match="is not one that granchain was tried with; the numbers are the same, but: this .*; "
+        "that ",
+    ):
         cache.tell_what_numba_lacks()
     cache.tell_what_numba_lacks()  # once
     monkeypatch.setattr(fingerprint, "_DISPATCHERS", None)

@@ -1,7 +1,8 @@
-"""Order two in time for every law: the velocities of all bodies, over the whole run, converge with the square of the step.
+"""Order two in time for every law: the velocities of all bodies, over the whole run, converge with
+the square of the step.
 
-Velocities, not forces: where a force jumps at its onset (Kelvin-Voigt), a sample that falls between the computed and the true onset
-is off by the whole jump, however small the step; the motion is not.
+Velocities, not forces: where a force jumps at its onset (Kelvin-Voigt), a sample that falls between
+the computed and the true onset is off by the whole jump, however small the step; the motion is not.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from granchain.status import Status
 # Steps in units of the automatic one, and the reference's.
 STEPS = (10, 5, 2, 1, 0.5)
 REFERENCE = 0.05
-# Where the force jumps inside a contact, an error of order one would be that of the jump: Jackson and Green's, of 0.5 %, shows below a
-# tenth of the automatic step only.
+# Where the force jumps inside a contact, an error of order one would be that of the jump: Jackson
+# and Green's, of 0.5 %, shows below a tenth of the automatic step only.
 FINE_STEPS = (0.1, 0.05, 0.025)
 FINE_REFERENCE = 0.0025
-# A pin inside a cylinder, behind a gap: the error at ten automatic steps is not yet that of the second order alone (the fit from there on
-# gives 2.18, from five on 2.02).
+# A pin inside a cylinder, behind a gap: the error at ten automatic steps is not yet that of the
+# second order alone (the fit from there on gives 2.18, from five on 2.02).
 LATER = {("pereira-2015", 1)}
 LATER_STEPS, LATER_REFERENCE = (5, 2, 1, 0.5, 0.25), 0.025
 # Samples that all these steps hit: a multiple of the coarsest step.
@@ -37,13 +38,18 @@ INTERVALS = 12
 
 
 def cases() -> list:
-    """A law of each shape of the loop, two with another of their inputs; in the long run all laws, with all alternatives."""
+    """A law of each shape of the loop, two with another of their inputs; in the long run all
+    laws, with all alternatives."""
     near, families = one_per_shape(), ("jankowski", "ma-liu")
     found = []
     for name, law in laws().items():
         for index in range(len(alternatives(law))):
             fast = name in near if index == 0 else index == 1 and name in families
-            found.append(pytest.param(name, index, id=f"{name}-{index}", marks=() if fast else pytest.mark.long))
+            found.append(
+                pytest.param(
+                    name, index, id=f"{name}-{index}", marks=() if fast else pytest.mark.long
+                )
+            )
     return found
 
 
@@ -52,12 +58,17 @@ def rows(gap: float, word: str) -> list:
     found = []
     for case in cases():
         (name, index), later = case.values, bool(case.marks) or (gap > 0.0 and case.values[1] > 0)
-        found.append(pytest.param(name, index, gap, id=f"{word}-{case.id}", marks=pytest.mark.long if later else ()))
+        found.append(
+            pytest.param(
+                name, index, gap, id=f"{word}-{case.id}", marks=pytest.mark.long if later else ()
+            )
+        )
     return found
 
 
 def traces(name: str, index: int, gap: float, unit: int, factor: float, end: float) -> np.ndarray:
-    """Velocities at common instants; `unit` automatic steps, times ten, fit into the interval between them."""
+    """Velocities at common instants; `unit` automatic steps, times ten, fit into the interval
+    between them."""
     law = laws()[name]
     chain = steel_row(10)
     if gap:
@@ -65,16 +76,24 @@ def traces(name: str, index: int, gap: float, unit: int, factor: float, end: flo
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
     n_steps = round(INTERVALS * unit * 10 / factor)
     limit = time_step_of(contacts, chain, "auto", end).limit
-    state = State(contacts, chain, TimeStep(end / n_steps, n_steps, limit, ""), Recording(snapshot_interval=end / INTERVALS / 8))
+    state = State(
+        contacts,
+        chain,
+        TimeStep(end / n_steps, n_steps, limit, ""),
+        Recording(snapshot_interval=end / INTERVALS / 8),
+    )
     assert state.advance(n_steps + 1) is Status.COMPLETE
     return state.records.velocity
 
 
-def observed(name: str, index: int, gap: float, steps: tuple = STEPS, fine: float = REFERENCE) -> float:
+def observed(
+    name: str, index: int, gap: float, steps: tuple = STEPS, fine: float = REFERENCE
+) -> float:
     law = laws()[name]
     chain = steel_row(10)
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
-    # long enough for the wave to reach the eighth bead: 8 diameters of 4.76 mm at 734 m/s, and the flights over the gaps
+    # long enough for the wave to reach the eighth bead: 8 diameters of 4.76 mm at 734 m/s, and the
+    # flights over the gaps
     end = 6e-5 + 9 * gap / SPEED
     auto = time_step_of(contacts, chain, "auto", end)
     unit = max(8, -(-auto.n_steps // (INTERVALS * 80)) * 8)
@@ -86,16 +105,29 @@ def observed(name: str, index: int, gap: float, steps: tuple = STEPS, fine: floa
     return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
 
-# touching; and a gap that each bead crosses in a few microseconds, so that contacts open and close with rates of their own
+# touching; and a gap that each bead crosses in a few microseconds, so that contacts open and close
+# with rates of their own
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize(("name", "index", "gap"), [*rows(0.0, "touching"), *rows(2e-6, "gap")])
 def test_the_motion_converges_with_the_order_that_the_law_states(name, index, gap, figure):
     if (name, index) in LATER:
         order = observed(name, index, gap, LATER_STEPS, LATER_REFERENCE)
-        figure("order over 5, 2, 1, 1/2, 1/4 automatic steps, laws that come to it later", order, at_least=1.85, at_most=2.15)
-        figure("order of these over 10 to 1/2", observed(name, index, gap), at_least=1.85, at_most=2.2)
+        figure(
+            "order over 5, 2, 1, 1/2, 1/4 automatic steps, laws that come to it later",
+            order,
+            at_least=1.85,
+            at_most=2.15,
+        )
+        figure(
+            "order of these over 10 to 1/2", observed(name, index, gap), at_least=1.85, at_most=2.2
+        )
     else:
-        figure("order over 10, 5, 2, 1, 1/2 automatic steps, whole traces", observed(name, index, gap), at_least=1.85, at_most=2.15)
+        figure(
+            "order over 10, 5, 2, 1, 1/2 automatic steps, whole traces",
+            observed(name, index, gap),
+            at_least=1.85,
+            at_most=2.15,
+        )
 
 
 @pytest.mark.promise("N4")
@@ -111,4 +143,9 @@ def test_the_motion_converges_with_the_order_that_the_law_states(name, index, ga
 )
 def test_the_order_stays_two_where_the_force_jumps_inside_a_contact(name, gap, figure):
     order = observed(name, 0, gap, FINE_STEPS, FINE_REFERENCE)
-    figure("order over 1/10 to 1/40 of the automatic step, laws whose force jumps", order, at_least=1.85, at_most=2.15)
+    figure(
+        "order over 1/10 to 1/40 of the automatic step, laws whose force jumps",
+        order,
+        at_least=1.85,
+        at_most=2.15,
+    )

@@ -1,4 +1,5 @@
-"""What contacts have come to, and coefficients of contacts that are alike: found together, compiled or plain, to the same bits."""
+"""What contacts have come to, and coefficients of contacts that are alike: found together,
+compiled or plain, to the same bits."""
 
 from __future__ import annotations
 
@@ -31,7 +32,12 @@ BEADS, STEPS = 6, 300
 def advanced(law: str, speed: float, **changes: Any) -> State:
     """A struck row under a law, after some steps."""
     chain = steel_row(BEADS, speed, material=(HARD_STEEL,))
-    state = State(contacts_of(laws()[law], chain, inputs_for(law, **changes)), chain, TimeStep(1e-7, 2 * STEPS, 1.0, ""), Recording())
+    state = State(
+        contacts_of(laws()[law], chain, inputs_for(law, **changes)),
+        chain,
+        TimeStep(1e-7, 2 * STEPS, 1.0, ""),
+        Recording(),
+    )
     state.advance(STEPS)
     return state
 
@@ -60,7 +66,12 @@ def test_many_runs_together_have_the_bits_of_each_alone_compiled_or_plain(law, m
 def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
     # beyond first yield: Ma-Liu's steel beads yield below .1 N
     chain = standing_row(3, precompression=200.0)
-    state = State(contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu")), chain, TimeStep(1e-8, 10, 1.0, ""), Recording())
+    state = State(
+        contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu")),
+        chain,
+        TimeStep(1e-8, 10, 1.0, ""),
+        Recording(),
+    )
     assert state.h[0, state.chain.contacts].min() > state.c[0, 1]
     (losses,) = outcome.losses_for_good([state])
     assert losses.tolist() == [0.0] * losses.size
@@ -103,7 +114,9 @@ def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
 @pytest.mark.plain
 def test_neighbours_that_are_alike_are_looked_through_once(monkeypatch):
     looked = []
-    monkeypatch.setattr(scans, "kinds_of", lambda rows: (looked.append(len(rows)), kinds_of(rows))[1])
+    monkeypatch.setattr(
+        scans, "kinds_of", lambda rows: (looked.append(len(rows)), kinds_of(rows))[1]
+    )
     table, other = np.repeat([[1.0, 2.0, 1.0]], 100, axis=1), np.zeros((1, 300))
     first, which = kinds_of_columns([table, other])
     assert looked == [3]
@@ -114,14 +127,21 @@ def test_neighbours_that_are_alike_are_looked_through_once(monkeypatch):
 def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
     law = laws()["ma-liu"]
     inputs = example_inputs(law)
-    monkeypatch.setattr(law, "coefficients_of", staticmethod(lambda pair, inputs: (1.0, np.array([1.0, np.nan]), *[1.0] * 9)))
-    with pytest.raises(LawError, match="coefficient plastic_overlap: got a value that is not a number"):
+    monkeypatch.setattr(
+        law,
+        "coefficients_of",
+        staticmethod(lambda pair, inputs: (1.0, np.array([1.0, np.nan]), *[1.0] * 9)),
+    )
+    with pytest.raises(
+        LawError, match="coefficient plastic_overlap: got a value that is not a number"
+    ):
         own_coefficients(law.model(inputs), example_pair(), inputs, 2)
 
 
 def test_restitutions_from_other_laws_are_those_of_single_runs():
     base = gc.load_case("steel-chain").replace(
-        **{"chain.beads": 8, "sensors.beads": [3], "sensors.contacts": [], "snapshots": None, "time.end": 2e-5, "contact.law": "flores",
+        **{"chain.beads": 8, "sensors.beads": [3], "sensors.contacts": [], "snapshots": None,
+        "time.end": 2e-5, "contact.law": "flores",
            "contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}}
     )  # fmt: skip
     cases = [
@@ -139,7 +159,13 @@ def test_restitutions_from_other_laws_are_those_of_single_runs():
 
 
 @pytest.mark.parametrize(
-    ("values", "there"), [([], False), ([1.0, np.inf, -np.inf], False), ([[1.0, 2.0], [np.nan, 0.0]], True), ([np.inf, np.nan], True)]
+    ("values", "there"),
+    [
+        ([], False),
+        ([1.0, np.inf, -np.inf], False),
+        ([[1.0, 2.0], [np.nan, 0.0]], True),
+        ([np.inf, np.nan], True),
+    ],
 )
 def test_a_value_that_is_not_a_number_is_seen(values, there):
     assert holds_nan(np.array(values)) is there
@@ -148,6 +174,8 @@ def test_a_value_that_is_not_a_number_is_seen(values, there):
 def test_a_table_of_restitutions_is_taken_contact_by_contact():
     """Inputs that are arrays are of each contact, also where the contacts are alike."""
     chain = standing_row(3)
-    given = SimpleNamespace(**{**vars(inputs_for("flores")), "restitution": np.array([0.5, 0.6, 0.7, 0.8])})
+    given = SimpleNamespace(
+        **{**vars(inputs_for("flores")), "restitution": np.array([0.5, 0.6, 0.7, 0.8])}
+    )
     found = contacts_of(laws()["flores"], chain, given)
     assert len({column.tobytes() for column in found.c.T}) > 1

@@ -1,4 +1,5 @@
-"""The output file: what is in it, that it comes back equal, and that it is written whole or not at all."""
+"""The output file: what is in it, that it comes back equal, and that it is written whole or not
+at all."""
 
 import contextlib
 import errno
@@ -25,7 +26,16 @@ import h5py
 import numpy as np
 import pytest
 from support.disks import mounting
-from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, file_of, values
+from support.example_results import (
+    HISTORY,
+    LABELS,
+    LAYOUT,
+    StandIn,
+    a_result,
+    everything,
+    file_of,
+    values,
+)
 
 from granchain.case import Case, load_case
 from granchain.contact.law import Quantity
@@ -43,7 +53,7 @@ def left_in(folder):
     return sorted(path.name for path in Path(folder).iterdir())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A result and its file are the same.
 
 
@@ -62,7 +72,9 @@ def test_results_are_equal_by_what_they_say_and_not_by_when_it_was_computed(tmp_
     result = a_result()
     result.save(tmp_path / "a.h5")
     assert result.equals(open_result(tmp_path / "a.h5"))
-    assert result.equals(a_result(provenance={"started": "2027-01-01T00:00:00+00:00", "wall_time": 9.0}))
+    assert result.equals(
+        a_result(provenance={"started": "2027-01-01T00:00:00+00:00", "wall_time": 9.0})
+    )
     for other in (
         {"law": "hertz"},
         {"status": Status.INTERRUPTED},
@@ -73,11 +85,22 @@ def test_results_are_equal_by_what_they_say_and_not_by_when_it_was_computed(tmp_
         assert not result.equals(a_result(**other)), other
 
 
-# Values that compare as they should not, bit by bit: the two zeros are equal and are not the same, a value that is no number is the same.
-@pytest.mark.parametrize(("mine", "theirs", "same"), [(0.0, -0.0, False), (np.nan, np.nan, True), (1.0, np.nextafter(1.0, 2.0), False)])
+# Values that compare as they should not, bit by bit: the two zeros are equal and are not the same,
+# a value that is no number is the same.
+@pytest.mark.parametrize(
+    ("mine", "theirs", "same"),
+    [(0.0, -0.0, False), (np.nan, np.nan, True), (1.0, np.nextafter(1.0, 2.0), False)],
+)
 def test_results_are_compared_bit_by_bit(mine, theirs, same):
     one, other = (
-        Result({"bead": [1], "final_velocity": [v]}, case=None, law="", status=Status.UNSTABLE, time_step=1.0) for v in (mine, theirs)
+        Result(
+            {"bead": [1], "final_velocity": [v]},
+            case=None,
+            law="",
+            status=Status.UNSTABLE,
+            time_step=1.0,
+        )
+        for v in (mine, theirs)
     )
     assert one.equals(other) is same
 
@@ -87,13 +110,23 @@ def test_texts_of_any_kind_come_back(tmp_path):
     case.title, case.toml = "a\0b\ud800c", "# ünï\n" * 20_000
     a_result(case=case, messages=MESSAGES, law="x").save(tmp_path / "a.h5")
     opened = open_result(tmp_path / "a.h5")
-    assert (opened.title, opened.provenance["case_toml"], opened.messages) == ("a\ufffdb?c", case.toml, MESSAGES)
+    assert (opened.title, opened.provenance["case_toml"], opened.messages) == (
+        "a\ufffdb?c",
+        case.toml,
+        MESSAGES,
+    )
 
 
 def test_axes_without_entries_and_with_one_come_back(tmp_path):
-    data = values(samples=1) | {"sensor_contact": [], "contact_force": np.zeros((1, 0)), "contact_overlap": np.zeros((1, 0))}
+    data = values(samples=1) | {
+        "sensor_contact": [],
+        "contact_force": np.zeros((1, 0)),
+        "contact_overlap": np.zeros((1, 0)),
+    }
     data["sensor_contact"] = np.zeros(0, dtype=np.int64)
-    saved = Result(data, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8, history=HISTORY)
+    saved = Result(
+        data, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8, history=HISTORY
+    )
     saved.save(tmp_path / "a.h5")
     opened = open_result(tmp_path / "a.h5")
     assert everything(opened) == everything(saved)
@@ -101,23 +134,51 @@ def test_axes_without_entries_and_with_one_come_back(tmp_path):
 
 
 def test_a_result_of_nothing_but_zeros_is_not_taken_for_a_bomb(tmp_path):
-    data = {"time": np.zeros(200_000), "sensor_bead": np.arange(20), "sensor_force": np.zeros((200_000, 20))}
-    Result(data, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8).save(tmp_path / "a.h5")
+    data = {
+        "time": np.zeros(200_000),
+        "sensor_bead": np.arange(20),
+        "sensor_force": np.zeros((200_000, 20)),
+    }
+    Result(data, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8).save(
+        tmp_path / "a.h5"
+    )
     assert (tmp_path / "a.h5").stat().st_size < 33_600_000 / 200
     assert not open_result(tmp_path / "a.h5").sensor_force.any()
 
 
 def test_the_data_hash_tells_data_apart_and_nothing_else(tmp_path):
     plain = a_result().provenance["data_sha256"]
-    assert a_result(messages=[], provenance={"wall_time": 9.0}, time_step=1.0, law="other").provenance["data_sha256"] == plain
+    assert (
+        a_result(messages=[], provenance={"wall_time": 9.0}, time_step=1.0, law="other").provenance[
+            "data_sha256"
+        ]
+        == plain
+    )
     data = values()
     data["mass"] = data["mass"].copy()
     data["mass"][4] = np.nextafter(data["mass"][4], 1.0)
-    assert Result(data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY).provenance["data_sha256"] != plain
+    assert (
+        Result(
+            data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY
+        ).provenance["data_sha256"]
+        != plain
+    )
     swapped = values() | {"radius": values()["mass"], "mass": values()["radius"]}
-    assert Result(swapped, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY).provenance["data_sha256"] != plain
+    assert (
+        Result(
+            swapped, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY
+        ).provenance["data_sha256"]
+        != plain
+    )
     dents = [
-        Result({"contact": [1], name: [2.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=[Quantity(name, "m")])
+        Result(
+            {"contact": [1], name: [2.0]},
+            case=None,
+            law="",
+            status=Status.COMPLETE,
+            time_step=1.0,
+            history=[Quantity(name, "m")],
+        )
         for name in ("dent_a", "dent_b")
     ]
     assert dents[0].provenance["data_sha256"] != dents[1].provenance["data_sha256"]
@@ -125,7 +186,7 @@ def test_the_data_hash_tells_data_apart_and_nothing_else(tmp_path):
     assert verify(tmp_path / "a.h5") == plain
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is in the file.
 
 
@@ -144,11 +205,17 @@ def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
             assert dataset.attrs["units"] == unit
             assert len(dataset.attrs["long_name"]) > 3
             assert dataset.dtype == ("<i8" if name in LABELS else "<f8")
-            assert (dataset.compression, dataset.shuffle, dataset.fletcher32) == ("gzip", True, True), name
+            assert (dataset.compression, dataset.shuffle, dataset.fletcher32) == (
+                "gzip",
+                True,
+                True,
+            ), name
             if dims == name:
                 assert dataset.is_scale
             else:
-                assert [axis[0].name for axis in dataset.dims] == ["/" + axis for axis in dims.split()]
+                assert [axis[0].name for axis in dataset.dims] == [
+                    "/" + axis for axis in dims.split()
+                ]
 
 
 def test_the_attributes_of_the_file_are_those_of_the_design(saved):
@@ -175,20 +242,29 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
     assert found["wall_time"] == 0.125
     assert sorted(found) == sorted([*texts, "wall_time"])
     assert sorted(texts) == [
-        "case_json", "case_resolved_json", "case_sha256", "case_toml", "data_sha256", "messages", "platform", "source_hash", "started",
+        "case_json", "case_resolved_json", "case_sha256", "case_toml", "data_sha256", "messages",
+        "platform", "source_hash", "started",
         "versions",
     ]  # fmt: skip
     assert json.loads(texts["case_resolved_json"]) == StandIn().resolved()
     assert hashlib.sha256(texts["case_resolved_json"].encode()).hexdigest() == texts["case_sha256"]
     assert sorted(json.loads(texts["versions"])) == ["h5py", "hdf5", "numba", "numpy", "python"]
-    assert json.loads(texts["messages"]) == [["the floor acted 3 times", False], ["µ and \n too", True]]
+    assert json.loads(texts["messages"]) == [
+        ["the floor acted 3 times", False],
+        ["µ and \n too", True],
+    ]
 
 
 def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
     root = Path(files.__file__).parents[1]
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
     assert {"errors.py", "store/reader.py", "contact/law.py"} <= set(names)
-    total = hashlib.sha256(b"".join(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest() for name in names))
+    total = hashlib.sha256(
+        b"".join(
+            f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest()
+            for name in names
+        )
+    )
     provenance.source_hash.cache_clear()
     assert a_result().provenance["source_hash"] == total.hexdigest()
 
@@ -198,7 +274,11 @@ def test_no_text_of_ours_has_a_fixed_length(saved):
 
     def look(holder):
         # The dimension scale interface of HDF5 writes CLASS and NAME itself.
-        kinds.extend(holder.attrs.get_id(name).dtype for name in holder.attrs if name not in ("CLASS", "NAME"))
+        kinds.extend(
+            holder.attrs.get_id(name).dtype
+            for name in holder.attrs
+            if name not in ("CLASS", "NAME")
+        )
 
     with h5py.File(saved, "r") as file:
         look(file)
@@ -211,8 +291,16 @@ def test_no_text_of_ours_has_a_fixed_length(saved):
 
 def test_the_file_names_no_host_user_or_folder(saved):
     result = open_result(saved)
-    texts = " ".join([*map(str, result.provenance.values()), result.title, *map(str, result.messages)])
-    for private in (socket.gethostname(), getpass.getuser(), str(Path.home()), os.getcwd(), str(saved.parent)):
+    texts = " ".join(
+        [*map(str, result.provenance.values()), result.title, *map(str, result.messages)]
+    )
+    for private in (
+        socket.gethostname(),
+        getpass.getuser(),
+        str(Path.home()),
+        os.getcwd(),
+        str(saved.parent),
+    ):
         assert private not in texts
     content = saved.read_bytes()
     for private in (os.getcwd(), str(saved.parent), str(Path(files.__file__).parent)):
@@ -230,7 +318,7 @@ def test_two_saves_give_the_same_bytes_and_so_does_a_copy_of_the_opened_one(save
     assert left_in(tmp_path) == ["b.h5", "c.h5"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Other programs open it.
 
 
@@ -263,21 +351,37 @@ def test_the_dump_programs_read_every_value_without_a_word(saved, program):
 
 
 def test_importing_the_module_loads_no_h5py_and_no_xarray():
-    code = "import sys, granchain.store; print([name for name in ('h5py', 'xarray', 'numba') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(files.__file__).parents[2])
+    code = (
+        "import sys, granchain.store; print([name for name in ('h5py', 'xarray', 'numba') if name "
+        "in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(files.__file__).parents[2],
+    )
     assert done.stdout.strip() == "[]"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Result.
 
 
 @pytest.mark.parametrize(
     ("name", "key"),
-    [("sensor_force", "[sensors]"), ("contact_overlap", "contacts = "), ("energy_plastic", "[energy]"), ("velocity", "[snapshots]")],
+    [
+        ("sensor_force", "[sensors]"),
+        ("contact_overlap", "contacts = "),
+        ("energy_plastic", "[energy]"),
+        ("velocity", "[snapshots]"),
+    ],
 )
 def test_a_variable_that_was_not_asked_for_says_which_key_asks(name, key):
-    bare = Result({"bead": [1], "mass": [1.0]}, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8)
+    bare = Result(
+        {"bead": [1], "mass": [1.0]}, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8
+    )
     with pytest.raises(AttributeError) as caught:
         getattr(bare, name)
     assert name in str(caught.value)
@@ -314,13 +418,27 @@ def test_the_variables_show_up_in_completion_and_cannot_be_changed():
 )
 def test_values_that_do_not_fit_are_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Result(values() | change, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY)
+        Result(
+            values() | change,
+            case=None,
+            law="",
+            status=Status.COMPLETE,
+            time_step=1.0,
+            history=HISTORY,
+        )
 
 
 @pytest.mark.parametrize("name", ["law", "sensor_force", "_x", "two words", "save", "equals"])
 def test_a_history_quantity_cannot_take_a_name_that_is_taken(name):
     with pytest.raises(ValueError, match="cannot be the name"):
-        Result({"contact": [1], name: [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=[Quantity(name, "m")])
+        Result(
+            {"contact": [1], name: [1.0]},
+            case=None,
+            law="",
+            status=Status.COMPLETE,
+            time_step=1.0,
+            history=[Quantity(name, "m")],
+        )
 
 
 def test_provenance_has_no_place_for_other_names():
@@ -330,7 +448,9 @@ def test_provenance_has_no_place_for_other_names():
 
 def test_a_failed_run_may_hold_what_made_it_fail(tmp_path):
     data = values() | {"final_velocity": np.full(13, np.nan)}
-    Result(data, case=None, law="", status=Status.NOT_FINITE, time_step=1.0, history=HISTORY).save(tmp_path / "a.h5")
+    Result(data, case=None, law="", status=Status.NOT_FINITE, time_step=1.0, history=HISTORY).save(
+        tmp_path / "a.h5"
+    )
     assert np.isnan(open_result(tmp_path / "a.h5").final_velocity).all()
 
 
@@ -354,12 +474,16 @@ def test_opening_says_where_a_case_is_completed_to_another_one_today(saved, case
     case_module.mechanism_as_given = None
     case_module.case_as_given = lambda given, toml: StandIn(energy={"bound": 0.02})
     with pytest.warns(
-        GranchainWarning, match=r"case: got one that this granchain completes to another \([0-9a-f]{12}\) than that of the run"
+        GranchainWarning,
+        match=r"case: got one that this granchain completes to another \([0-9a-f]{12}\) than that "
+        r"of the run",
     ):
         open_result(saved)
 
 
-def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_validates(tmp_path, case_module):
+def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_validates(
+    tmp_path, case_module
+):
     def refuse(given, toml):
         raise CaseError(f"contact.law: got {given['tables']['contact']['law']}")
 
@@ -372,16 +496,23 @@ def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_valida
         opened.case  # noqa: B018
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Written whole or not at all.
 
 
 def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     path = tmp_path / "a.h5"
     path.write_bytes(b"thesis")
-    with pytest.raises(FileError, match=r"a\.h5: got a file that exists and is kept, allowed a new one; .*--overwrite"):
+    with pytest.raises(
+        FileError,
+        match=r"a\.h5: got a file that exists and is kept, allowed a new one; .*--overwrite",
+    ):
         a_result().save(path)
-    with pytest.raises(FileError, match=r"a\.h5: got a file that granchain did not write, and keeps it, allowed one of its own; name"):
+    with pytest.raises(
+        FileError,
+        match=r"a\.h5: got a file that granchain did not write, and keeps it, allowed one of its "
+        r"own; name",
+    ):
         a_result().save(path, overwrite=True)
     assert path.read_bytes() == b"thesis"
     path.write_bytes(file_of(a_result(law="my-own-law")))
@@ -422,7 +553,11 @@ def test_a_disk_without_hard_links_takes_the_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("no/such/folder/a.h5", "got the folder .*no/such/folder, which does not exist, allowed one that does; make it first"),
+        (
+            "no/such/folder/a.h5",
+            "got the folder .*no/such/folder, which does not exist, allowed one that does; make "
+            "it first",
+        ),
         ("notes.txt/a.h5", "notes.txt for a folder, which is a file, allowed a folder"),
         ("folder", "folder: got a folder, allowed a file; name one in it"),
         ("pipe", "got a device, pipe or socket, allowed a file; name one"),
@@ -456,7 +591,9 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):
     big = a_result(samples=30_000)
     with pytest.raises(FileError) as caught:
         big.save(folder / "a.h5", overwrite=True)
-    assert re.match(rf"{folder}/a.h5: not written \(\d+ bytes needed\): the disk is full", str(caught.value))
+    assert re.match(
+        rf"{folder}/a.h5: not written \(\d+ bytes needed\): the disk is full", str(caught.value)
+    )
     assert "bytes are free" in str(caught.value)
     assert left_in(folder) == ["a.h5"]
     assert (folder / "a.h5").read_bytes() == before
@@ -467,7 +604,10 @@ def test_a_disk_without_any_room_is_seen_before_the_run(disk):
     folder = disk("size=16k")
     with contextlib.suppress(OSError):
         (folder / "filler").write_bytes(bytes(16384))
-    with pytest.raises(FileError, match="allowed 0, which are free on its disk"), claim(folder / "a.h5"):
+    with (
+        pytest.raises(FileError, match="allowed 0, which are free on its disk"),
+        claim(folder / "a.h5"),
+    ):
         pytest.fail("the run began")
     assert left_in(folder) == ["filler"]
 
@@ -533,7 +673,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
     assert left_in(tmp_path) == ["a.h5"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # One writer at a time.
 
 
@@ -591,7 +731,9 @@ def claim_and_die(path):
         held = files.claim(path)
         held.__enter__()
         (path.parent / f".{path.name}.{os.getpid()}.part").write_bytes(b"half")
-        (path.parent / f".{path.name}{files.CHECKPOINT_ENDING}.{os.getpid()}.part").write_bytes(b"half")
+        (path.parent / f".{path.name}{files.CHECKPOINT_ENDING}.{os.getpid()}.part").write_bytes(
+            b"half"
+        )
         os.kill(os.getpid(), signal.SIGKILL)
 
     child = in_a_child(begin)
@@ -611,14 +753,18 @@ def test_the_claim_of_a_killed_process_is_taken_over_and_swept_up(tmp_path):
 
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("granchain.store.result.LARGEST_FILE", 1000)
-    with pytest.raises(FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"):
+    with pytest.raises(
+        FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"
+    ):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []
 
 
 def test_the_file_states_along_which_axis_times_and_positions_are(saved):
     with h5py.File(saved, "r") as file:
-        found = {name: dataset.attrs["axis"] for name, dataset in file.items() if "axis" in dataset.attrs}
+        found = {
+            name: dataset.attrs["axis"] for name, dataset in file.items() if "axis" in dataset.attrs
+        }
     # CF conventions 1.11, section 4
     assert found == {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
 
@@ -626,7 +772,10 @@ def test_the_file_states_along_which_axis_times_and_positions_are(saved):
 @pytest.mark.plain
 def test_a_run_states_where_its_bodies_are():
     case = Case(
-        chain={"material": "steel-316", "segment": [{"count": 2, "radius": 1e-3, "gap": 5e-4}, {"count": 1, "radius": 2e-3}]},
+        chain={
+            "material": "steel-316",
+            "segment": [{"count": 2, "radius": 1e-3, "gap": 5e-4}, {"count": 1, "radius": 2e-3}],
+        },
         striker={"speed": 0.1, "radius": 3e-3},
         contact={"law": "hertz"},
         time={"end": 1e-7},
@@ -639,7 +788,13 @@ def test_a_run_states_where_its_bodies_are():
 def test_a_stored_case_is_known_by_its_digest():
     case = load_case("steel-chain-hertz")
     text = json.dumps(case.resolved(), sort_keys=True, separators=(",", ":"))
-    assert is_of_case(text, case.sha256) and not is_of_case(text, hashlib.sha256(text.encode()).hexdigest())
+    assert is_of_case(text, case.sha256) and not is_of_case(
+        text, hashlib.sha256(text.encode()).hexdigest()
+    )
     assert not is_of_case(text.replace('"hertz"', '"flores"'), case.sha256)
-    assert not is_of_case(text[:-1], case.sha256) and not is_of_case("[1]", case.sha256) and not is_of_case(text, None)
+    assert (
+        not is_of_case(text[:-1], case.sha256)
+        and not is_of_case("[1]", case.sha256)
+        and not is_of_case(text, None)
+    )
     assert is_of_case(None, None) and not is_of_case(None, case.sha256)

@@ -1,4 +1,5 @@
-"""What the package holds besides its code; `make package` runs this file alone on the built wheel, outside the tree."""
+"""What the package holds besides its code; `make package` runs this file alone on the built
+wheel, outside the tree."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from granchain.contact.certified import about_certificate, certified
 
 def test_it_is_the_package_that_shall_be_tested() -> None:
     root = os.environ.get("GRANCHAIN_INSTALLED")
-    assert Path(gc.__file__).parents[1] == (Path(root).resolve() if root else Path(__file__).resolve().parents[1])
+    assert Path(gc.__file__).parents[1] == (
+        Path(root).resolve() if root else Path(__file__).resolve().parents[1]
+    )
     assert root is None or version("granchain") == gc.__version__
 
 
@@ -33,7 +36,9 @@ def test_the_built_in_cases_and_mechanisms_are_in_it() -> None:
 
 def test_every_law_has_its_certificate_in_it() -> None:
     # another test may have loaded a law of its own
-    ours = {name: law for name, law in laws().items() if law.__module__.startswith("granchain.contact.")}
+    ours = {
+        name: law for name, law in laws().items() if law.__module__.startswith("granchain.contact.")
+    }
     assert len(ours) > 50
     for name, law in ours.items():
         assert name in certified() and about_certificate(law) is None, name
@@ -44,5 +49,10 @@ def test_it_says_that_it_is_typed() -> None:
 
 
 def test_the_command_runs_outside_the_tree(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "granchain", "cases", "steel-chain"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "granchain", "cases", "steel-chain"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and "[chain]" in done.stdout, done.stderr

@@ -1,4 +1,5 @@
-"""Pairs of materials with inputs of their own: what contacts get, what is refused, and what each kind of contact gives back."""
+"""Pairs of materials with inputs of their own: what contacts get, what is refused, and what
+each kind of contact gives back."""
 
 from __future__ import annotations
 
@@ -20,8 +21,20 @@ from granchain.pages.run import IDENTIFIED, law_blocks
 from granchain.simulation import prepare, prepare_together
 
 # ours: any two that differ
-STEEL = {"name": "steel", "youngs_modulus": 2e11, "poissons_ratio": 0.3, "density": 7800.0, "yield_stress": 9e8}
-SOFT = {"name": "soft", "youngs_modulus": 1.5e9, "poissons_ratio": 0.45, "density": 2200.0, "yield_stress": 2e7}
+STEEL = {
+    "name": "steel",
+    "youngs_modulus": 2e11,
+    "poissons_ratio": 0.3,
+    "density": 7800.0,
+    "yield_stress": 9e8,
+}
+SOFT = {
+    "name": "soft",
+    "youngs_modulus": 1.5e9,
+    "poissons_ratio": 0.45,
+    "density": 2200.0,
+    "yield_stress": 2e7,
+}
 # two beads of each in turn: contacts 1 and 4 are of steel and soft, 0 of steel, 3 of soft
 CASE: dict[str, Any] = {
     "chain": {
@@ -32,7 +45,10 @@ CASE: dict[str, Any] = {
     "contact": {
         "law": "flores",
         "restitution": 0.9,
-        "pair": [{"materials": ["soft", "steel"], "restitution": 0.7}, {"materials": ["soft", "soft"], "restitution": 0.5}],
+        "pair": [
+            {"materials": ["soft", "steel"], "restitution": 0.7},
+            {"materials": ["soft", "soft"], "restitution": 0.5},
+        ],
     },
     "time": {"end": 1e-5},
 }
@@ -56,9 +72,16 @@ def problems(**changes: Any) -> list[str]:
 
 @pytest.mark.plain
 @pytest.mark.parametrize(
-    "law", [{"law": "flores"}, {"law": "flores", "impact_speed": "onset", "impact_speed_floor": 0.01}, {"law": "tsuji"}]
+    "law",
+    [
+        {"law": "flores"},
+        {"law": "flores", "impact_speed": "onset", "impact_speed_floor": 0.01},
+        {"law": "tsuji"},
+    ],
 )
-def test_contacts_have_the_coefficients_of_a_case_with_one_kind_of_contact(law: dict[str, Any]) -> None:
+def test_contacts_have_the_coefficients_of_a_case_with_one_kind_of_contact(
+    law: dict[str, Any],
+) -> None:
     case = made(contact={**CASE["contact"], **law})
     chain, contacts, _ = prepare(case)
     left = 0
@@ -81,35 +104,60 @@ def test_a_restitution_of_a_pair_may_be_another_laws() -> None:
     assert contacts.c[:, here].tobytes() == alone.c[:, here].tobytes()
     assert case.laws == [("flores", False), ("ma-liu", False)]
     assert "% contact law ma-liu" in gc.cite(case)
-    assert case.replace(**{"contact.pair.0.restitution.psi": 3.0}).contact.pair[0].restitution["psi"] == 3.0
+    assert (
+        case.replace(**{"contact.pair.0.restitution.psi": 3.0}).contact.pair[0].restitution["psi"]
+        == 3.0
+    )
     assert quantity_of(case, "contact.pair.0.restitution.psi").name == "psi"
 
 
 @pytest.mark.plain
 def test_walls_are_of_their_beads_material_and_rigid_ends_of_their_own() -> None:
-    kinds = [{"materials": ["soft", "rigid"], "restitution": 0.3}, {"materials": ["steel", "steel"], "restitution": 0.2}]
-    case = made(ends={"left": "wall", "right": "rigid"}, striker=None, contact__impact_speed=1.0, contact__pair=kinds)
+    kinds = [
+        {"materials": ["soft", "rigid"], "restitution": 0.3},
+        {"materials": ["steel", "steel"], "restitution": 0.2},
+    ]
+    case = made(
+        ends={"left": "wall", "right": "rigid"},
+        striker=None,
+        contact__impact_speed=1.0,
+        contact__pair=kinds,
+    )
     chain = prepare(case)[0]
     assert chain.between("steel", "steel").nonzero()[0].tolist() == [0, 1, 5]
     assert chain.between("rigid", "soft").nonzero()[0].tolist() == [8]
     brass = {**STEEL, "name": "brass", "youngs_modulus": 1e11}
-    walled = made(ends={"left": "wall", "left_material": brass}, contact__pair=[{"materials": ["brass", "steel"], "restitution": 0.3}])
+    walled = made(
+        ends={"left": "wall", "left_material": brass},
+        contact__pair=[{"materials": ["brass", "steel"], "restitution": 0.3}],
+    )
     assert prepare(walled)[0].between("steel", "brass").nonzero()[0].tolist() == [0]
 
 
 @pytest.mark.plain
 def test_a_pair_with_disorder_and_with_a_named_material_whose_values_are_changed() -> None:
     case = made(
-        chain={"radius": 2e-3, "material": "steel-316", "beads": 3, "modulus_factor": [0.9, 1.0, 1.1]},
+        chain={
+            "radius": 2e-3,
+            "material": "steel-316",
+            "beads": 3,
+            "modulus_factor": [0.9, 1.0, 1.1],
+        },
         contact__pair=[{"materials": ["steel-316", "steel-316"], "restitution": 0.6}],
     ).replace(**{"chain.material.youngs_modulus": 1.9e11})
-    assert case.chain.material.name == "steel-316" and prepare(case)[0].between("steel-316", "steel-316").all()
+    assert (
+        case.chain.material.name == "steel-316"
+        and prepare(case)[0].between("steel-316", "steel-316").all()
+    )
 
 
 @pytest.mark.plain
 def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes() -> None:
     case = made()
-    assert Case(**case.resolved()) == case and case.resolved()["contact"]["pair"] == CASE["contact"]["pair"]
+    assert (
+        Case(**case.resolved()) == case
+        and case.resolved()["contact"]["pair"] == CASE["contact"]["pair"]
+    )
     assert "pair" not in made(contact__pair=None).resolved()["contact"]
     changed = case.replace(**{"contact.pair.1.restitution": 0.4})
     assert value_at(changed, "contact.pair.1.restitution") == 0.4 and changed.sha256 != case.sha256
@@ -120,17 +168,34 @@ def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes() -> Non
     titled = case.replace(title="e = {contact.pair.0.restitution}, {contact.pair.9.restitution}")
     assert titled.title == "e = 0.7, {contact.pair.9.restitution}"
     # what a new law does not know goes, and a pair of which nothing is left
-    words = r"contact\.law: ma-liu does not take contact\.pair\.0\.restitution, contact\.pair\.1\.restitution: left out; give these"
+    words = (
+        r"contact\.law: ma-liu does not take contact\.pair\.0\.restitution, "
+        r"contact\.pair\.1\.restitution: left out; give these"
+    )
     with pytest.warns(errors.GranchainWarning, match=words):
-        yielding = case.replace(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.pair.1.psi": 2.0})
-    assert [pair.materials for pair in yielding.contact.pair] == [("soft", "soft")] and yielding.contact.pair[0].inputs() == {"psi": 2.0}
-    with pytest.raises(errors.CaseError, match=r"contact.pair.0.zzz: got an unknown key, allowed materials, restitution"):
+        yielding = case.replace(
+            **{
+                "contact.law": "ma-liu",
+                "contact.psi": 2.84,
+                "contact.xi": 13.0,
+                "contact.pair.1.psi": 2.0,
+            }
+        )
+    assert [pair.materials for pair in yielding.contact.pair] == [
+        ("soft", "soft")
+    ] and yielding.contact.pair[0].inputs() == {"psi": 2.0}
+    with pytest.raises(
+        errors.CaseError,
+        match=r"contact.pair.0.zzz: got an unknown key, allowed materials, restitution",
+    ):
         case.replace(**{"contact.pair.0.zzz": 1.0})
 
 
 @pytest.mark.plain
 def test_members_that_differ_in_a_pair_are_set_up_together_as_alone() -> None:
-    cases = [made(contact__pair=[{"materials": ["soft", "steel"], "restitution": e}]) for e in (0.3, 0.6)] + [made()]
+    cases = [
+        made(contact__pair=[{"materials": ["soft", "steel"], "restitution": e}]) for e in (0.3, 0.6)
+    ] + [made()]
     for case, (_, contacts, step) in zip(cases, prepare_together(cases), strict=True):
         _, alone, own = prepare(case)
         assert (contacts.c.tobytes(), step.value) == (alone.c.tobytes(), own.value)
@@ -141,9 +206,17 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
     chain = prepare(made())[0]
     inputs, others = (
         made().law_inputs(),
-        made(contact__impact_speed="onset", contact__impact_speed_floor=0.1, contact__pair=None).law_inputs(),
+        made(
+            contact__impact_speed="onset", contact__impact_speed_floor=0.1, contact__pair=None
+        ).law_inputs(),
     )
-    row = RowInputs(chain, chain.pair(), chain.overlap_limits(), inputs, ((chain.between("soft", "soft"), others),))
+    row = RowInputs(
+        chain,
+        chain.pair(),
+        chain.overlap_limits(),
+        inputs,
+        ((chain.between("soft", "soft"), others),),
+    )
     with pytest.raises(errors.LawError, match="make it another law"):
         contacts_together(laws()["flores"], [row])
 
@@ -152,34 +225,47 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
 @pytest.mark.parametrize(
     ("pair", "sentence"),
     [
-        ([3], "contact.pair.0: got 3, allowed a table [[contact.pair]]; give its keys under [[contact.pair]]"),
-        (3, "contact.pair: got 3, allowed tables [[contact.pair]]; give each pair of materials a table of its own"),
-        ([{"restitution": 0.5}], "contact.pair.0.materials: got nothing, allowed a list of two names of materials"),
+        ([3], "contact.pair.0: got 3, allowed a table [[contact.pair]]; give its keys under "
+            "[[contact.pair]]"),
+        (3, "contact.pair: got 3, allowed tables [[contact.pair]]; give each pair of materials a "
+            "table of its own"),
+        ([{"restitution": 0.5}], "contact.pair.0.materials: got nothing, allowed a list of two "
+            "names of materials"),
         ([{"materials": ["soft"], "restitution": 0.5}], "contact.pair.0.materials"),
-        ([{"materials": ["soft", 3], "restitution": 0.5}], "contact.pair.0.materials.1: got 3, allowed a list of two names"),
+        ([{"materials": ["soft", 3], "restitution": 0.5}], "contact.pair.0.materials.1: got 3, "
+            "allowed a list of two names"),
         (
             [{"materials": ["sofd", "steel"], "restitution": 0.5}],
-            'contact.pair.0.materials: got "sofd", allowed materials of this chain: "soft", "steel"; did you mean "soft"?',
+            'contact.pair.0.materials: got "sofd", allowed materials of this chain: "soft", '
+            '"steel"; did you mean "soft"?',
         ),
         (
             [{"materials": ["soft", "rigid"], "restitution": 0.5}],
-            'contact.pair.0.materials: got "rigid", allowed materials of this chain: "soft", "steel"; name a material of this chain',
+            'contact.pair.0.materials: got "rigid", allowed materials of this chain: "soft", '
+            '"steel"; name a material of this chain',
         ),
         (
-            [{"materials": ["soft", "steel"], "restitution": 0.5}, {"materials": ["steel", "soft"], "restitution": 0.4}],
-            'contact.pair.1.materials: got "soft" and "steel" once more, after contact.pair.0, allowed each pair once',
+            [{"materials": ["soft", "steel"], "restitution": 0.5},
+            {"materials": ["steel", "soft"], "restitution": 0.4}],
+            'contact.pair.1.materials: got "soft" and "steel" once more, after contact.pair.0, '
+            'allowed each pair once',
         ),
-        ([{"materials": ["soft", "soft"]}], "contact.pair.0: got no input of the law, allowed one or more of restitution"),
-        ([{"materials": ["soft", "soft"], "restitution": 2.0}], "contact.pair.0.restitution: got 2.0, allowed a number above 0"),
-        ([{"materials": ["soft", "soft"], "psi": 2.0}], "contact.pair.0.psi: got an unknown key, allowed materials, restitution"),
-        ([{"materials": ["soft", "soft"], "law": "hertz"}], 'contact.pair.0.law: got "hertz", allowed no law: a chain has one'),
+        ([{"materials": ["soft", "soft"]}], "contact.pair.0: got no input of the law, allowed one "
+            "or more of restitution"),
+        ([{"materials": ["soft", "soft"], "restitution": 2.0}], "contact.pair.0.restitution: got "
+            "2.0, allowed a number above 0"),
+        ([{"materials": ["soft", "soft"], "psi": 2.0}], "contact.pair.0.psi: got an unknown key, "
+            "allowed materials, restitution"),
+        ([{"materials": ["soft", "soft"], "law": "hertz"}], 'contact.pair.0.law: got "hertz", '
+            'allowed no law: a chain has one'),
         (
             [{"materials": ["soft", "soft"], "restitution": {"law": "ma-liu", "psi": 2.84}}],
             "contact.pair.0.restitution.xi: got nothing",
         ),
         (
             [{"materials": ["soft", "soft"], "impact_speed": "onset"}],
-            'contact.pair.0.impact_speed: got "onset", allowed "striker", as under [contact]: all contacts have one form of the law',
+            'contact.pair.0.impact_speed: got "onset", allowed "striker", as under [contact]: all '
+            'contacts have one form of the law',
         ),
     ],
 )  # fmt: skip
@@ -196,19 +282,40 @@ def test_mistakes_of_pairs_are_told_with_all_others() -> None:
         {"materials": ["steel", "steel"], "impact_speed": "striker"},
     ]
     told = problems(time__end=-1, striker=None, contact__impact_speed=1.0, contact__pair=pairs)
-    keys = ("contact.pair.0.materials", "contact.pair.0.restitution", "contact.pair.1.materials", "contact.pair.2.impact_speed", "time.end")
-    assert len(told) == len(keys) and all(any(line.startswith(key) for line in told) for key in keys), told
+    keys = (
+        "contact.pair.0.materials",
+        "contact.pair.0.restitution",
+        "contact.pair.1.materials",
+        "contact.pair.2.impact_speed",
+        "time.end",
+    )
+    assert len(told) == len(keys) and all(
+        any(line.startswith(key) for line in told) for key in keys
+    ), told
     # materials of this chain that do not touch
     apart = {
         "radius": 2e-3,
-        "segment": [{"count": 2, "material": STEEL}, {"count": 1, "material": "steel-210"}, {"count": 2, "material": SOFT}],
+        "segment": [
+            {"count": 2, "material": STEEL},
+            {"count": 1, "material": "steel-210"},
+            {"count": 2, "material": SOFT},
+        ],
     }
-    (line,) = problems(chain=apart, contact__pair=[{"materials": ["soft", "steel"], "restitution": 0.5}])
-    assert (
-        '"soft" and "steel", which touch nowhere in this chain, allowed pairs that touch: "soft" and "soft"; "soft" and "steel-210"' in line
+    (line,) = problems(
+        chain=apart, contact__pair=[{"materials": ["soft", "steel"], "restitution": 0.5}]
     )
-    unnamed = {"beads": 3, "radius": 2e-3, "material": {key: value for key, value in STEEL.items() if key != "name"}}
-    (line,) = problems(chain=unnamed, contact__pair=[{"materials": ["steel", "steel"], "restitution": 0.5}])
+    assert (
+        '"soft" and "steel", which touch nowhere in this chain, allowed pairs that touch: "soft" '
+        'and "soft"; "soft" and "steel-210"' in line
+    )
+    unnamed = {
+        "beads": 3,
+        "radius": 2e-3,
+        "material": {key: value for key, value in STEEL.items() if key != "name"},
+    }
+    (line,) = problems(
+        chain=unnamed, contact__pair=[{"materials": ["steel", "steel"], "restitution": 0.5}]
+    )
     assert "none: no material has a name" in line
 
 
@@ -219,14 +326,17 @@ def test_a_report_has_the_inputs_of_each_pair() -> None:
 
 
 def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:
-    # Two bodies: relative speeds after and before. Flores et al.'s dashpot delivers the restitution that is asked for when it is identified
-    # (docs/laws.md); one run for each kind, of the same case with other beads.
+    # Two bodies: relative speeds after and before. Flores et al.'s dashpot delivers the restitution
+    # that is asked for when it is identified (docs/laws.md); one run for each kind, of the same
+    # case with other beads.
     materials = {"steel": STEEL, "soft": SOFT}
     for (one, other), asked in KINDS.items():
         case = made(
-            chain={"beads": 1, "radius": 2e-3, "material": materials[other]}, striker={"speed": 1.0, "material": materials[one]},
+            chain={"beads": 1, "radius": 2e-3, "material": materials[other]},
+            striker={"speed": 1.0, "material": materials[one]},
             time__end=3e-4, energy={"ledger": False}, contact__damping="identified",
-            contact__pair=[{"materials": [one, other], "restitution": asked}], contact__restitution=0.11,
+            contact__pair=[{"materials": [one, other], "restitution": asked}],
+            contact__restitution=0.11,
         )  # fmt: skip
         velocity = gc.run(case).final_velocity
         assert float(np.diff(velocity)[0]) == pytest.approx(asked, abs=2e-4), (one, other)
@@ -234,7 +344,11 @@ def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:
 
 @pytest.mark.plain
 def test_a_report_says_where_the_damping_is_not_the_published_one() -> None:
-    inputs = {"restitution": 0.7, "damping": "published", "pair": [{"materials": ["a", "b"], "damping": "published"}]}
+    inputs = {
+        "restitution": 0.7,
+        "damping": "published",
+        "pair": [{"materials": ["a", "b"], "damping": "published"}],
+    }
     assert IDENTIFIED not in [getattr(block, "text", "") for block in law_blocks("tsuji", inputs)]
     pair = {"materials": ["a", "b"], "damping": "identified"}
     for one in ({**inputs, "damping": "identified"}, {**inputs, "pair": [pair]}):

@@ -1,4 +1,5 @@
-"""The engine gives the bits that it gave before its last change of shape: every law, kind of end and record, and resumed runs."""
+"""The engine gives the bits that it gave before its last change of shape: every law, kind of
+end and record, and resumed runs."""
 
 from __future__ import annotations
 
@@ -10,23 +11,31 @@ from support.kinds import PLAIN_HERE, distinct_laws, every_law, one_per_shape
 from support.pinned_states import FILE, N_STEPS, hash_of, machine, run, set_ups
 
 PINNED = json.loads(FILE.read_text())
-# Compiled, each kind of end costs a loop a law: the short run takes the one that other tests compile too. As plain Python these laws, which
-# integrate or solve an equation for each force, take half a minute: the long run has their other kinds of end, compiled.
+# Compiled, each kind of end costs a loop a law: the short run takes the one that other tests
+# compile too. As plain Python these laws, which integrate or solve an equation for each force, take
+# half a minute: the long run has their other kinds of end, compiled.
 SLOW = ("jackson-green", "vu-quoc-zhang")
 SHARED = ("gaps",)
 
-pytestmark = pytest.mark.skipif(machine() != PINNED["machine"], reason="the C library here gives other last digits of log, exp and pow")
+pytestmark = pytest.mark.skipif(
+    machine() != PINNED["machine"],
+    reason="the C library here gives other last digits of log, exp and pow",
+)
 
 
 def differing(law: str, names: list[str], broken_at: int | None = None) -> list[str]:
-    return [name for name in names if hash_of(run(law, name, broken_at)) != PINNED["laws"][law][name]]
+    return [
+        name for name in names if hash_of(run(law, name, broken_at)) != PINNED["laws"][law][name]
+    ]
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("law", every_law(distinct_laws() if PLAIN_HERE else one_per_shape()))
 def test_a_run_has_the_pinned_bits(law: str) -> None:
     assert PINNED["laws"][law].keys() == set_ups(law).keys()
-    assert differing(law, list(set_ups(law)) if PLAIN_HERE and law not in SLOW else list(SHARED)) == []
+    assert (
+        differing(law, list(set_ups(law)) if PLAIN_HERE and law not in SLOW else list(SHARED)) == []
+    )
 
 
 @pytest.mark.long
@@ -35,15 +44,24 @@ def test_a_compiled_run_has_the_pinned_bits_with_every_kind_of_end(law: str) -> 
     assert differing(law, [name for name in set_ups(law) if name not in SHARED]) == []
 
 
-# in the march, at the step before a sample (each third), snapshot (fifth) or entry of the ledger (seventh), and at the last steps
+# in the march, at the step before a sample (each third), snapshot (fifth) or entry of the ledger
+# (seventh), and at the last steps
 BROKEN_AT = (1, 74, 104, 211, N_STEPS - 1, N_STEPS)
 RESUMED = ("ma-liu", "jankowski", "kelvin-voigt")
 
 
 def resumed() -> list[Any]:
-    """Laws and steps at which they are broken off; as plain Python, at seconds each, every step with one of the laws at once."""
-    pairs = [(law, step, PLAIN_HERE and i % len(RESUMED) != j) for i, step in enumerate(BROKEN_AT) for j, law in enumerate(RESUMED)]
-    return [pytest.param(law, step, marks=pytest.mark.long if later else ()) for law, step, later in pairs]
+    """Laws and steps at which they are broken off; as plain Python, at seconds each, every step
+    with one of the laws at once."""
+    pairs = [
+        (law, step, PLAIN_HERE and i % len(RESUMED) != j)
+        for i, step in enumerate(BROKEN_AT)
+        for j, law in enumerate(RESUMED)
+    ]
+    return [
+        pytest.param(law, step, marks=pytest.mark.long if later else ())
+        for law, step, later in pairs
+    ]
 
 
 @pytest.mark.plain

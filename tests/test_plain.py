@@ -28,7 +28,9 @@ def elsewhere() -> Iterator[Callable[[str, str], dict[str, str]]]:
     """Ask a process that compiles where this one does not, or the other way round."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if PLAIN_HERE else "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-m", "support.state_hashes"], cwd=TESTS, env=environment, **pipes) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "support.state_hashes"], cwd=TESTS, env=environment, **pipes
+    ) as process:
         assert process.stdin
         assert process.stdout
 
@@ -48,12 +50,16 @@ def differing(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
     return [name for name in ours if ours[name] != theirs[name]]
 
 
-# of the other laws the short run compares compiled and plain states with one and the same hash (test_pinned)
-# each costs 10 s: the family's loads and alternatives are five loops more
+# of the other laws the short run compares compiled and plain states with one and the same hash
+# (test_pinned) each costs 10 s: the family's loads and alternatives are five loops more
 @pytest.mark.parametrize("law", every_law(["ma-liu"]))
-def test_compiled_equals_plain_bit_for_bit(law: str, elsewhere: Callable[[str, str], dict[str, str]]) -> None:
-    """Coefficients, time step, state, history, peaks, samples, snapshots and energies of 400 steps."""
-    # loads and alternatives of the inputs with one law of each file: they are the loop's and the family's, not the law's
+def test_compiled_equals_plain_bit_for_bit(
+    law: str, elsewhere: Callable[[str, str], dict[str, str]]
+) -> None:
+    """Coefficients, time step, state, history, peaks, samples, snapshots and energies of 400
+    steps."""
+    # loads and alternatives of the inputs with one law of each file: they are the loop's and the
+    # family's, not the law's
     question = "hashes" if law in one_per_module() else "few"
     ours = QUESTIONS[question](law)
     assert not differing(ours, elsewhere(question, law))
@@ -65,19 +71,26 @@ def test_compiled_equals_plain_bit_for_bit(law: str, elsewhere: Callable[[str, s
 @pytest.mark.bounds
 @pytest.mark.parametrize("law", ["jankowski", "ma-liu"])
 def test_the_same_chains_run_within_bounds(law: str) -> None:
-    """The comparison itself is made above; here the runs alone, where each index is checked: of the loop, for a law itself has none."""
+    """The comparison itself is made above; here the runs alone, where each index is checked: of
+    the loop, for a law itself has none."""
     assert QUESTIONS["few"](law)
 
 
 def one_of_each_kind() -> list[Any]:
-    """A law for each kind of scan: with and without energy guard, varying exponent, rate and history; with the guard in the long run."""
+    """A law for each kind of scan: with and without energy guard, varying exponent, rate and
+    history; with the guard in the long run."""
     kinds: dict[tuple[bool, int, bool], str] = {}
     for name, law in laws().items():
         kinds.setdefault((issubclass(law, Elastoplastic), len(law.history), law.uses_rate), name)
-    return [pytest.param(law, marks=pytest.mark.long if issubclass(laws()[law], Elastoplastic) else ()) for law in sorted(kinds.values())]
+    return [
+        pytest.param(law, marks=pytest.mark.long if issubclass(laws()[law], Elastoplastic) else ())
+        for law in sorted(kinds.values())
+    ]
 
 
 @pytest.mark.parametrize("law", one_of_each_kind())
-def test_compiled_scans_equal_plain_bit_for_bit(law: str, elsewhere: Callable[[str, str], dict[str, str]]) -> None:
+def test_compiled_scans_equal_plain_bit_for_bit(
+    law: str, elsewhere: Callable[[str, str], dict[str, str]]
+) -> None:
     """Energy guard, static overlap, start history and time step of a taper under gravity."""
     assert not differing(QUESTIONS["scans"](law), elsewhere("scans", law))

@@ -1,4 +1,5 @@
-"""`granchain plot` and `granchain animate` as they are called, and the course of a pulse along a chain: one small run for all."""
+"""`granchain plot` and `granchain animate` as they are called, and the course of a pulse along
+a chain: one small run for all."""
 
 import shutil
 from itertools import pairwise
@@ -21,21 +22,29 @@ from granchain.store.conclusion import save_conclusion
 pytestmark = pytest.mark.filterwarnings("error")
 
 CHANGE = {
-    **{"chain.beads": 12, "sensors.beads": [3, 5, 7, 9], "sensors.contacts": [0, 4], "time.end": 1e-4},
+    **{
+        "chain.beads": 12,
+        "sensors.beads": [3, 5, 7, 9],
+        "sensors.contacts": [0, 4],
+        "time.end": 1e-4,
+    },
     **{"snapshots.interval": 2e-6, "title": "12 beads"},
 }
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Two runs that differ in one key, a third under the first's name in another folder, and one without snapshots and with one sensor."""
+    """Two runs that differ in one key, a third under the first's name in another folder, and
+    one without snapshots and with one sensor."""
     folder = tmp_path_factory.mktemp("runs")
     case = gc.load_case("steel-chain-hertz").replace(**CHANGE)
     gc.run(case).save(folder / "fast.h5")
     gc.run(case.replace(**{"striker.speed": 1.0})).save(folder / "slow.h5")
     (folder / "other").mkdir()
     shutil.copy(folder / "fast.h5", folder / "other" / "fast.h5")
-    poor = gc.load_case("steel-chain-hertz").replace(**{**CHANGE, "sensors.beads": [3], "sensors.contacts": []})
+    poor = gc.load_case("steel-chain-hertz").replace(
+        **{**CHANGE, "sensors.beads": [3], "sensors.contacts": []}
+    )
     result = gc.run(poor)
     for name in ("snapshot_time", "displacement", "velocity"):
         del result.variables[name]
@@ -56,13 +65,29 @@ def names(folder):
     return sorted(path.name for path in Path(folder).iterdir())
 
 
-# --- several files, some figures, a format, a width -----------------------------------------------------------------
+# --- several files, some figures, a format, a width
+# -----------------------------------------------------------------
 
 
 def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(here, capsys):
-    command = ["plot", "fast.h5", "slow.h5", "--only", "force-traces,peaks", "--format", "pdf", "--width", "single", "--out", "out"]
+    command = [
+        "plot",
+        "fast.h5",
+        "slow.h5",
+        "--only",
+        "force-traces,peaks",
+        "--format",
+        "pdf",
+        "--width",
+        "single",
+        "--out",
+        "out",
+    ]
     assert obey(command) == 0
-    assert capsys.readouterr().out.splitlines() == ["out/fast-slow-force-traces.pdf", "out/fast-slow-peaks.pdf"]
+    assert capsys.readouterr().out.splitlines() == [
+        "out/fast-slow-force-traces.pdf",
+        "out/fast-slow-peaks.pdf",
+    ]
     page = (here / "out" / "fast-slow-peaks.pdf").read_bytes()
     assert page.startswith(b"%PDF")
     # 86 mm in points of 1/72 inch
@@ -76,7 +101,22 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(he
 
 
 def test_of_several_runs_what_is_of_one_is_drawn_for_each(here, capsys):
-    assert obey(["plot", "fast.h5", "slow.h5", "--only", "energy,hysteresis", "--format", "svg", "--out", "out"]) == 0
+    assert (
+        obey(
+            [
+                "plot",
+                "fast.h5",
+                "slow.h5",
+                "--only",
+                "energy,hysteresis",
+                "--format",
+                "svg",
+                "--out",
+                "out",
+            ]
+        )
+        == 0
+    )
     assert names("out") == ["fast-energy.svg", "fast-slow-hysteresis.svg", "slow-energy.svg"]
     # the keys that differ tell the runs apart
     words = (here / "out" / "fast-slow-hysteresis.svg").read_text()
@@ -84,7 +124,22 @@ def test_of_several_runs_what_is_of_one_is_drawn_for_each(here, capsys):
 
 
 def test_runs_of_one_name_and_one_case_are_told_apart_by_number(here, capsys):
-    assert obey(["plot", "fast.h5", "other/fast.h5", "--only", "force_traces,energy", "--format", "svg", "--out", "out"]) == 0
+    assert (
+        obey(
+            [
+                "plot",
+                "fast.h5",
+                "other/fast.h5",
+                "--only",
+                "force_traces,energy",
+                "--format",
+                "svg",
+                "--out",
+                "out",
+            ]
+        )
+        == 0
+    )
     assert names("out") == ["fast-2-energy.svg", "fast-energy.svg", "fast-fast-2-force-traces.svg"]
     assert ">fast-2</text>" in (here / "out" / "fast-fast-2-force-traces.svg").read_text()
 
@@ -93,9 +148,16 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert obey(["plot", "fast.h5", "poor.h5", "--only", "peaks,space-time", "--out", "out"]) == 0
     assert names("out") == ["fast-poor-peaks.png", "fast-space-time.png"]
     said = capsys.readouterr().err
-    assert "poor.h5: no peaks: peaks: got one sensor" in said and "poor.h5: no space-time:" in said and "hysteresis" not in said
+    assert (
+        "poor.h5: no peaks: peaks: got one sensor" in said
+        and "poor.h5: no space-time:" in said
+        and "hysteresis" not in said
+    )
     assert obey(["plot", "poor.h5", "--only", "space-time", "--out", "none"]) == 2
-    assert "--only: got space-time, for which these files lack the variables" in capsys.readouterr().err
+    assert (
+        "--only: got space-time, for which these files lack the variables"
+        in capsys.readouterr().err
+    )
     assert not Path("none").exists()
 
 
@@ -104,16 +166,26 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     [
         (
             ["--only", "pekas,energy,heat"],
-            '--only: got "pekas", "heat", allowed force-traces, peaks, bead-velocities, space-time, hysteresis, energy, losses; '
+            '--only: got "pekas", "heat", allowed force-traces, peaks, bead-velocities, '
+            "space-time, hysteresis, energy, losses; "
             'did you mean "peaks"?',
         ),
         (["--only", " , "], "--only: got no name, allowed force-traces, peaks,"),
         (["--format", "pgn"], '--format: got "pgn", allowed png, pdf, svg; did you mean "png"?'),
-        (["--label", "one", "--label", "two"], "--label: got 2, allowed 1, one for each file; give each its --label WORD"),
-        (["--width", "doubel"], '--width: got "doubel", allowed "single" (86 mm) or "double" (178 mm); did you mean "double"?'),
+        (
+            ["--label", "one", "--label", "two"],
+            "--label: got 2, allowed 1, one for each file; give each its --label WORD",
+        ),
+        (
+            ["--width", "doubel"],
+            '--width: got "doubel", allowed "single" (86 mm) or "double" (178 mm); did you mean '
+            '"double"?',
+        ),
     ],
 )
-def test_a_wrong_option_of_plot_is_refused_before_anything_is_drawn(here, capsys, options, expected):
+def test_a_wrong_option_of_plot_is_refused_before_anything_is_drawn(
+    here, capsys, options, expected
+):
     assert obey(["plot", "fast.h5", *options, "--out", "out"]) == 2
     assert expected in capsys.readouterr().err
     assert not Path("out").exists()
@@ -122,31 +194,44 @@ def test_a_wrong_option_of_plot_is_refused_before_anything_is_drawn(here, capsys
 def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(here, capsys):
     save_conclusion("found.json", "fit", None, {})
     assert obey(["plot", "fast.h5", "found.json", "--out", "out"]) == 2
-    expected = "plot: got files of unlike kinds (the run of a chain: fast.h5; a conclusion: found.json), allowed files of one kind"
+    expected = (
+        "plot: got files of unlike kinds (the run of a chain: fast.h5; a conclusion: found.json), "
+        "allowed files of one kind"
+    )
     assert expected in capsys.readouterr().err
     Path("text.h5").write_text("no")
     assert obey(["plot", "fast.h5", "text.h5", "gone.h5"]) == 4
     said = capsys.readouterr().err
-    assert "text.h5: got a file that is not HDF5" in said and "gone.h5: got no file of this name" in said
+    assert (
+        "text.h5: got a file that is not HDF5" in said
+        and "gone.h5: got no file of this name" in said
+    )
     assert obey(["plot", "found.json", "--out", "out"]) == 4
     assert "found.json: got a conclusion that holds nothing to draw" in capsys.readouterr().err
 
 
 def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn(here, capsys):
     # a colour for each loop, full and dashed being taken: nine
-    assert obey(["plot", *["fast.h5"] * 10, "--only", "hysteresis,force-traces", "--out", "out"]) == 2
+    assert (
+        obey(["plot", *["fast.h5"] * 10, "--only", "hysteresis,force-traces", "--out", "out"]) == 2
+    )
     assert names("out") == ["fast-and-9-more-force-traces.png"]
     assert "hysteresis: got 10 lines, allowed 9" in capsys.readouterr().err
 
 
-# --- the course of a pulse ------------------------------------------------------------------------------------------
+# --- the course of a pulse
+# ------------------------------------------------------------------------------------------
 
 
 def powers(exponent, scatter=0.0, sensors=(2, 3, 4, 6, 8, 10, 12)):
     """A result whose peaks follow a power of the bead's number, and scatter about it."""
     plain = synthetic(sensors=sensors, end=150e-6)
     off = 1.0 + scatter * np.cos(np.pi * np.arange(len(sensors)))
-    return synthetic(sensors=sensors, end=150e-6, change={"sensor_force": plain.sensor_force * np.array(sensors) ** exponent * off})
+    return synthetic(
+        sensors=sensors,
+        end=150e-6,
+        change={"sensor_force": plain.sensor_force * np.array(sensors) ** exponent * off},
+    )
 
 
 def said(result, panel=0):
@@ -158,14 +243,20 @@ def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error(
     _, (peak, arrival, width, speed) = figures.peaks(result)
     (line,) = (one for one in peak.get_lines() if one.get_label() == "hertz")
     found = analysis.sensor_pulses(result)
-    assert line.get_xdata().tolist() == [pulse.bead for pulse in found] and line.get_ydata() == pytest.approx([one.peak for one in found])
+    assert line.get_xdata().tolist() == [
+        pulse.bead for pulse in found
+    ] and line.get_ydata() == pytest.approx([one.peak for one in found])
     fit = analysis.power_law(line.get_xdata(), line.get_ydata())
     assert fit.value == pytest.approx(-0.5, abs=1e-4) and 0.0 < fit.error < 1e-4
-    assert said(result).startswith(f"exponent {fit.value:.6f}"[:14]) and f"\N{PLUS-MINUS SIGN} {fit.error:.1g}," in said(result)
+    assert said(result).startswith(
+        f"exponent {fit.value:.6f}"[:14]
+    ) and f"\N{PLUS-MINUS SIGN} {fit.error:.1g}," in said(result)
     # the wave is the exact one: the same speed and width everywhere
     metres = wave_speed() * 2.0 * 2.38e-3
     assert arrival.get_title(loc="left") == f"line: {metres:.4g} m/s"
-    assert speed.get_lines()[0].get_ydata() == pytest.approx(metres, rel=1e-4) and "no decay" in speed.get_title(loc="left")
+    assert speed.get_lines()[0].get_ydata() == pytest.approx(
+        metres, rel=1e-4
+    ) and "no decay" in speed.get_title(loc="left")
     assert "no decay" in width.get_title(loc="left")
 
 
@@ -173,7 +264,10 @@ def test_where_there_is_no_decay_or_no_power_law_the_figure_says_so():
     assert said(synthetic(sensors=(2, 4, 6, 8, 10))).endswith(": no decay")
     # up, down, down, up over evenly spaced logarithms has no slope
     plain = synthetic(sensors=(2, 4, 8, 16))
-    uneven = synthetic(sensors=(2, 4, 8, 16), change={"sensor_force": plain.sensor_force * np.array([1.05, 0.95, 0.95, 1.05])})
+    uneven = synthetic(
+        sensors=(2, 4, 8, 16),
+        change={"sensor_force": plain.sensor_force * np.array([1.05, 0.95, 0.95, 1.05])},
+    )
     assert ": no trend, scatter 5" in said(uneven)
     scattered = powers(-0.1, scatter=0.3)
     assert said(scattered).endswith(": no power law")
@@ -184,11 +278,20 @@ def test_where_there_is_no_decay_or_no_power_law_the_figure_says_so():
 def test_sensors_that_say_nothing_of_the_wave_are_left_out_and_named():
     force = synthetic(sensors=(3, 8, 13)).sensor_force.copy()
     force[:, 1] = 0.0
-    result = synthetic(sensors=(3, 8, 13, 20), change={"sensor_force": np.column_stack([force, force[:, 0]])})
+    result = synthetic(
+        sensors=(3, 8, 13, 20), change={"sensor_force": np.column_stack([force, force[:, 0]])}
+    )
     figure, (peak, *_) = figures.peaks(result)
     assert peak.get_lines()[0].get_xdata().tolist() == [3.0, 13.0]
-    heading = next(text.get_text() for axes in figure.axes for text in axes.texts if text.get_text().startswith("simulated"))
-    assert "left out, with one contact: bead 20" in heading and "left out, no pulse: bead 8" in heading
+    heading = next(
+        text.get_text()
+        for axes in figure.axes
+        for text in axes.texts
+        if text.get_text().startswith("simulated")
+    )
+    assert (
+        "left out, with one contact: bead 20" in heading and "left out, no pulse: bead 8" in heading
+    )
     silent = synthetic(sensors=(3, 8), change={"sensor_force": 0.0 * force[:, :2]})
     figures.peaks(silent)[0].draw_without_rendering()
     with pytest.raises(GranchainError, match="peaks: got one sensor, allowed two and more"):
@@ -200,15 +303,23 @@ def test_sensors_that_say_nothing_of_the_wave_are_left_out_and_named():
 def test_several_results_of_long_names_are_numbered_and_nothing_lies_over_anything():
     both = [synthetic(sensors=(3, 5, 8, 11)), powers(-0.5)]
     with figures.page("double"):
-        figure, panels = figures.peaks(*both, labels=["the chain as it was delivered", "the same after a year"])
+        figure, panels = figures.peaks(
+            *both, labels=["the chain as it was delivered", "the same after a year"]
+        )
     assert faults(figure) == []
-    assert panels[0].get_title(loc="left").startswith("1: exponent") and "\n2: exponent -0.5" in panels[0].get_title(loc="left")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["1: the chain as it was delivered", "2: the same after a year"]
+    assert panels[0].get_title(loc="left").startswith(
+        "1: exponent"
+    ) and "\n2: exponent -0.5" in panels[0].get_title(loc="left")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "1: the chain as it was delivered",
+        "2: the same after a year",
+    ]
     with pytest.raises(GranchainError, match="labels: got 1, allowed 2, one for each result"):
         figures.peaks(*both, labels=["one"])
 
 
-# --- animation ------------------------------------------------------------------------------------------------------
+# --- animation
+# --------------------------------------------------------------------------------------------------
 
 
 def frames_of(path):
@@ -238,21 +349,34 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
     assert obey([*command, "--overwrite"]) == 0 and Path("fast.gif").read_bytes() == before
     Path("mine.gif").write_text("not a GIF")
     assert obey([*command, "--out", "mine.gif", "--overwrite"]) == 4
-    assert "got a file that granchain did not write" in capsys.readouterr().err and Path("mine.gif").read_text() == "not a GIF"
-    assert sorted(path.name for path in here.iterdir()) == ["fast.gif", "fast.h5", "mine.gif", "other", "poor.h5", "slow.h5"]
+    assert (
+        "got a file that granchain did not write" in capsys.readouterr().err
+        and Path("mine.gif").read_text() == "not a GIF"
+    )
+    assert sorted(path.name for path in here.iterdir()) == [
+        "fast.gif",
+        "fast.h5",
+        "mine.gif",
+        "other",
+        "poor.h5",
+        "slow.h5",
+    ]
 
 
 @pytest.mark.parametrize(
     ("options", "code", "expected"),
     [
-        (["poor.h5"], 4, "poor.h5: got a file without snapshots, allowed one with displacements and velocities; run the case again"),
+        (["poor.h5"], 4,
+        "poor.h5: got a file without snapshots, allowed one with displacements and "
+            "velocities; run the case again"),
         (["fast.h5", "--out", "film.mp4"], 4, "film.mp4: got the ending '.mp4', allowed .gif"),
         (["fast.h5", "--frames", "1"], 2, "frames: got 1, allowed a whole number from 2 to 600"),
         (["fast.h5", "--frames", "10000"], 2, "frames: got 10000, allowed"),
         (["fast.h5", "--magnify", "0"], 2, "magnify: got 0.0, allowed a number above 0"),
         (["fast.h5", "--magnify", "nan"], 2, "magnify: got nan, allowed a number above 0"),
         (["fast.h5", "--beads", "all"], 2, '--beads: got "all", allowed FIRST-LAST'),
-        (["fast.h5", "--beads", "40-50"], 2, "beads: got 40 to 50, allowed a first and a last one from 0 to 12"),
+        (["fast.h5", "--beads", "40-50"], 2, "beads: got 40 to 50, allowed a first and a last one "
+            "from 0 to 12"),
         (["fast.h5", "--width", "wide"], 2, 'width: got "wide", allowed "single"'),
     ],
 )  # fmt: skip
@@ -272,7 +396,9 @@ def test_the_forces_of_an_animation_are_those_of_the_contacts(files):
     for column, contact in enumerate(result.sensor_contact.tolist()):
         force = result.contact_force[:, column]
         impulse = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(time) * (force[1:] + force[:-1]))])
-        mean = (np.interp(shots[rows + 1], time, impulse) - np.interp(shots[rows - 1], time, impulse)) / (shots[rows + 1] - shots[rows - 1])
+        mean = (
+            np.interp(shots[rows + 1], time, impulse) - np.interp(shots[rows - 1], time, impulse)
+        ) / (shots[rows + 1] - shots[rows - 1])
         # what remains is the trapezoidal rule's, and the linear interpolation's
         assert found[:, contact] == pytest.approx(mean, abs=2e-3 * force.max())
 
@@ -282,9 +408,17 @@ def a_row(count, end="free"):
     bead, time = np.arange(1, count + 1), np.linspace(0.0, 1e-4, 3)
     velocity = np.exp(-0.5 * ((bead - count * time[:, None] / 1e-4) / (0.05 * count)) ** 2)
     contact = np.arange(1, count) if end == "free" else np.arange(count + 1)
-    data = {"bead": bead, "radius": np.full(count, 2e-3), "mass": np.full(count, 1e-3), "position": 4e-3 * bead, "contact": contact,
-            "snapshot_time": time, "displacement": 1e-5 * np.cumsum(velocity, axis=0), "velocity": velocity}  # fmt: skip
-    names = {"title": "row", "law": "hertz", "status": Status.COMPLETE, "time_step": 1e-8, "thinned": {}}
+    data = {"bead": bead, "radius": np.full(count, 2e-3), "mass": np.full(count, 1e-3),
+        "position": 4e-3 * bead, "contact": contact,
+            "snapshot_time": time, "displacement": 1e-5 * np.cumsum(velocity, axis=0),
+            "velocity": velocity}  # fmt: skip
+    names = {
+        "title": "row",
+        "law": "hertz",
+        "status": Status.COMPLETE,
+        "time_step": 1e-8,
+        "thinned": {},
+    }
     case = SimpleNamespace(ends=SimpleNamespace(left=end, right=end))
     return SimpleNamespace(variables=data, case=case, **names, **data)
 
@@ -296,7 +430,12 @@ def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(
     ):
         moving = figures.animation(row)
         figure = moving._fig
-        heading = next(text.get_text() for axes in figure.axes for text in axes.texts if text.get_text().startswith("simulated"))
+        heading = next(
+            text.get_text()
+            for axes in figure.axes
+            for text in axes.texts
+            if text.get_text().startswith("simulated")
+        )
         assert words in heading.replace("\n", " ") and "displacements" in heading
         (bodies,) = figure.axes[0].collections
         assert len(bodies.get_offsets()) == (345 if len(row.bead) == 10_000 else 30)
@@ -304,11 +443,16 @@ def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(
         figures.save_animation(moving, tmp_path / f"{len(row.bead)}.gif")
     # the last picture: displacements so many times as the heading says, in mm
     times = float(heading.split("displacements ")[1].split(" times")[0])
-    assert times > 1.0 and bodies.get_offsets()[:, 0] == pytest.approx(1e3 * (row.position + times * row.displacement[-1]), rel=1e-12)
+    assert times > 1.0 and bodies.get_offsets()[:, 0] == pytest.approx(
+        1e3 * (row.position + times * row.displacement[-1]), rel=1e-12
+    )
     assert len(frames_of(tmp_path / "30.gif")) == 3
 
 
 @pytest.mark.parametrize("beads", [(0, 10), (5, 21), (30, 40)])
 def test_an_animation_of_beads_that_are_not_there_is_refused(beads):
-    with pytest.raises(GranchainError, match=f"beads: got {beads[0]} to {beads[1]}, allowed a first and a last one from 1 to 20"):
+    with pytest.raises(
+        GranchainError,
+        match=f"beads: got {beads[0]} to {beads[1]}, allowed a first and a last one from 1 to 20",
+    ):
         figures.animation(synthetic(), beads=beads)

@@ -1,7 +1,9 @@
-"""What holds of every chain, whatever its bodies, ends, strike and law: momentum, ledger, mirror, units, moving frame, block size.
+"""What holds of every chain, whatever its bodies, ends, strike and law: momentum, ledger, mirror,
+units, moving frame, block size.
 
-In the short run the examples are always the same, in the long run many new ones. Chains without walls keep their momentum; what is
-compared between two runs is their velocities, in the largest one of the start.
+In the short run the examples are always the same, in the long run many new ones. Chains without
+walls keep their momentum; what is compared between two runs is their velocities, in the largest one
+of the start.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, steel_row, velocities
+from support.rows import (
+    MASS,
+    RADIUS,
+    SPEED,
+    STEEL,
+    inputs_for,
+    ledger_residual,
+    steel_row,
+    velocities,
+)
 
 from granchain.chain import RIGID, WALL, Chain, End
 from granchain.contact import laws
@@ -24,10 +35,14 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import Material
 from granchain.status import Status
 
-# Round numbers of the order of a copper alloy, for which only "unlike steel" matters; hardness 2.8 yield stresses, as of any metal.
-SOFT = Material(youngs_modulus=1.1e11, poissons_ratio=0.34, density=8800.0, yield_stress=4e8, hardness=2.8 * 4e8)
+# Round numbers of the order of a copper alloy, for which only "unlike steel" matters; hardness 2.8
+# yield stresses, as of any metal.
+SOFT = Material(
+    youngs_modulus=1.1e11, poissons_ratio=0.34, density=8800.0, yield_stress=4e8, hardness=2.8 * 4e8
+)
 HARD = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
-# Laws whose loops other short tests compile: elastic, elastoplastic, with a dashpot, with a dashpot that may pull.
+# Laws whose loops other short tests compile: elastic, elastoplastic, with a dashpot, with a dashpot
+# that may pull.
 FAST = ("hertz", "ma-liu", "flores", "tsuji")
 # Some passages of the pulse: a bead takes 6.5 us at 734 m/s.
 DURATION = 1.2e-4
@@ -46,12 +61,22 @@ class Row:
         law = laws()[self.law]
         given = {"restitution": self.restitution, "impact_speed": speed}
         names = {quantity.name for quantity in law.inputs}
-        return contacts_of(law, self.chain, inputs_for(self.law, **{name: value for name, value in given.items() if name in names}))
+        return contacts_of(
+            law,
+            self.chain,
+            inputs_for(self.law, **{name: value for name, value in given.items() if name in names}),
+        )
 
     def step(self) -> TimeStep:
         return time_step_of(self.contacts(), self.chain, "auto", DURATION)
 
-    def run(self, step: TimeStep, speed: float = 1.0, blocks: list[int] | None = None, ledger: bool = True) -> State:
+    def run(
+        self,
+        step: TimeStep,
+        speed: float = 1.0,
+        blocks: list[int] | None = None,
+        ledger: bool = True,
+    ) -> State:
         """Advanced to the end, the blocks in turn over and over."""
         state = State(self.contacts(speed), self.chain, step, Recording(ledger=ledger))
         sizes, status = blocks or [step.n_steps + 1], Status.RUNNING
@@ -66,16 +91,23 @@ class Row:
 
 @st.composite
 def rows(draw: st.DrawFn, names: tuple[str, ...] = FAST, free: bool = False) -> Row:
-    """A row of 2 to 10 unlike bodies, struck somewhere, with gaps or under load, between walls or not."""
+    """A row of 2 to 10 unlike bodies, struck somewhere, with gaps or under load, between walls
+    or not."""
     n = draw(st.integers(2, 10))
     each = st.lists(st.booleans(), min_size=n, max_size=n)
     small, light, soft, shut = (np.array(draw(each)) for _ in range(4))
     size, weight = draw(st.floats(0.5, 1.0)), draw(st.floats(0.1, 1.0))
-    speed = st.one_of(st.just(0.0), st.just(0.0), st.floats(-2.0, 2.0).filter(lambda v: abs(v) > 1e-3))
+    speed = st.one_of(
+        st.just(0.0), st.just(0.0), st.floats(-2.0, 2.0).filter(lambda v: abs(v) > 1e-3)
+    )
     velocity = np.array(draw(st.lists(speed, min_size=n, max_size=n)))
     # something strikes
     velocity[0] = draw(st.floats(0.5, 2.0))
-    ends = [End(), End()] if free else [draw(st.sampled_from([End(), End(WALL), End(WALL, RIGID)])) for _ in range(2)]
+    ends = (
+        [End(), End()]
+        if free
+        else [draw(st.sampled_from([End(), End(WALL), End(WALL, RIGID)])) for _ in range(2)]
+    )
     load = draw(st.sampled_from([0.0, 0.0, 20.0]))
     chain = Chain(
         radius=RADIUS * np.where(small, size, 1.0),
@@ -93,7 +125,8 @@ def rows(draw: st.DrawFn, names: tuple[str, ...] = FAST, free: bool = False) -> 
 
 
 def largest(check: Callable[..., float], many: bool, **strategies: Any) -> float:
-    """The largest value of a check over random rows, a few that are always the same or many new ones."""
+    """The largest value of a check over random rows, a few that are always the same or many new
+    ones."""
     seen = [0.0]
 
     @settings(
@@ -109,7 +142,9 @@ def largest(check: Callable[..., float], many: bool, **strategies: Any) -> float
 
 
 FEW, MANY = 25, 2000
-MUCH = pytest.mark.parametrize("many", [False, pytest.param(True, marks=pytest.mark.long)], ids=["few", "many"])
+MUCH = pytest.mark.parametrize(
+    "many", [False, pytest.param(True, marks=pytest.mark.long)], ids=["few", "many"]
+)
 
 
 def in_the_first(one: np.ndarray, other: np.ndarray, row: Row) -> float:
@@ -128,10 +163,22 @@ def residual(row: Row) -> float:
 
 def mirrored(row: Row) -> float:
     step = row.step()
-    flip = {name: np.ascontiguousarray(getattr(row.chain, name)[::-1]) for name in ("radius", "mass", "material_index", "gap")}
-    chain = replace(row.chain, velocity=-row.chain.velocity[::-1].copy(), left=row.chain.right, right=row.chain.left, gravity=0.0, **flip)
+    flip = {
+        name: np.ascontiguousarray(getattr(row.chain, name)[::-1])
+        for name in ("radius", "mass", "material_index", "gap")
+    }
+    chain = replace(
+        row.chain,
+        velocity=-row.chain.velocity[::-1].copy(),
+        left=row.chain.right,
+        right=row.chain.left,
+        gravity=0.0,
+        **flip,
+    )
     row = replace(row, chain=replace(row.chain, gravity=0.0))
-    return in_the_first(-velocities(replace(row, chain=chain).run(step))[::-1], velocities(row.run(step)), row)
+    return in_the_first(
+        -velocities(replace(row, chain=chain).run(step))[::-1], velocities(row.run(step)), row
+    )
 
 
 def in_other_units(row: Row, exponents: tuple[float, float, float]) -> float:
@@ -160,13 +207,19 @@ def in_other_units(row: Row, exponents: tuple[float, float, float]) -> float:
     )
     step = row.step()
     other = TimeStep(step.value * second, step.n_steps, step.limit * second, "")
-    return in_the_first(velocities(replace(row, chain=chain).run(other, speed)) / speed, velocities(row.run(step)), row)
+    return in_the_first(
+        velocities(replace(row, chain=chain).run(other, speed)) / speed,
+        velocities(row.run(step)),
+        row,
+    )
 
 
 def in_a_moving_frame(row: Row, frame: float) -> float:
     step = row.step()
     chain = replace(row.chain, velocity=row.chain.velocity + frame)
-    return in_the_first(velocities(replace(row, chain=chain).run(step)) - frame, velocities(row.run(step)), row)
+    return in_the_first(
+        velocities(replace(row, chain=chain).run(step)) - frame, velocities(row.run(step)), row
+    )
 
 
 def in_blocks(row: Row, blocks: list[int]) -> float:
@@ -174,14 +227,19 @@ def in_blocks(row: Row, blocks: list[int]) -> float:
     step = row.step()
     whole, cut = row.run(step), row.run(step, blocks=blocks)
     pairs = [(getattr(whole.bodies, name), getattr(cut.bodies, name)) for name in ("u", "v", "a")]
-    pairs += [(getattr(whole.contacts, name), getattr(cut.contacts, name)) for name in ("force", "peak")]
+    pairs += [
+        (getattr(whole.contacts, name), getattr(cut.contacts, name)) for name in ("force", "peak")
+    ]
     pairs += [(whole.h, cut.h), (whole.records.energies, cut.records.energies)]
-    return float(sum(np.count_nonzero(one.view(np.int64) != other.view(np.int64)) for one, other in pairs))
+    return float(
+        sum(np.count_nonzero(one.view(np.int64) != other.view(np.int64)) for one, other in pairs)
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Random rows. Where two runs differ by rounding, what a chain makes of it is its own: bodies that meet again and again, each collision
-# an amplifier, leave the bounds of the struck chain below by a factor of two in one of a thousand.
+# --------------------------------------------------------------------------------------------------
+# Random rows. Where two runs differ by rounding, what a chain makes of it is its own: bodies that
+# meet again and again, each collision an amplifier, leave the bounds of the struck chain below by a
+# factor of two in one of a thousand.
 
 ANY, FREE = rows(), rows(free=True)
 EXPONENTS = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
@@ -190,45 +248,71 @@ EXPONENTS = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
 @MUCH
 @pytest.mark.promise("N2")
 def test_a_free_row_keeps_its_momentum(many, figure):
-    figure("random free rows: momentum gained, of what moves at the start", largest(momentum, many, row=FREE), at_most=1e-12)
+    figure(
+        "random free rows: momentum gained, of what moves at the start",
+        largest(momentum, many, row=FREE),
+        at_most=1e-12,
+    )
 
 
 @MUCH
 @pytest.mark.promise("N3")
 def test_the_ledger_of_any_row_closes(many, figure):
-    # rows under load swing with the striker's energy on top of the static one, of which the residual is no part: up to 6e-5 seen
+    # rows under load swing with the striker's energy on top of the static one, of which the
+    # residual is no part: up to 6e-5 seen
     found = largest(residual, many, row=ANY)
-    figure("random rows: largest residual of the ledger at the automatic step", found, at_least=1e-8, at_most=1e-4)
+    figure(
+        "random rows: largest residual of the ledger at the automatic step",
+        found,
+        at_least=1e-8,
+        at_most=1e-4,
+    )
 
 
 @MUCH
 @pytest.mark.promise("N8")
 def test_any_mirrored_row_moves_mirrored(many, figure):
-    figure("random rows, mirrored: velocities in the largest of the start", largest(mirrored, many, row=ANY), at_most=1e-12)
+    figure(
+        "random rows, mirrored: velocities in the largest of the start",
+        largest(mirrored, many, row=ANY),
+        at_most=1e-12,
+    )
 
 
 @MUCH
 @pytest.mark.promise("N8")
 def test_any_row_moves_alike_in_other_units(many, figure):
     found = largest(in_other_units, many, row=ANY, exponents=EXPONENTS)
-    figure("random rows in other units: velocities in the largest of the start", found, at_least=1e-17, at_most=1e-11)
+    figure(
+        "random rows in other units: velocities in the largest of the start",
+        found,
+        at_least=1e-17,
+        at_most=1e-11,
+    )
 
 
 @MUCH
 @pytest.mark.promise("N8")
 def test_any_free_row_moves_alike_in_a_moving_frame(many, figure):
     found = largest(in_a_moving_frame, many, row=FREE, frame=st.floats(-3.0, 3.0))
-    figure("random rows in a moving frame: velocities in the largest of the start", found, at_least=1e-17, at_most=1e-9)
+    figure(
+        "random rows in a moving frame: velocities in the largest of the start",
+        found,
+        at_least=1e-17,
+        at_most=1e-9,
+    )
 
 
 @MUCH
 @pytest.mark.promise("R2")
 def test_any_blocks_change_no_bit(many, figure):
-    found = largest(in_blocks, many, row=ANY, blocks=st.lists(st.integers(1, 300), min_size=1, max_size=5))
+    found = largest(
+        in_blocks, many, row=ANY, blocks=st.lists(st.integers(1, 300), min_size=1, max_size=5)
+    )
     figure("random rows in random blocks: numbers of the state with another bit", found, at_most=0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The struck chain
 
 
@@ -238,24 +322,54 @@ def struck(law: str) -> Row:
 
 @pytest.mark.promise("N8")
 @pytest.mark.parametrize("law", FAST)
-@pytest.mark.parametrize("exponents", [(3.0, 3.0, 3.0), (3.0, 0.0, 6.0), (-1.7, 2.3, 0.4)], ids=["mm-g-ms", "mm-kg-us", "odd"])
+@pytest.mark.parametrize(
+    "exponents",
+    [(3.0, 3.0, 3.0), (3.0, 0.0, 6.0), (-1.7, 2.3, 0.4)],
+    ids=["mm-g-ms", "mm-kg-us", "odd"],
+)
 def test_a_struck_chain_moves_alike_in_other_units(law, exponents, figure):
-    figure("struck chain in other units: velocities in the striker's", in_other_units(struck(law), exponents), at_most=1e-12)
+    figure(
+        "struck chain in other units: velocities in the striker's",
+        in_other_units(struck(law), exponents),
+        at_most=1e-12,
+    )
 
 
 @pytest.mark.promise("N8")
 @pytest.mark.parametrize("law", FAST)
 def test_a_struck_chain_moves_alike_in_a_moving_frame(law, figure):
-    found = max(in_a_moving_frame(struck(law), frame) for frame in (-SPEED, 0.3 * SPEED, 100.0 * SPEED))
-    figure("struck chain in a moving frame: velocities in the striker's", found, at_least=1e-17, at_most=1e-9)
+    found = max(
+        in_a_moving_frame(struck(law), frame) for frame in (-SPEED, 0.3 * SPEED, 100.0 * SPEED)
+    )
+    figure(
+        "struck chain in a moving frame: velocities in the striker's",
+        found,
+        at_least=1e-17,
+        at_most=1e-9,
+    )
 
 
 def test_the_comparisons_see_a_row_that_is_not_the_same():
     row = struck("flores")
     heavier = replace(row, chain=replace(row.chain, mass=row.chain.mass * (1.0 + 1e-9)))
-    assert in_the_first(velocities(heavier.run(row.step())), velocities(row.run(row.step())), row) > 1e-11
+    assert (
+        in_the_first(velocities(heavier.run(row.step())), velocities(row.run(row.step())), row)
+        > 1e-11
+    )
     # the dashpot's impact speed is one of the quantities that have a unit
-    assert in_the_first(velocities(row.run(row.step(), speed=1.0 + 1e-9)), velocities(row.run(row.step())), row) > 1e-12
+    assert (
+        in_the_first(
+            velocities(row.run(row.step(), speed=1.0 + 1e-9)), velocities(row.run(row.step())), row
+        )
+        > 1e-12
+    )
     # Hertz's force is not linear: ten times the speed is another motion
     faster = replace(row, chain=replace(row.chain, velocity=10.0 * row.chain.velocity))
-    assert in_the_first(velocities(faster.run(row.step(), speed=10.0)) / 10.0, velocities(row.run(row.step())), row) > 1e-3
+    assert (
+        in_the_first(
+            velocities(faster.run(row.step(), speed=10.0)) / 10.0,
+            velocities(row.run(row.step())),
+            row,
+        )
+        > 1e-3
+    )

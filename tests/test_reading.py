@@ -1,4 +1,5 @@
-"""What a reading leaves open is in its uncertainty: dips that smoothing fills, kinks at the top, jumps between samples, tops at a limit."""
+"""What a reading leaves open is in its uncertainty: dips that smoothing fills, kinks at the
+top, jumps between samples, tops at a limit."""
 
 import math
 
@@ -20,7 +21,8 @@ def bell(x):
 
 
 def notched(depth):
-    """A narrow dip on the falling flank, 0.04 of the width as a standard deviation, as Gharib and Hurmuzlu's law makes."""
+    """A narrow dip on the falling flank, 0.04 of the width as a standard deviation, as Gharib
+    and Hurmuzlu's law makes."""
     return lambda x: bell(x) * (1.0 - depth * np.exp(-0.5 * ((x - 0.35) / 0.04) ** 2))
 
 
@@ -30,7 +32,8 @@ def shoulder(x):
 
 
 def two_tops(x):
-    """Two tops 0.038 of the width apart, as Kogut and Etsion's law makes: the later is higher, by 0.0005 of the height."""
+    """Two tops 0.038 of the width apart, as Kogut and Etsion's law makes: the later is higher,
+    by 0.0005 of the height."""
     return bell(x + 0.038) + (1.0005 - bell(0.038)) * np.exp(-0.5 * (x / 0.01) ** 2)
 
 
@@ -40,25 +43,38 @@ def cut_feet(x):
 
 
 def off(shape, samples, noise, seed, limit=math.inf):
-    """Error and uncertainty of each number, for so many samples a width and noise in parts of the peak, at a random phase."""
+    """Error and uncertainty of each number, for so many samples a width and noise in parts of
+    the peak, at a random phase."""
     draw = np.random.default_rng(seed)
     time = -3.0 + (np.arange(round(6.0 * samples)) + draw.random()) / samples
     size = Noise(noise, np.empty(0))
-    found = reading_of(time, np.minimum(shape(time), limit) + noise * draw.standard_normal(len(time)), size)
+    found = reading_of(
+        time, np.minimum(shape(time), limit) + noise * draw.standard_normal(len(time)), size
+    )
     # Twelve thousand samples over six widths.
     fine = np.linspace(-3.0, 3.0, 12_001)
     truth = true_numbers(fine, shape(fine))
     numbers = [getattr(found, name) for name in NAMES]
-    return {name: (abs(one.value - true), one.uncertainty) for name, one, true in zip(NAMES, numbers, truth, strict=True)}, found
+    return {
+        name: (abs(one.value - true), one.uncertainty)
+        for name, one, true in zip(NAMES, numbers, truth, strict=True)
+    }, found
 
 
 def test_the_truth_is_between_the_samples():
-    # Area of the Gaussian, sqrt(pi/(4 ln 2)), and what its tail beyond 1 % leaves out, erfc(sqrt(ln 100))/2 of it.
+    # Area of the Gaussian, sqrt(pi/(4 ln 2)), and what its tail beyond 1 % leaves out, erfc(sqrt(ln
+    # 100))/2 of it.
     time = np.linspace(-3.0, 3.0, 304)
     peak, arrival, width, area = true_numbers(time, bell(time))
     whole = math.sqrt(math.pi / (4.0 * math.log(2.0)))
-    assert (peak, arrival, width) == (pytest.approx(1.0, abs=1e-6), pytest.approx(0.0, abs=1e-6), pytest.approx(1.0, abs=1e-5))
-    assert area == pytest.approx(whole * (1.0 - 0.5 * math.erfc(math.sqrt(math.log(100.0)))), abs=1e-5)
+    assert (peak, arrival, width) == (
+        pytest.approx(1.0, abs=1e-6),
+        pytest.approx(0.0, abs=1e-6),
+        pytest.approx(1.0, abs=1e-5),
+    )
+    assert area == pytest.approx(
+        whole * (1.0 - 0.5 * math.erfc(math.sqrt(math.log(100.0)))), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -69,7 +85,10 @@ def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
     assert error < 3.0 * sure and (error < 0.05 or sure > 0.05)
 
 
-@pytest.mark.parametrize(("shape", "samples", "noise"), [(notched(0.22), 60.0, 0.01), (notched(0.22), 20.0, 0.01), (shoulder, 8.0, 0.0007)])
+@pytest.mark.parametrize(
+    ("shape", "samples", "noise"),
+    [(notched(0.22), 60.0, 0.01), (notched(0.22), 20.0, 0.01), (shoulder, 8.0, 0.0007)],
+)
 def test_a_rise_that_noise_or_few_samples_hide_may_end_the_impulse(shape, samples, noise):
     for seed in range(20):
         error, sure = off(shape, samples, noise, seed)[0]["impulse"]
@@ -88,7 +107,9 @@ def test_a_jump_between_two_samples_leaves_the_impulse_open(samples):
     assert all(error < 5.0 * sure for error, sure in found)
 
 
-@pytest.mark.parametrize(("samples", "noise", "limit"), [(4.3, 0.01, 0.8), (4.3, 0.0005, 0.8), (10.0, 0.02, 0.4)])
+@pytest.mark.parametrize(
+    ("samples", "noise", "limit"), [(4.3, 0.01, 0.8), (4.3, 0.0005, 0.8), (10.0, 0.02, 0.4)]
+)
 def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit):
     for seed in range(20):
         numbers, reading = off(bell, samples, noise, seed, limit)
@@ -98,11 +119,14 @@ def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit):
 
 
 def test_what_is_left_of_a_disturbance_above_the_second_baseline_is_no_first_pulse():
-    # The line through the samples before the pulse takes the disturbance along, and what lies above it looks like a small pulse.
+    # The line through the samples before the pulse takes the disturbance along, and what lies above
+    # it looks like a small pulse.
     time = np.arange(-6.15, 4.0, 1.0 / 54.0)
     for seed in range(10):
         noise = 0.0004 * np.random.default_rng(seed).standard_normal(len(time))
-        found = reading_of(time, bell(time) - 0.09 * bell((time + 6.05) / 2.0) + noise, Noise(0.0004, np.empty(0)))
+        found = reading_of(
+            time, bell(time) - 0.09 * bell((time + 6.05) / 2.0) + noise, Noise(0.0004, np.empty(0))
+        )
         # Such a one is marked as small, which withholds its numbers.
         assert math.isfinite(found.small) or not found.peak.value < 0.5
 
@@ -110,4 +134,6 @@ def test_what_is_left_of_a_disturbance_above_the_second_baseline_is_no_first_pul
 def test_a_lone_sample_in_a_pulse_of_few_samples_may_be_a_dip_of_it():
     force = np.concatenate([np.zeros(20), [0.2, 0.8, 1.0, 0.98, 0.4, 1.03, 0.9, 0.3], np.zeros(20)])
     found = reading_of(np.arange(float(len(force))), force, Noise(0.001, np.empty(0)))
-    assert math.isnan(found.arrival.value) and "few samples do not tell it from a dip" in " ".join(found.messages)
+    assert math.isnan(found.arrival.value) and "few samples do not tell it from a dip" in " ".join(
+        found.messages
+    )

@@ -1,4 +1,5 @@
-"""The states of a checkpoint are appended, and a large file is written piece by piece: bits, kills, damage, signals."""
+"""The states of a checkpoint are appended, and a large file is written piece by piece: bits,
+kills, damage, signals."""
 
 from __future__ import annotations
 
@@ -28,9 +29,11 @@ from granchain.status import Status
 from granchain.store import Checkpoint
 from granchain.store.checkpoint import Saved
 
-# Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are appended a kilobyte at a time.
+# Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are
+# appended a kilobyte at a time.
 CHANGES = {
-    "chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "sensors.interval": 1e-9, "snapshots.interval": 1e-6,
+    "chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "sensors.interval": 1e-9,
+    "snapshots.interval": 1e-6,
     "time.end": 1e-4,
 }  # fmt: skip
 
@@ -60,8 +63,11 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("law", every_law(["ma-liu"]))
-def test_a_run_that_goes_on_from_rows_in_many_states_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Path) -> None:
-    """One run that is saved at each split; another goes on from each: a row that changed after it was saved would differ."""
+def test_a_run_that_goes_on_from_rows_in_many_states_has_the_bits_of_an_unbroken_one(
+    law: str, tmp_path: Path
+) -> None:
+    """One run that is saved at each split; another goes on from each: a row that changed after
+    it was saved would differ."""
     for make in ROWS.values():
         fresh = prepared(law, make())
         unbroken = fresh()
@@ -75,14 +81,17 @@ def test_a_run_that_goes_on_from_rows_in_many_states_has_the_bits_of_an_unbroken
             after.take(Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays)
             after.advance(N_STEPS + 1)
             found = bits(after)
-            assert [name for name in expected if found[name] != expected[name]] == [], f"split at step {split}"
+            assert [name for name in expected if found[name] != expected[name]] == [], (
+                f"split at step {split}"
+            )
         kept.remove()
         assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.plain
 def test_a_row_is_written_once(tmp_path: Path) -> None:
-    """States are appended as long as half of the file counts, and a row that will not change is in one of them."""
+    """States are appended as long as half of the file counts, and a row that will not change is
+    in one of them."""
     fresh = prepared("hertz", ROWS["touching"]())
     state, after, sizes = fresh(), fresh(), []
     kept = Checkpoint(tmp_path / "run.chk")
@@ -92,27 +101,38 @@ def test_a_row_is_written_once(tmp_path: Path) -> None:
         kept.save(Saved(arrays, "", 0.0, {**state.settled, "records": 50_000}), set_up=state.set_up)
         sizes.append((tmp_path / "run.chk").stat().st_size)
     assert 400_000 < sizes[0] < sizes[1] < sizes[0] + 50_000
-    # what the run will record: three quantities of two sensors or contacts each at every third step, the ledger and the snapshots
+    # what the run will record: three quantities of two sensors or contacts each at every third
+    # step, the ledger and the snapshots
     assert state.size > 3 * 8 * 2 * N_STEPS / 3
     loaded = dict(Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays)
     records = loaded.pop("records")
-    assert records.shape == (50_061,) and np.asarray(records).tobytes() == np.arange(50_061.0).tobytes()
+    assert (
+        records.shape == (50_061,)
+        and np.asarray(records).tobytes() == np.arange(50_061.0).tobytes()
+    )
     after.take(loaded)
     assert bits(after) == bits(state)
     for _ in range(40):
         kept.save(Saved(arrays, "", 0.0, {**state.settled, "records": 50_000}), set_up=state.set_up)
-        assert (tmp_path / "run.chk").stat().st_size < 2 * sum(array.nbytes for array in arrays.values()) + 10_000
+        assert (tmp_path / "run.chk").stat().st_size < 2 * sum(
+            array.nbytes for array in arrays.values()
+        ) + 10_000
 
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.promise("R5")
-def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
     case = small()
     with mounting(tmp_path) as mount:
         folder = mount("size=96k")
         chk = Checkpoint(folder / "run.chk", 1e-9)
-        with pytest.warns(GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk.*: the disk is full") as caught:
+        with pytest.warns(
+            GranchainWarning,
+            match=r"no checkpoint, the run goes on: .*run\.chk.*: the disk is full",
+        ) as caught:
             whole = gc.run(case, checkpoint=chk)
         assert len(caught) == 1 and whole.status is Status.COMPLETE
         assert gc.run(case, checkpoint=Checkpoint(folder / "run.chk"), resume=True).equals(whole)
@@ -130,18 +150,26 @@ gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.long)])
-def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint after every few steps: the kill comes while records are appended, while the state is written, or between."""
+def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(
+    kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint after every few steps: the kill comes while records are appended, while the
+    state is written, or between."""
     # most of the wall time is then writing
     monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
     program = KILLED.replace("{changes}", "{**" + repr(CHANGES) + "}").replace(
-        'print("ready"', 'import granchain.store.checkpoint as c; c.LEAST_RATIO = 0.0\nprint("ready"'
+        'print("ready"',
+        'import granchain.store.checkpoint as c; c.LEAST_RATIO = 0.0\nprint("ready"',
     )
     chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
 
     for _ in range(kills):
         more = ["go on"] if chk.exists() else []
-        with subprocess.Popen([sys.executable, "-c", program, str(chk), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", program, str(chk), *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
             assert process.stdout is not None and process.stderr is not None
             process.stdout.readline()
             # a kill before the first checkpoint would show nothing
@@ -158,11 +186,13 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_pat
         assert gc.run(small(), checkpoint=chk, resume=True).equals(gc.run(small()))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The output file, piece by piece
 
 
-def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_written_piece_by_piece_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
@@ -170,7 +200,11 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
     one.save(tmp_path / "pieces.h5", progress=parts.append)
     assert parts == sorted(parts) and len(parts) >= 5 and parts[-1] <= 1.0
     read = gc.open_result(tmp_path / "pieces.h5")
-    assert read.equals(one) and read.sealed and read.provenance == gc.open_result(tmp_path / "image.h5").provenance
+    assert (
+        read.equals(one)
+        and read.sealed
+        and read.provenance == gc.open_result(tmp_path / "image.h5").provenance
+    )
     assert {file.name for file in tmp_path.iterdir()} == {"image.h5", "pieces.h5"}
     xarray = pytest.importorskip("xarray")
     with xarray.open_dataset(tmp_path / "pieces.h5", engine="h5netcdf") as pieces:
@@ -182,8 +216,11 @@ KEYS = [f"--set={name}={json.dumps(value)}" for name, value in CHANGES.items()]
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.parametrize("during", ["checkpoint", "file"])
-def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first stops the run, the second the writing: the run goes on from the checkpoint to the same bits."""
+def test_a_second_signal_loses_nothing_that_is_on_the_disk(
+    during: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first stops the run, the second the writing: the run goes on from the checkpoint to
+    the same bits."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
@@ -201,7 +238,12 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
 
     def again(self: Progress, fraction: float, what: str) -> None:
         draw(self, fraction, what)
-        if fraction > 0.4 and what.startswith("writing") and what.endswith(".chk") == (during == "checkpoint") and len(answered) == 1:
+        if (
+            fraction > 0.4
+            and what.startswith("writing")
+            and what.endswith(".chk") == (during == "checkpoint")
+            and len(answered) == 1
+        ):
             answered.append(fraction)
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -213,7 +255,9 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
         assert first.status is Status.INTERRUPTED
         command.append("--resume")
     assert obey(command) == 143 and len(answered) == 2
-    assert not Path("run.h5").exists() and [file.name for file in tmp_path.iterdir()] == ["run.h5.chk"]
+    assert not Path("run.h5").exists() and [file.name for file in tmp_path.iterdir()] == [
+        "run.h5.chk"
+    ]
     monkeypatch.setattr(Progress, "advance", advance)
     monkeypatch.setattr(Progress, "_draw", draw)
     assert obey([*(word for word in command if word != "--resume"), "--resume"]) == 0
@@ -223,8 +267,11 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
 
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.promise("R1")
-def test_the_records_of_a_stopped_run_stand_once_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its file holds them, and the checkpoint the rest; it is stopped twice and goes on from there to the same bits."""
+def test_the_records_of_a_stopped_run_stand_once_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file holds them, and the checkpoint the rest; it is stopped twice and goes on from
+    there to the same bits."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("granchain.store.checkpoint.RECORDS_IN_OUTPUT", 1)
     command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
@@ -243,15 +290,27 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(tmp_path: Path, mon
         assert {file.name for file in tmp_path.iterdir()} == {"run.h5", "run.h5.chk"}
         header = json.loads(Path("run.h5.chk").read_bytes().split(b"\n")[2])
         rows = {name: shape[0] for name, _, first, shape in header["arrays"] if first}
-        assert rows.keys() == {"sensor_force", "contact_force", "contact_overlap", "displacement", "velocity"}
+        assert rows.keys() == {
+            "sensor_force",
+            "contact_force",
+            "contact_overlap",
+            "displacement",
+            "velocity",
+        }
         assert max(rows.values()) <= 4
     monkeypatch.setattr(Progress, "advance", advance)
     content = Path("run.h5").read_bytes()
     gc.run(small().replace(**{"striker.speed": 1.5})).save("run.h5", overwrite=True)
-    with pytest.raises(FileError, match=r"run\.h5: got another file than the stopped run left, allowed that one, which holds its records"):
+    with pytest.raises(
+        FileError,
+        match=r"run\.h5: got another file than the stopped run left, allowed that one, which holds "
+        r"its records",
+    ):
         gc.run(small(), checkpoint="run.h5.chk", resume=True)
     Path("run.h5").write_bytes(content[:9000] + bytes([content[9000] ^ 1]) + content[9001:])
-    with pytest.raises(FileError, match=r"run\.h5: the file was damaged or changed after it was written"):
+    with pytest.raises(
+        FileError, match=r"run\.h5: the file was damaged or changed after it was written"
+    ):
         gc.run(small(), checkpoint="run.h5.chk", resume=True)
     Path("run.h5").write_bytes(content)
     assert obey([*command, "--resume"]) == 0
@@ -259,7 +318,7 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(tmp_path: Path, mon
     assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Forecasts
 
 
@@ -268,7 +327,10 @@ def test_a_large_file_is_forecast_before_the_run_and_a_long_run_after_its_first_
 ) -> None:
     monkeypatch.setattr(cli_run, "FORECAST_AFTER", 0.01)
     for told in (True, False):
-        with Interruption() as interruption, Progress(interruption, shown=False, told=told) as progress:
+        with (
+            Interruption() as interruption,
+            Progress(interruption, shown=False, told=told) as progress,
+        ):
             progress.target = Path("run.h5")
             progress.begin(2.2e9)
             progress.begin(0.9e9)
@@ -283,40 +345,70 @@ def test_a_large_file_is_forecast_before_the_run_and_a_long_run_after_its_first_
         assert len(lines) == (2 if told else 0)
         if told:
             assert lines[0] == "granchain: run.h5 will have up to 2.2 GB before it is packed"
-            assert lines[1].startswith("granchain: about ") and lines[1].endswith(" to go, as the first blocks of steps have it")
+            assert lines[1].startswith("granchain: about ") and lines[1].endswith(
+                " to go, as the first blocks of steps have it"
+            )
 
 
-def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with Interruption() as interruption, Progress(interruption, shown=False) as progress:
         progress.target = Path("run.h5")
-        with pytest.raises(FileError, match=r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most 4294967296"):
+        with pytest.raises(
+            FileError,
+            match=r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most "
+            r"4294967296",
+        ):
             progress.begin(5e9)
     with mounting(tmp_path) as mount:
         folder = mount("size=64k")
-        monkeypatch.setattr("granchain.engine.state.State.advance", lambda self, steps: pytest.fail("a step was done"))
+        monkeypatch.setattr(
+            "granchain.engine.state.State.advance",
+            lambda self, steps: pytest.fail("a step was done"),
+        )
         assert obey(["run", "steel-chain", *KEYS, "--out", str(folder / "run.h5")]) == 4
         assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(61.0, "61 seconds"), (120.0, "2 minutes"), (7199.0, "120 minutes"), (7200.0, "2 hours"), (172_799.0, "48 hours"), (1e6, "12 days")],
+    [
+        (61.0, "61 seconds"),
+        (120.0, "2 minutes"),
+        (7199.0, "120 minutes"),
+        (7200.0, "2 hours"),
+        (172_799.0, "48 hours"),
+        (1e6, "12 days"),
+    ],
 )
-def test_a_time_to_wait_is_said_in_the_unit_of_which_there_are_two(seconds: float, said: str) -> None:
+def test_a_time_to_wait_is_said_in_the_unit_of_which_there_are_two(
+    seconds: float, said: str
+) -> None:
     assert duration(seconds) == said
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(),
+    reason="no /proc here: the time that a process computes is read from it",
+)
 @pytest.mark.long
 @pytest.mark.promise("R6")
-def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path: Path, figure: Callable[..., None]) -> None:
-    """20,000 beads: half a second after the signal no more steps are done; the file is whole, and the run can go on."""
+def test_a_long_chain_with_snapshots_is_stopped_at_once(
+    tmp_path: Path, figure: Callable[..., None]
+) -> None:
+    """20,000 beads: half a second after the signal no more steps are done; the file is whole,
+    and the run can go on."""
     command = [
-        sys.executable, "-m", "granchain", "run", "steel-chain-hertz", "--set=chain.beads=20000", "--set=sensors.beads=[10]",
-        "--set=sensors.contacts=[]", "--set=snapshots.interval=6e-6", "--set=time.end=3e-2", "--out", "run.h5",
+        sys.executable, "-m", "granchain", "run", "steel-chain-hertz", "--set=chain.beads=20000",
+        "--set=sensors.beads=[10]",
+        "--set=sensors.contacts=[]", "--set=snapshots.interval=6e-6", "--set=time.end=3e-2",
+        "--out", "run.h5",
     ]  # fmt: skip
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         # also on a busy machine it has begun by then, and recorded
         while computing(process.pid) < 7.0:
             time.sleep(0.1)
@@ -325,11 +417,23 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path: Path, figure: 
         while not [*tmp_path.glob("*run.h5.chk*")] and process.poll() is None:
             time.sleep(0.01)
         taken = computing(process.pid) - before
-        figure("20,000 beads with snapshots: signal to the first byte of the checkpoint, computing [s]", taken, at_most=0.5)
+        figure(
+            "20,000 beads with snapshots: signal to the first byte of the checkpoint, computing "
+            "[s]",
+            taken,
+            at_most=0.5,
+        )
         _, said = process.communicate()
-    assert process.returncode == 143 and "interrupted; run.h5 holds what was computed until then" in said
+    assert (
+        process.returncode == 143
+        and "interrupted; run.h5 holds what was computed until then" in said
+    )
     stopped = gc.open_result(tmp_path / "run.h5")
     assert stopped.status is Status.INTERRUPTED
     on_disk = sum(file.stat().st_size for file in tmp_path.iterdir())
     recorded = sum(variable.data.nbytes for variable in stopped.variables.values())
-    figure("20,000 beads with snapshots: file and checkpoint over what was recorded", on_disk / recorded, at_most=1.1)
+    figure(
+        "20,000 beads with snapshots: file and checkpoint over what was recorded",
+        on_disk / recorded,
+        at_most=1.1,
+    )

@@ -1,4 +1,5 @@
-"""The compiled loop does what a plain, unoptimised loop does, for every law; and how it is cut into blocks or recorded changes no bit."""
+"""The compiled loop does what a plain, unoptimised loop does, for every law; and how it is cut
+into blocks or recorded changes no bit."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE, alternatives, distinct_laws, every_law, one_per_module, one_per_shape
+from support.kinds import (
+    PLAIN_HERE,
+    alternatives,
+    distinct_laws,
+    every_law,
+    one_per_module,
+    one_per_shape,
+)
 from support.reference_loop import Course, march
 from support.rows import example_chain
 from support.running import Running
@@ -23,19 +31,23 @@ from granchain.status import Status
 LAWS = laws()
 FAMILIES = one_per_module() if PLAIN_HERE else ["hertz", "jankowski", "ma-liu"]
 N_BODIES = 12
-# Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way back; a law that needs a small step is
-# followed for the largest number of steps.
+# Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way
+# back; a law that needs a small step is followed for the largest number of steps.
 DURATION, MOST_STEPS = 120e-6, 800
-# Under these, damping that takes its speed from slow onsets makes the step so small that the pulse passes five contacts in more of them.
+# Under these, damping that takes its speed from slow onsets makes the step so small that the pulse
+# passes five contacts in more of them.
 DAMPED, SLOW = {("gharib-hurmuzlu", "onset"), ("zhao", "onset")}, 4
 
 CHAINS: dict[str, Chain] = {
     "touching": example_chain(N_BODIES),
     # closed within a step or two of a bead at 1.77 m/s, within ten, and touching
     "gaps": example_chain(N_BODIES, gap=np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)),
-    "unequal masses": example_chain(N_BODIES, mass=0.45e-3 * np.resize([1.0, 0.5, 2.0, 0.25, 1.5], N_BODIES)),
-    # 60 N is past first yield (2.0 N, at the wall four times that), so that contacts start with a dent, and past the forces that a law
-    # with a jump there has for no overlap at all (wang-liu-hysteretic: 2.0 to 8.9 N, at the wall 7.9 to 35.5 N)
+    "unequal masses": example_chain(
+        N_BODIES, mass=0.45e-3 * np.resize([1.0, 0.5, 2.0, 0.25, 1.5], N_BODIES)
+    ),
+    # 60 N is past first yield (2.0 N, at the wall four times that), so that contacts start with a
+    # dent, and past the forces that a law with a jump there has for no overlap at all
+    # (wang-liu-hysteretic: 2.0 to 8.9 N, at the wall 7.9 to 35.5 N)
     "loaded": example_chain(N_BODIES, precompression=60.0, gravity=9.81, right=End(WALL)),
 }
 
@@ -47,7 +59,14 @@ def contacts_and_step(law: str, chain: Chain, **changes: Any) -> tuple[Contacts,
     return contacts, replace(step, n_steps=min(step.n_steps, most))
 
 
-def advanced(contacts: Contacts, chain: Chain, step: TimeStep, recording: Recording, block: int = 10**9, front: int | None = None) -> State:
+def advanced(
+    contacts: Contacts,
+    chain: Chain,
+    step: TimeStep,
+    recording: Recording,
+    block: int = 10**9,
+    front: int | None = None,
+) -> State:
     state = State(contacts, chain, step, recording)
     if front is not None:
         state.clock.front = front
@@ -77,17 +96,27 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
 
 
 def settings() -> list[Any]:
-    """Every law on every chain, and every alternative of its inputs on the one with gaps; in the long run what another law shows too.
+    """Every law on every chain, and every alternative of its inputs on the one with gaps; in the
+    long run what another law shows too.
 
-    Compiled, each alternative and each load costs a loop: as plain Python those of a law of each file are run, and nothing else.
+    Compiled, each alternative and each load costs a loop: as plain Python those of a law of each
+    file are run, and nothing else.
     """
     modules, near = one_per_module(), distinct_laws() if PLAIN_HERE else one_per_shape()
     found = []
     for name, law in LAWS.items():
         for changes in alternatives(law):
             for chain in CHAINS if not changes else ["gaps"]:
-                words = [name, chain.replace(" ", "-"), *(f"{key}={value}" for key, value in changes.items())]
-                fast = name in (FAMILIES if PLAIN_HERE else ["hertz", "ma-liu"]) if changes or chain == "loaded" else name in near
+                words = [
+                    name,
+                    chain.replace(" ", "-"),
+                    *(f"{key}={value}" for key, value in changes.items()),
+                ]
+                fast = (
+                    name in (FAMILIES if PLAIN_HERE else ["hertz", "ma-liu"])
+                    if changes or chain == "loaded"
+                    else name in near
+                )
                 marks = [] if fast else [pytest.mark.long]
                 if name in modules and (changes or chain == "loaded"):
                     marks.append(pytest.mark.plain)
@@ -95,12 +124,14 @@ def settings() -> list[Any]:
     return found
 
 
-# The two loops differ in the order of their products (dt (1/m) F here, dt F/m there), so each step may differ by a few half ulps, 2^-53 =
-# 1.1e-16, of displacements of up to 20 times the largest overlap: 1.1e-16 * 20 * sqrt(2000 steps) = 1e-13 of it where they add up at
-# random, which leaves ten for what the chain makes of them. Largest seen over all laws and chains: 2e-13.
+# The two loops differ in the order of their products (dt (1/m) F here, dt F/m there), so each step
+# may differ by a few half ulps, 2^-53 = 1.1e-16, of displacements of up to 20 times the largest
+# overlap: 1.1e-16 * 20 * sqrt(2000 steps) = 1e-13 of it where they add up at random, which leaves
+# ten for what the chain makes of them. Largest seen over all laws and chains: 2e-13.
 STATE_TOLERANCE = 1e-12
-# A force follows the overlap with F d ln F/d ln d, 1.5 F for Hertz, and a damping of the order of the elastic force follows the rate: ten
-# times the overlap's tolerance. So does a history. Largest seen: 1e-14.
+# A force follows the overlap with F d ln F/d ln d, 1.5 F for Hertz, and a damping of the order of
+# the elastic force follows the rate: ten times the overlap's tolerance. So does a history. Largest
+# seen: 1e-14.
 FORCE_TOLERANCE = 1e-11
 
 
@@ -113,25 +144,38 @@ def test_engine_equals_reference(law: str, chain: str, changes: dict[str, Any]) 
     every_contact = tuple(row.contact_labels[exists].tolist())
     # the bare loop for one of the chains of one law a family, the ledger's for the others
     ledger = chain != "touching" or law not in one_per_module()
-    state = advanced(contacts, row, step, Recording((), every_contact, step.value, None, ledger=ledger))
+    state = advanced(
+        contacts, row, step, Recording((), every_contact, step.value, None, ledger=ledger)
+    )
     course = reference(contacts, row, step)
 
     forces, history = np.array(course.forces), np.array(course.history).T
-    assert (forces.max(axis=0) > 0.0).sum() >= 5, "the pulse has not gone far enough to compare anything"
+    assert (forces.max(axis=0) > 0.0).sum() >= 5, (
+        "the pulse has not gone far enough to compare anything"
+    )
     scale = course.largest_overlap
     assert abs(state.contacts.reach.max() - scale) <= STATE_TOLERANCE * scale
     u, v = state.bodies.u[1 : n + 1], state.bodies.v[1 : n + 1]
-    np.testing.assert_allclose(u, course.displacement[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * scale)
-    np.testing.assert_allclose(v, course.velocity[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * row.velocity.max())
-    np.testing.assert_allclose(state.records.contact_force, forces, rtol=0.0, atol=FORCE_TOLERANCE * forces.max())
+    np.testing.assert_allclose(
+        u, course.displacement[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * scale
+    )
+    np.testing.assert_allclose(
+        v, course.velocity[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * row.velocity.max()
+    )
+    np.testing.assert_allclose(
+        state.records.contact_force, forces, rtol=0.0, atol=FORCE_TOLERANCE * forces.max()
+    )
     peaks = state.contacts.peak[: n + 1][exists]
     np.testing.assert_allclose(peaks, course.peaks, rtol=0.0, atol=FORCE_TOLERANCE * forces.max())
     for computed, expected in zip(state.h[:, : n + 1][:, exists], history, strict=True):
-        np.testing.assert_allclose(computed, expected, rtol=0.0, atol=FORCE_TOLERANCE * np.abs(expected).max())
+        np.testing.assert_allclose(
+            computed, expected, rtol=0.0, atol=FORCE_TOLERANCE * np.abs(expected).max()
+        )
 
 
 def bits(state: State) -> dict[str, bytes]:
-    """What must not depend on how a run is cut and recorded; largest overlaps are kept behind the front only: open ones count 0."""
+    """What must not depend on how a run is cut and recorded; largest overlaps are kept behind
+    the front only: open ones count 0."""
     parts = {
         "displacement": state.bodies.u,
         "velocity": state.bodies.v,
@@ -150,25 +194,36 @@ def test_loaded_row_stays_at_rest(law: str) -> None:
     """Each contact carries the sum of what loads the row to its left, yielded or not."""
     row = replace(CHAINS["loaded"], velocity=np.zeros(N_BODIES), has_striker=False)
     contacts, step = contacts_and_step(law, row)
-    state = advanced(contacts, row, step, Recording((), tuple(row.contact_labels.tolist())[1:], step.value, None, ledger=True))
+    state = advanced(
+        contacts,
+        row,
+        step,
+        Recording((), tuple(row.contact_labels.tolist())[1:], step.value, None, ledger=True),
+    )
     # the precompression, and the weight of every bead before
     carried = 60.0 + 9.81 * np.cumsum(row.mass)
-    # a static overlap is found to the last bit, 2^-52 = 2.2e-16 of it, and the row swings about by some of those
-    np.testing.assert_allclose(state.records.contact_force, np.tile(carried, (step.n_steps + 1, 1)), rtol=1e-13)
+    # a static overlap is found to the last bit, 2^-52 = 2.2e-16 of it, and the row swings about by
+    # some of those
+    np.testing.assert_allclose(
+        state.records.contact_force, np.tile(carried, (step.n_steps + 1, 1)), rtol=1e-13
+    )
 
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("chain", ["touching", "gaps"])
 @pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_blocks_and_recordings_change_no_bit(law: str, chain: str) -> None:
-    """Blocks of 1, 7 and 1000 steps; samples, snapshots and ledger at odd strides; all contacts swept instead of those behind the front."""
+    """Blocks of 1, 7 and 1000 steps; samples, snapshots and ledger at odd strides; all contacts
+    swept instead of those behind the front."""
     row = CHAINS[chain]
     contacts, step = contacts_and_step(law, row)
     bare = Recording(ledger=False)
     expected = bits(advanced(contacts, row, step, bare))
     for block in (1, 7, 1000):
         assert bits(advanced(contacts, row, step, bare, block)) == expected, f"blocks of {block}"
-    assert bits(advanced(contacts, row, step, bare, front=row.n_bodies)) == expected, "all contacts swept"
+    assert bits(advanced(contacts, row, step, bare, front=row.n_bodies)) == expected, (
+        "all contacts swept"
+    )
     dt, beads = step.value, tuple(row.body_labels.tolist())
     for recording in (
         Recording(beads, (), dt, None, ledger=False),
@@ -181,12 +236,18 @@ def test_blocks_and_recordings_change_no_bit(law: str, chain: str) -> None:
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
-    """Bit for bit; and a sensor bead shows the mean of its two contacts, where a missing contact counts 0."""
+    """Bit for bit; and a sensor bead shows the mean of its two contacts, where a missing
+    contact counts 0."""
     row = CHAINS["gaps"]
     contacts, step = contacts_and_step(law, row)
-    beads, joints = tuple(row.body_labels.tolist()), tuple(row.contact_labels[row.contact_exists].tolist())
+    beads, joints = (
+        tuple(row.body_labels.tolist()),
+        tuple(row.contact_labels[row.contact_exists].tolist()),
+    )
     fine = advanced(contacts, row, step, Recording(beads, joints, step.value, None, ledger=False))
-    coarse = advanced(contacts, row, step, Recording(beads, joints, 7 * step.value, None, ledger=False), 10)
+    coarse = advanced(
+        contacts, row, step, Recording(beads, joints, 7 * step.value, None, ledger=False), 10
+    )
     assert np.array_equal(coarse.records.sensor_force, fine.records.sensor_force[::7])
     assert np.array_equal(coarse.records.contact_force, fine.records.contact_force[::7])
     assert np.array_equal(coarse.records.contact_overlap, fine.records.contact_overlap[::7])
@@ -196,7 +257,8 @@ def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
 
 @pytest.mark.parametrize("law", every_law(one_per_shape()))
 def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
-    """Displacement bit for bit; velocity, half a kick back from the next half-step or half a kick on from the last, to rounding."""
+    """Displacement bit for bit; velocity, half a kick back from the next half-step or half a
+    kick on from the last, to rounding."""
     row = CHAINS["gaps"]
     contacts, step = contacts_and_step(law, row)
     half = step.n_steps // 2
@@ -205,17 +267,24 @@ def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
     assert state.records.snapshot_at[1] == half
     inside = slice(1, row.n_bodies + 1)
     assert np.array_equal(state.records.displacement[1], shorter.bodies.u[inside])
-    np.testing.assert_allclose(state.records.velocity[1], shorter.bodies.v[inside], rtol=0.0, atol=1e-15 * row.velocity.max())
+    np.testing.assert_allclose(
+        state.records.velocity[1],
+        shorter.bodies.v[inside],
+        rtol=0.0,
+        atol=1e-15 * row.velocity.max(),
+    )
 
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_the_window_behind_the_front_changes_no_bit_over_many_reflections(law: str) -> None:
-    """Struck rows of 7, 16 and 33 bodies between walls, thousands of steps: whole vectors, and one contact more or less."""
+    """Struck rows of 7, 16 and 33 bodies between walls, thousands of steps: whole vectors, and
+    one contact more or less."""
     for n_bodies in (7, 16, 33):
         row = example_chain(n_bodies, left=End(WALL), right=End(WALL))
         contacts = contacts_of(LAWS[law], row, example_inputs(LAWS[law]))
-        # forty times through the row at the 734 m/s of its solitary wave under Hertz; slower laws still reflect many times
+        # forty times through the row at the 734 m/s of its solitary wave under Hertz; slower laws
+        # still reflect many times
         step = time_step_of(contacts, row, "fast", 40 * n_bodies * 2 * 2.38e-3 / 734.0)
         behind = bits(advanced(contacts, row, step, Recording()))
         assert behind == bits(advanced(contacts, row, step, Recording(), front=row.n_bodies))

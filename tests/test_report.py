@@ -1,4 +1,5 @@
-"""The report: one page that holds all it needs, whatever stands in its files; read in a browser in the long run."""
+"""The report: one page that holds all it needs, whatever stands in its files; read in a browser
+in the long run."""
 
 from __future__ import annotations
 
@@ -35,13 +36,19 @@ def computed(tmp_path_factory):
         'title="Beads <b>struck</b> & heard"',
     ]
     arguments = [part for change in changes for part in ("--set", change)]
-    assert obey(["run", "steel-chain-hertz", *arguments, "--out", str(folder / "run.h5"), "--quiet"]) == 0
+    assert (
+        obey(["run", "steel-chain-hertz", *arguments, "--out", str(folder / "run.h5"), "--quiet"])
+        == 0
+    )
     facts = {
-        "files": ["run.h5"], "trace": {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up"},
+        "files": ["run.h5"], "trace": {"title": "A trace", "kind": "measured",
+        "doi": "10.1234/made-up"},
         "results": [
             {"label": "hertz", "law": "hertz", "missed": ["hertz: peak off by 9 %"], "sensors": [
-                {"bead": bead, "peak": {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0, "relative": 0.111},
-                 "arrival": {"measured": 1e-5, "uncertainty": 1e-7, "computed": 1.1e-5, "difference": 1e-6}} for bead in (3, 6)]},
+                {"bead": bead, "peak": {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0,
+                "relative": 0.111},
+                 "arrival": {"measured": 1e-5, "uncertainty": 1e-7, "computed": 1.1e-5,
+                 "difference": 1e-6}} for bead in (3, 6)]},
         ],
         "nearest": [], "messages": ["bead 9 is clipped"],
     }  # fmt: skip
@@ -53,13 +60,16 @@ def test_a_page_holds_all_it_needs(computed):
     page = report([computed / "run.h5", computed / "compared.json"]).decode()
     assert "<script" not in page and "<link" not in page and "@import" not in page
     # nothing is fetched: what is not in the page are links that a reader may follow
-    assert set(re.findall(r'(?:src|href)="([^"]{1,40})', page.replace("https://doi.org/", "DOI "))) <= {
+    assert set(re.findall(r'(?:src|href)="([^"]{1,40})', page.replace("https://doi.org/",
+        "DOI "))) <= {
         *re.findall(r'(?:src|href)="(data:image/svg\+xml;base64,[^"]{1,14})', page),
         *re.findall(r'href="(DOI [^"]{1,36})', page.replace("https://doi.org/", "DOI ")),
         "#part-0", "#part-1",
     }  # fmt: skip
     for words in (
-        "Energy ledger", "Contact law hertz", "How to cite", "case_sha256", "Case as run", "bead 9 is clipped", "hertz: peak off by 9 %",
+        "Energy ledger", "Contact law hertz", "How to cite", "case_sha256", "Case as run",
+        "bead 9 is "
+            "clipped", "hertz: peak off by 9 %",
         'href="https://doi.org/10.1234/made-up"',
     ):  # fmt: skip
         assert words in page, words
@@ -74,12 +84,21 @@ def test_equal_files_give_equal_pages(computed):
     assert report([computed / "run.h5"]) == report([computed / "run.h5"])
 
 
-def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(computed, tmp_path, capsys):
+def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(
+    computed, tmp_path, capsys
+):
     (tmp_path / "notes.html").write_text("<html>mine</html>")
     (tmp_path / "list.json").write_text("[1, 2]")
     (tmp_path / "deep.json").write_text("[" * 100_000)
     with pytest.raises(errors.FileError) as refused:
-        report([tmp_path / "none.h5", tmp_path / "list.json", tmp_path / "deep.json", tmp_path / "notes.html"])
+        report(
+            [
+                tmp_path / "none.h5",
+                tmp_path / "list.json",
+                tmp_path / "deep.json",
+                tmp_path / "notes.html",
+            ]
+        )
     for name in ("none.h5", "list.json", "deep.json", "notes.html"):
         assert name in str(refused.value)
     run = str(computed / "run.h5")
@@ -96,9 +115,15 @@ def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(comput
 def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_path):
     run = open_result(computed / "run.h5")
     data = {name: variable.data for name, variable in run.variables.items()}
-    Result(data, case=run.case, law="of-my-own", status=Status.UNSTABLE, time_step=run.time_step).save(tmp_path / "a.h5")
+    Result(
+        data, case=run.case, law="of-my-own", status=Status.UNSTABLE, time_step=run.time_step
+    ).save(tmp_path / "a.h5")
     page = report([tmp_path / "a.h5"]).decode()
-    assert "of-my-own" in page and "It is not installed here" in page and f": {Status.UNSTABLE.label}." in page
+    assert (
+        "of-my-own" in page
+        and "It is not installed here" in page
+        and f": {Status.UNSTABLE.label}." in page
+    )
 
 
 @pytest.fixture
@@ -108,23 +133,44 @@ def concluded(computed, tmp_path):
         **{"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5}
     )
     law = {
-        "law": "flores", "rank": 1, "inputs": {"restitution": 0.7}, "residual": 0.0557, "per_bead": [0.01, None],
+        "law": "flores", "rank": 1, "inputs": {"restitution": 0.7}, "residual": 0.0557,
+        "per_bead": [0.01, None],
         "at_bound": ["restitution"],
-        "minima": [], "moves": [], "grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557], "messages": ["an answer at a bound"],
+        "minima": [], "moves": [], "grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557],
+        "messages": ["an answer "
+            "at a bound"],
     }  # fmt: skip
-    equivalence = {"to": "ma-liu", "measure": "peaks", "free": {"restitution": [0.05, 0.99]}, "sensor_bead": [3, 6], "laws": [law]}
+    equivalence = {
+        "to": "ma-liu",
+        "measure": "peaks",
+        "free": {"restitution": [0.05, 0.99]},
+        "sensor_bead": [3, 6],
+        "laws": [law],
+    }
     save_conclusion(tmp_path / "e.json", "equivalence", case, equivalence)
-    side = {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0, "difference": 1.0, "relative": 0.1}
+    side = {
+        "measured": 9.0,
+        "uncertainty": 0.5,
+        "computed": 10.0,
+        "difference": 1.0,
+        "relative": 0.1,
+    }
     fit = {
         "trace": {"title": "A trace", "kind": "synthetic", "doi": ""}, "measure": "peaks",
-        "values": {"contact.psi": 2.8, "striker.speed": 1.7}, "errors": {"contact.psi": 0.02, "striker.speed": None},
+        "values": {"contact.psi": 2.8, "striker.speed": 1.7},
+        "errors": {"contact.psi": 0.02, "striker.speed": None},
         "intervals": {"0.9": {"contact.psi": [2.7, 2.9], "striker.speed": [None, None]}},
-        "correlation": [[1.0, 0.9], [0.9, 1.0]], "not_told_apart": [["contact.psi", "striker.speed"]], "messages": [],
-        "sensors": [{"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3, 6)],
+        "correlation": [[1.0, 0.9], [0.9, 1.0]], "not_told_apart": [["contact.psi",
+        "striker.speed"]], "messages": [],
+        "sensors": [{"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3,
+        6)],
     }  # fmt: skip
     save_conclusion(tmp_path / "f.json", "fit", case, fit)
     save_conclusion(
-        tmp_path / "other.json", "of another granchain", case, {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]}
+        tmp_path / "other.json",
+        "of another granchain",
+        case,
+        {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]},
     )
     shutil.copy(computed / "compared.json", tmp_path / "c.json")
     return [tmp_path / f"{name}.json" for name in ("c", "e", "f", "other")]
@@ -144,14 +190,28 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
     assert page.count("<img ") == 2 and "No figure" not in page
     # a stranger's file of the same kind has no figure, and no traceback
     case = gc.load_case("steel-chain-hertz")
-    save_conclusion(tmp_path / "s.json", "equivalence", case, {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5], "free": []})
-    save_conclusion(tmp_path / "g.json", "fit", case, {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4})
+    save_conclusion(
+        tmp_path / "s.json",
+        "equivalence",
+        case,
+        {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5], "free": []},
+    )
+    save_conclusion(
+        tmp_path / "g.json",
+        "fit",
+        case,
+        {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4},
+    )
     assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"No figure") == 2
 
 
 @pytest.mark.promise("R9")
 def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
-    facts = {"values": {"contact.psi": 2.8437219, "striker.speed": 1.7652}, "sensors": [{"bead": 9, "residual": -0.25}], "scatter": 1.5e-3}
+    facts = {
+        "values": {"contact.psi": 2.8437219, "striker.speed": 1.7652},
+        "sensors": [{"bead": 9, "residual": -0.25}],
+        "scatter": 1.5e-3,
+    }
     save_conclusion(tmp_path / "f.json", "fit", None, facts)
     whole = (tmp_path / "f.json").read_text()
     begin, changed, opened = whole.index('"values"'), 0, 0
@@ -171,7 +231,11 @@ def test_a_conclusion_is_read_as_it_was_written_and_replaces_nothing_else(tmp_pa
     save_conclusion(tmp_path / "e.json", "comparison", None, {"results": []})
     assert read_conclusion(tmp_path / "e.json")["results"] == []
     whole = (tmp_path / "e.json").read_text()
-    for edit in (("comparison", "comparisom"), ('"results": []', '"results": [1]'), ('"sha256": "', '"sha256": "0')):
+    for edit in (
+        ("comparison", "comparisom"),
+        ('"results": []', '"results": [1]'),
+        ('"sha256": "', '"sha256": "0'),
+    ):
         assert edit[0] in whole
         (tmp_path / "e.json").write_text(whole.replace(*edit))
         with pytest.raises(errors.FileError, match="damaged or changed"):
@@ -184,11 +248,22 @@ def test_a_conclusion_is_read_as_it_was_written_and_replaces_nothing_else(tmp_pa
 
 
 def test_a_study_has_its_page(tmp_path):
-    changes = {"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5, "time.step": "fast"}
+    changes = {
+        "chain.beads": 12,
+        "sensors.beads": [3, 6],
+        "sensors.contacts": [],
+        "time.end": 6e-5,
+        "time.step": "fast",
+    }
     case = gc.load_case("steel-chain-hertz").replace(**changes)
     gc.sweep(case, {"striker.speed": [0.5, 1.0, 2.0]}, out=tmp_path / "study.h5")
     page = report([tmp_path / "study.h5"]).decode()
-    assert "A study of 3 members: 3 complete." in page and "striker.speed" in page and "0.5, 1, 2" in page and page.count("<img ") >= 1
+    assert (
+        "A study of 3 members: 3 complete." in page
+        and "striker.speed" in page
+        and "0.5, 1, 2" in page
+        and page.count("<img ") >= 1
+    )
 
 
 @pytest.mark.long
@@ -198,24 +273,36 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path,
     if browser is None:
         pytest.skip("no browser that runs without a screen is installed (Debian: chromium)")
     page = tmp_path / "page.html"
-    # a frame as wide as the screen, and a script of the test's own that says how wide the page in it is
+    # a frame as wide as the screen, and a script of the test's own that says how wide the page in
+    # it is
     page.write_bytes(report([computed / "run.h5", computed / "compared.json"]))
     probe = tmp_path / "probe.html"
     probe.write_text(
-        f'<body style="margin:0"><iframe src="page.html" style="width:{width}px;height:2000px;border:0" onload="'
+        '<body style="margin:0"><iframe src="page.html" '
+        f'style="width:{width}px;height:2000px;border:0" onload="'
         "let d=this.contentDocument;let broken=[...d.images].filter(i=>!i.naturalWidth).length;"
-        "document.body.dataset.found=d.documentElement.scrollWidth+' '+broken+' '+d.images.length\"></iframe>"
+        "document.body.dataset.found=d.documentElement.scrollWidth+' '+broken+' "
+        "'+d.images.length\"></iframe>"
     )
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom"]
-    done = subprocess.run([browser, *options, probe.as_uri()], capture_output=True, text=True, timeout=120)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--allow-file-access-from-files",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+    ]
+    done = subprocess.run(
+        [browser, *options, probe.as_uri()], capture_output=True, text=True, timeout=120
+    )
     found = re.search(r'data-found="(\d+) (\d+) (\d+)"', done.stdout)
     assert found, done.stderr[-500:]
     wide, broken, pictures = map(int, found.groups())
     assert wide <= width and broken == 0 and pictures >= 5
 
 
-# What turns the text beside it, hides it, or is obeyed by a terminal: ESC, backspace, C1, right-to-left override, isolate, zero width,
-# line separator, byte order mark
+# What turns the text beside it, hides it, or is obeyed by a terminal: ESC, backspace, C1,
+# right-to-left override, isolate, zero width, line separator, byte order mark
 UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
 
 
@@ -225,9 +312,18 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ca
     run.title, run.messages = f"title {UNSEEN} end", [Message(f"message {UNSEEN} end")]
     run.save(tmp_path / f"{name}.h5")
     facts = read_conclusion(computed / "compared.json")
-    facts["trace"]["title"] = facts["results"][0]["label"] = facts["messages"][0] = f"measured {UNSEEN} end"
-    save_conclusion(tmp_path / f"{name}.json", "comparison", run.case, {**facts, "more": {UNSEEN: [UNSEEN]}})
-    save_conclusion(tmp_path / f"{name}2.json", f"of another {UNSEEN} granchain", run.case, {UNSEEN: UNSEEN, "x": {UNSEEN: [UNSEEN]}})
+    facts["trace"]["title"] = facts["results"][0]["label"] = facts["messages"][0] = (
+        f"measured {UNSEEN} end"
+    )
+    save_conclusion(
+        tmp_path / f"{name}.json", "comparison", run.case, {**facts, "more": {UNSEEN: [UNSEEN]}}
+    )
+    save_conclusion(
+        tmp_path / f"{name}2.json",
+        f"of another {UNSEEN} granchain",
+        run.case,
+        {UNSEEN: UNSEEN, "x": {UNSEEN: [UNSEEN]}},
+    )
     files = [str(tmp_path / f"{name}{end}") for end in (".h5", ".json", "2.json")]
     assert obey(["report", *files, "--out", str(tmp_path / "page.html")]) == 0
     # tables of a notebook, and letters of a figure that are kept as letters
@@ -263,16 +359,27 @@ def put(facts, path, value):
 @pytest.mark.promise("I1")
 # matplotlib says where it has no room for its ticks
 @pytest.mark.filterwarnings("ignore:constrained_layout not applied")
-@pytest.mark.parametrize("values", [EXTREME[:1], pytest.param(EXTREME, marks=pytest.mark.long)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "values", [EXTREME[:1], pytest.param(EXTREME, marks=pytest.mark.long)], ids=["few", "many"]
+)
 def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure):
     ended = []
     for path in concluded if len(values) > 1 else concluded[:1]:
         document = json.loads(path.read_text())
-        places = [place for place in every_number(document) if place[0] not in ("case", "versions", "granchain_format")]
+        places = [
+            place
+            for place in every_number(document)
+            if place[0] not in ("case", "versions", "granchain_format")
+        ]
         # all under one name: all peaks, all sensors; and the first of each name by itself
-        names = dict.fromkeys(next((key for key in reversed(place) if isinstance(key, str)), "") for place in places)
+        names = dict.fromkeys(
+            next((key for key in reversed(place) if isinstance(key, str)), "") for place in places
+        )
         together = [[place for place in places if name in place] for name in names]
-        for chosen, value in [*product(together, values), *product([[group[0]] for group in together], values[4:5] + values[:1])]:
+        for chosen, value in [
+            *product(together, values),
+            *product([[group[0]] for group in together], values[4:5] + values[:1]),
+        ]:
             changed = copy.deepcopy(document)
             for place in chosen:
                 put(changed, place, value)

@@ -1,4 +1,5 @@
-"""The same case gives the same bits: over processes, threads, block sizes, recordings, a warm and a cold cache, and a plainer processor."""
+"""The same case gives the same bits: over processes, threads, block sizes, recordings, a warm
+and a cold cache, and a plainer processor."""
 
 from __future__ import annotations
 
@@ -43,17 +44,23 @@ for changes in {{cases!r}}:
 
 
 def hashes_elsewhere(names: list[str], cache: Path | None = None, **environment: str) -> list[str]:
-    return answer(SCRIPT.format(cases=[CASES[name] for name in names]), cache, **environment).splitlines()
+    return answer(
+        SCRIPT.format(cases=[CASES[name] for name in names]), cache, **environment
+    ).splitlines()
 
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("name", CASES)
-def test_blocks_of_any_length_give_the_same_data(name: str, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]) -> None:
+def test_blocks_of_any_length_give_the_same_data(
+    name: str, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
+) -> None:
     expected, lengths = data_hash(*CASES[name]), []
     advance = simulation.State.advance
     for length in (1, 7, 1000):
 
-        def in_blocks(state: simulation.State, steps: int, looks: bool, length: int = length) -> simulation.Status:
+        def in_blocks(
+            state: simulation.State, steps: int, looks: bool, length: int = length
+        ) -> simulation.Status:
             lengths.append(length)
             return advance(state, length)
 
@@ -66,11 +73,15 @@ def test_blocks_of_any_length_give_the_same_data(name: str, monkeypatch: pytest.
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_recorded_changes_no_bit_of_the_motion(name: str) -> None:
-    """Final state and largest forces, without sensors, with many, with snapshots, and with the ledger at another interval."""
+    """Final state and largest forces, without sensors, with many, with snapshots, and with the
+    ledger at another interval."""
 
     def motion(*more: str) -> list[bytes]:
         result = gc.run(gc.load_case("steel-chain", [*CASES[name], *more]))
-        return [getattr(result, variable).tobytes() for variable in ("final_displacement", "final_velocity", "contact_peak_force")]
+        return [
+            getattr(result, variable).tobytes()
+            for variable in ("final_displacement", "final_velocity", "contact_peak_force")
+        ]
 
     expected = motion()
     for more in (
@@ -105,14 +116,24 @@ def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_p
 
 
 @pytest.mark.promise("R3")
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled here")
-@pytest.mark.parametrize("names", [["hertz"], pytest.param(["ma-liu", "flores"], marks=pytest.mark.long)], ids=", ".join)
-def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(names: list[str], tmp_path: Path) -> None:
-    """Compiled for a processor of which nothing is known but its kind, by a process that finds no cache; and by one that loads it."""
+@pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled here"
+)
+@pytest.mark.parametrize(
+    "names", [["hertz"], pytest.param(["ma-liu", "flores"], marks=pytest.mark.long)], ids=", ".join
+)
+def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(
+    names: list[str], tmp_path: Path
+) -> None:
+    """Compiled for a processor of which nothing is known but its kind, by a process that finds
+    no cache; and by one that loads it."""
     expected = [data_hash(*CASES[name]) for name in names]
     kept = []
     for _ in ("compiles", "loads"):
-        assert hashes_elsewhere(names, tmp_path, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="") == expected
+        assert (
+            hashes_elsewhere(names, tmp_path, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+            == expected
+        )
         kept.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")})
     # or the second has compiled as well, and shows nothing
     assert kept[0] and kept[0] == kept[1]

@@ -1,4 +1,5 @@
-"""A run that was stopped goes on to the same bits as one that never was; its checkpoint is whole, guarded, and gone when it has ended."""
+"""A run that was stopped goes on to the same bits as one that never was; its checkpoint is
+whole, guarded, and gone when it has ended."""
 
 from __future__ import annotations
 
@@ -39,14 +40,20 @@ PUSH = End("displacement", None, PUSH_TIME, 2e-6 * np.sin(np.pi * PUSH_TIME / 5e
 # 60 N is not inside the jump of a law that has one.
 ROWS: dict[str, Callable[[], Chain]] = {
     "touching": lambda: steel_row(8),
-    "displaced": lambda: steel_row(8, displacement=np.array([0.0, 1e-6, -2e-6, 0.0, 0.0, 3e-7, 0.0, -1e-6])),
+    "displaced": lambda: steel_row(
+        8, displacement=np.array([0.0, 1e-6, -2e-6, 0.0, 0.0, 3e-7, 0.0, -1e-6])
+    ),
     # gaps that close within a step or two at 1.77 m/s, and within fifty
     "gaps": lambda: steel_row(8, gap=np.resize([0.0, 5e-7, 2e-5], 7)),
-    "driven end, wall, precompression and gravity": lambda: standing_row(8, PUSH, WALL, precompression=60.0, gravity=9.81),
+    "driven end, wall, precompression and gravity": lambda: standing_row(
+        8, PUSH, WALL, precompression=60.0, gravity=9.81
+    ),
 }
-# Steps of a run. The pulse of some 600 m/s runs through eight diameters of 4.76 mm in 60 us, 400 steps of some .15 us.
+# Steps of a run. The pulse of some 600 m/s runs through eight diameters of 4.76 mm in 60 us, 400
+# steps of some .15 us.
 N_STEPS = 600
-# Before and after the first step, while all contacts load, within the pulse, after it, before and after the last step.
+# Before and after the first step, while all contacts load, within the pulse, after it, before and
+# after the last step.
 SPLITS = (0, 1, 2, 37, 143, 350, N_STEPS - 1, N_STEPS, N_STEPS + 1)
 # With dents, and with a rate and an onset.
 FAST = ["ma-liu", "tsuji"]
@@ -62,7 +69,8 @@ def prepared(law: str, chain: Chain) -> Callable[[], State]:
 
 
 def bits(state: State) -> dict[str, bytes]:
-    """All that a run has changed, but what the last look at the state left: it depends on when one looks."""
+    """All that a run has changed, but what the last look at the state left: it depends on when
+    one looks."""
     arrays = {name: np.array(array) for name, array in state.arrays().items()}
     clock = arrays["clock"].view(fields.CLOCK)
     clock["allowed_step"] = clock["where"] = 0
@@ -71,15 +79,21 @@ def bits(state: State) -> dict[str, bytes]:
 
 @pytest.mark.promise("R1")
 @pytest.mark.parametrize("law", every_law(FAST))
-def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Path, figure: Callable[..., None]) -> None:
-    """State, forces, history, accelerations, records, peaks, ledger; through the file; ends and split points."""
+def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
+    law: str, tmp_path: Path, figure: Callable[..., None]
+) -> None:
+    """State, forces, history, accelerations, records, peaks, ledger; through the file; ends and
+    split points."""
     compared = 0
     for make in ROWS.values():
         fresh = prepared(law, make())
         unbroken = fresh()
         assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
         # or a restart that loses the history, the motion or a record would be the same
-        assert unbroken.records.sensor_force.max() > 0.0 and unbroken.clock.sample == unbroken.records.sensor_force.shape[0]
+        assert (
+            unbroken.records.sensor_force.max() > 0.0
+            and unbroken.clock.sample == unbroken.records.sensor_force.shape[0]
+        )
         expected = bits(unbroken)
         for split in SPLITS:
             before, after, kept = fresh(), fresh(), Checkpoint(tmp_path / "run.chk")
@@ -89,12 +103,18 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Pat
             assert after.step == split
             assert after.advance(N_STEPS + 1) is Status.COMPLETE
             found = bits(after)
-            assert [name for name in expected if found[name] != expected[name]] == [], f"split at step {split}"
+            assert [name for name in expected if found[name] != expected[name]] == [], (
+                f"split at step {split}"
+            )
             compared += 1
-    figure("ends and split points of a law that restart with no differing bit", compared, at_least=len(ROWS) * len(SPLITS))
+    figure(
+        "ends and split points of a law that restart with no differing bit",
+        compared,
+        at_least=len(ROWS) * len(SPLITS),
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The command
 
 
@@ -103,7 +123,8 @@ RUN = ("run", "steel-chain", *(word for key in KEYS for word in ("--set", key)),
 
 
 class Stopping:
-    """Runs in steps of one, that Ctrl-C stops where `at` says: the part of the run that is then done."""
+    """Runs in steps of one, that Ctrl-C stops where `at` says: the part of the run that is then
+    done."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.at = 2.0
@@ -133,7 +154,9 @@ def unbroken() -> str:
 
 
 @pytest.mark.promise("R1")
-def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     for at, more in ((0.3, ()), (0.8, ("--resume",))):
         stopping.at = at
         assert obey([*RUN, *more]) == 130
@@ -178,7 +201,9 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
     assert (whole_run.status, whole_run.provenance["data_sha256"]) == (Status.COMPLETE, expected)
 
 
-def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey([*RUN]) == 0
     capsys.readouterr()
     before = Path("run.h5").read_bytes()
@@ -189,7 +214,9 @@ def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(stopping: Stoppin
     assert Path("run.h5").read_bytes() == before
 
 
-def test_a_checkpoint_beside_a_complete_file_is_gone_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checkpoint_beside_a_complete_file_is_gone_on_with(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey([*RUN]) == 0
     complete = Path("run.h5").read_bytes()
     # as a run with --overwrite leaves it that is killed: the old file, and the new run's checkpoint
@@ -204,7 +231,9 @@ def test_a_checkpoint_beside_a_complete_file_is_gone_on_with(stopping: Stopping,
     assert gc.open_result("run.h5").provenance["data_sha256"] == unbroken()
 
 
-def test_a_run_killed_after_it_had_written_its_file_is_complete(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_killed_after_it_had_written_its_file_is_complete(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The kill came between the file and the removal of the checkpoint, which is the older one."""
     stopping.at = 0.5
     assert obey([*RUN]) == 130
@@ -222,15 +251,22 @@ def test_a_run_killed_after_it_had_written_its_file_is_complete(stopping: Stoppi
     assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
 
 
-def test_there_must_be_something_to_go_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_must_be_something_to_go_on_with(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey([*RUN, "--resume"]) == 4
-    assert "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume" in capsys.readouterr().err
+    assert (
+        "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume"
+        in capsys.readouterr().err
+    )
     assert left() == []
     with pytest.raises(FileError, match="got no checkpoint"):
         gc.run(gc.load_case("steel-chain", KEYS), resume=True)
 
 
-def test_an_unfinished_run_is_not_begun_anew_by_mistake(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_run_is_not_begun_anew_by_mistake(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     stopping.at = 0.5
     assert obey([*RUN]) == 130
     Path("run.h5").unlink()
@@ -238,7 +274,11 @@ def test_an_unfinished_run_is_not_begun_anew_by_mistake(stopping: Stopping, caps
     before = Path("run.h5.chk").read_bytes()
     assert obey([*RUN]) == 4
     said = capsys.readouterr().err
-    assert "run.h5.chk: got an unfinished run, which is kept" in said and "--resume" in said and "--overwrite" in said
+    assert (
+        "run.h5.chk: got an unfinished run, which is kept" in said
+        and "--resume" in said
+        and "--overwrite" in said
+    )
     assert left() == ["run.h5.chk"] and Path("run.h5.chk").read_bytes() == before
     assert obey([*RUN, "--resume", "--overwrite"]) == 2
     assert "got both, allowed one" in capsys.readouterr().err
@@ -248,8 +288,16 @@ def test_an_unfinished_run_is_not_begun_anew_by_mistake(stopping: Stopping, caps
 
 
 OTHERS = {
-    "another case": (("--set", "striker.speed=1.8"), None, "is of another case; give the case and the changes"),
-    "another granchain": ((), "source_hash", "was written by another granchain; go on with that one"),
+    "another case": (
+        ("--set", "striker.speed=1.8"),
+        None,
+        "is of another case; give the case and the changes",
+    ),
+    "another granchain": (
+        (),
+        "source_hash",
+        "was written by another granchain; go on with that one",
+    ),
     "another numpy": ((), "versions", "was written with other versions of numpy or numba"),
 }
 
@@ -263,7 +311,9 @@ def test_a_checkpoint_of_another_run_is_refused(
     assert obey([*RUN]) == 130
     Path("run.h5").unlink()
     if patched is not None:
-        other = {"source_hash": "0" * 64, "versions": json.dumps({"numpy": "0.1", "numba": "0.1"})}[patched]
+        other = {"source_hash": "0" * 64, "versions": json.dumps({"numpy": "0.1", "numba": "0.1"})}[
+            patched
+        ]
         monkeypatch.setattr(checkpoint, patched, lambda: other)
     capsys.readouterr()
     assert obey([*RUN, *changes, "--resume"]) == 4
@@ -284,13 +334,21 @@ def test_an_edited_law_is_another_run(tmp_path: Path) -> None:
             return factor * overlap
 
     contacts = contacts_of(Edited, chain, inputs_for("hertz"))
-    now, before = State(contacts, chain, one.time_step, one.recording).law_record(), one.law_record()
-    assert now.difference(before) == "the law hertz has changed since: its functions, or what they read, are others"
+    now, before = (
+        State(contacts, chain, one.time_step, one.recording).law_record(),
+        one.law_record(),
+    )
+    assert (
+        now.difference(before)
+        == "the law hertz has changed since: its functions, or what they read, are others"
+    )
     other.c[0, 1] = np.nextafter(other.c[0, 1], 1.0)
     assert one.set_up != other.set_up
 
 
-def test_the_file_of_another_run_is_kept(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_file_of_another_run_is_kept(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey([*RUN]) == 0
     before = Path("run.h5").read_bytes()
     assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
@@ -299,8 +357,11 @@ def test_the_file_of_another_run_is_kept(stopping: Stopping, capsys: pytest.Capt
 
 
 @pytest.mark.promise("R4")
-def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(stopping: Stopping) -> None:
-    """Cut off, as a killed run leaves it, or damaged; where no state is whole it is a sentence, and the file stays."""
+def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(
+    stopping: Stopping,
+) -> None:
+    """Cut off, as a killed run leaves it, or damaged; where no state is whole it is a sentence,
+    and the file stays."""
     case = gc.load_case("steel-chain", [*KEYS, "sensors.interval=1e-9"])
     kept, whole_run = checkpoint.Checkpoint("run.chk"), gc.run(case)
     gc.run(case, checkpoint=kept, watch=Stop(0.3))
@@ -308,9 +369,16 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
     gc.run(case, checkpoint=kept, watch=Stop(0.6))
     content = Path("run.chk").read_bytes()
     assert len(content) > last + 1000
-    for damaged in (content[:-1], content[: last + 20], content[: last + 99] + b"x" + content[last + 100 :]):
+    for damaged in (
+        content[:-1],
+        content[: last + 20],
+        content[: last + 99] + b"x" + content[last + 100 :],
+    ):
         Path("run.chk").write_bytes(damaged)
-        with pytest.warns(GranchainWarning, match=r"run\.chk: got a last state that is not whole, .*; the one before it is taken"):
+        with pytest.warns(
+            GranchainWarning,
+            match=r"run\.chk: got a last state that is not whole, .*; the one before it is taken",
+        ):
             assert gc.run(case, checkpoint="run.chk", resume=True).equals(whole_run)
     for damaged in (content[:200], content[:200] + b"x" + content[201:]):
         Path("run.chk").write_bytes(damaged)
@@ -332,30 +400,40 @@ class Told:
         assert fraction == pytest.approx(self.fraction, abs=0.01)
 
 
-def test_a_failed_run_leaves_no_checkpoint(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_leaves_no_checkpoint(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert obey([*RUN, "--set", "energy.bound=1e-12", "--checkpoint", "1e-9"]) == 3
     assert left() == []
 
 
-def test_no_checkpoint_is_written_where_none_is_wanted(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_checkpoint_is_written_where_none_is_wanted(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
     stopping.at = 0.5
     assert obey([*RUN, "--checkpoint", "0"]) == 130
     assert left() == ["run.h5"]
     assert "--resume" not in capsys.readouterr().err
 
 
-def test_a_run_without_a_checkpoint_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_a_checkpoint_writes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     gc.run(gc.load_case("steel-chain", KEYS))
     assert left() == []
 
 
 @pytest.mark.promise("R5")
-def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
     Stopping(monkeypatch)
     with pytest.warns(
-        GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk.*which does not exist, allowed one that does; make it first"
+        GranchainWarning,
+        match=r"no checkpoint, the run goes on: .*run\.chk.*which does not exist, allowed one that "
+        r"does; make it first",
     ) as told:
         result = gc.run(gc.load_case("steel-chain", KEYS), checkpoint=kept)
     assert len(told) == 1
@@ -385,11 +463,17 @@ def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
     share = spent[0] / 3600.0
     # one of 10 ms every 30 s; one of 2 s every 102 s
     assert share == pytest.approx(writing / max(30.0, 51.0 * writing), rel=0.02)
-    figure(f"share of a run's time for its checkpoints, where one takes {writing:g} s", share, at_most=0.02)
+    figure(
+        f"share of a run's time for its checkpoints, where one takes {writing:g} s",
+        share,
+        at_most=0.02,
+    )
 
 
 @pytest.mark.promise("R1")
-def test_the_time_of_a_run_is_that_of_all_its_parts(stopping: Stopping, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_a_run_is_that_of_all_its_parts(
+    stopping: Stopping, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # a clock that a busy machine does not move: a thousandth of a second each time it is read
     now = [0.0]
 
@@ -407,4 +491,6 @@ def test_the_time_of_a_run_is_that_of_all_its_parts(stopping: Stopping, monkeypa
     whole_run = gc.run(case, checkpoint="run.h5.chk", resume=True)
     assert whole_run.provenance["started"] == began["started"]
     # the first part, to when its checkpoint was written, and the second: not the pause between them
-    assert whole_run.provenance["wall_time"] == pytest.approx(began["wall_time"] + now[0] - resumed, abs=5e-3)
+    assert whole_run.provenance["wall_time"] == pytest.approx(
+        began["wall_time"] + now[0] - resumed, abs=5e-3
+    )

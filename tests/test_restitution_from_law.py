@@ -1,4 +1,5 @@
-"""A dashpot that takes its restitution from an elastoplastic law at the impact's own speed delivers that law's restitution."""
+"""A dashpot that takes its restitution from an elastoplastic law at the impact's own speed
+delivers that law's restitution."""
 
 from __future__ import annotations
 
@@ -18,7 +19,12 @@ from granchain.two_body import impact
 
 MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
 # The chain's pair: Wang, Liu & Liu 2022, table 8
-PAIR = Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=0.5 * MASS, yield_stress=900e6)
+PAIR = Pair(
+    effective_radius=1.19e-3,
+    effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)),
+    effective_mass=0.5 * MASS,
+    yield_stress=900e6,
+)
 
 
 def ma_liu(speed: float) -> float:
@@ -31,7 +37,8 @@ def test_the_quasi_static_restitution_is_that_of_the_engine():
     found = restitution_at(law, values, PAIR, np.array([1e-3]), speeds)[:, 0]
     # below the yield speed nothing is lost
     assert found[0] == 1.0
-    # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed, to the digits shown; and the engine within its own error
+    # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed, to the digits shown; and the engine within
+    # its own error
     assert found[1:] == pytest.approx([0.9926, 0.8390, 0.6694], abs=5e-5)
     assert found[1:] == pytest.approx([ma_liu(v) for v in speeds[1:]], abs=2e-6)
 
@@ -53,7 +60,12 @@ def test_identified_damping_delivers_the_other_laws_restitution_at_the_onsets_ow
 
 def test_a_case_takes_the_restitution_at_the_strikers_speed():
     case = load_case("steel-chain").replace(
-        **{"contact.law": "flores", "contact.damping": "identified", "contact.restitution": MA_LIU, "time.step": "fast"}
+        **{
+            "contact.law": "flores",
+            "contact.damping": "identified",
+            "contact.restitution": MA_LIU,
+            "time.step": "fast",
+        }
     )
     number = case.replace(**{"contact.restitution": ma_liu(SPEED)})
     table, plain = run(case), run(number)
@@ -62,4 +74,6 @@ def test_a_case_takes_the_restitution_at_the_strikers_speed():
 
 def test_a_wrong_source_of_the_restitution_is_told():
     with pytest.raises(CaseError, match="an elastoplastic law"):
-        load_case("steel-chain").replace(**{"contact.law": "flores", "contact.restitution": {"law": "hertz"}})
+        load_case("steel-chain").replace(
+            **{"contact.law": "flores", "contact.restitution": {"law": "hertz"}}
+        )

@@ -1,4 +1,5 @@
-"""A case that is stored, opened again or sent elsewhere is the same case under every change: of every key there is."""
+"""A case that is stored, opened again or sent elsewhere is the same case under every change: of
+every key there is."""
 
 from __future__ import annotations
 
@@ -18,43 +19,75 @@ from granchain.traces import read_trace
 pytestmark = pytest.mark.promise("R3")
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
 
-MATERIAL = {"youngs_modulus": 2e11, "poissons_ratio": 0.29, "density": 7800.0, "yield_stress": 1e9, "hardness": 3e9, "name": "mine"}
-SHORT = {"sensors": {"beads": [2, 5], "interval": 4e-7}, "time": {"end": 3e-5}, "energy": {"ledger": True}}
+MATERIAL = {
+    "youngs_modulus": 2e11,
+    "poissons_ratio": 0.29,
+    "density": 7800.0,
+    "yield_stress": 1e9,
+    "hardness": 3e9,
+    "name": "mine",
+}
+SHORT = {
+    "sensors": {"beads": [2, 5], "interval": 4e-7},
+    "time": {"end": 3e-5},
+    "energy": {"ledger": True},
+}
 BRASS = "brass-260-half-hard"
-# What another value of each key is, in the first of the three cases that takes it; a key of the schema that is not here fails the test.
+# What another value of each key is, in the first of the three cases that takes it; a key of the
+# schema that is not here fails the test.
 STRUCK = {
-    "title": "{striker.speed} m/s", "chain.beads": 7, "chain.radius": 3e-3, "chain.mass": 2e-4, "chain.material": BRASS,
-    "chain.gap": 1e-7, "chain.drag": 30.0, "chain.radius_factor": [1, 1, 1.1, 1, 1, 1], "chain.mass_factor": [1, 2, 1, 1, 1, 1],
-    "chain.modulus_factor": [1, 1, 0.5, 1, 1, 1], "chain.gap_added": [0, 0, 1e-7, 0, 0], "chain.disorder_seed": 3,
-    "chain.segment": [{"count": 6, "radius": 2e-3}], "striker.speed": 1.1, "striker.radius": 4e-3, "striker.mass": 1e-3,
-    "striker.material": BRASS, "ends.left": "free", "ends.right": "rigid", "ends.left_material": BRASS,
-    "ends.right_material": BRASS, "contact.law": "hertz", "contact.psi": 2.0, "contact.xi": 9.0, "sensors.beads": [1, 5],
-    "sensors.contacts": [1], "sensors.interval": 2e-7, "snapshots.interval": 1e-5, "energy.ledger": False, "energy.interval": 1e-5,
-    "energy.bound": 0.02, "time.end": 2e-5, "time.step": "fast", "time.force_step": True, "tolerance": {"striker.speed": 0.02},
-    "chain.material.youngs_modulus": 1e11, "chain.material.poissons_ratio": 0.25, "chain.material.density": 8000.0,
-    "chain.material.yield_stress": 5e8, "chain.material.hardness": 2e9, "chain.material.source": "mine", "chain.material.name": "mine",
+    "title": "{striker.speed} m/s", "chain.beads": 7, "chain.radius": 3e-3, "chain.mass": 2e-4,
+    "chain.material": BRASS,
+    "chain.gap": 1e-7, "chain.drag": 30.0, "chain.radius_factor": [1, 1, 1.1, 1, 1, 1],
+    "chain.mass_factor": [1, 2, 1, 1, 1, 1],
+    "chain.modulus_factor": [1, 1, 0.5, 1, 1, 1], "chain.gap_added": [0, 0, 1e-7, 0, 0],
+    "chain.disorder_seed": 3,
+    "chain.segment": [{"count": 6, "radius": 2e-3}], "striker.speed": 1.1, "striker.radius": 4e-3,
+    "striker.mass": 1e-3,
+    "striker.material": BRASS, "ends.left": "free", "ends.right": "rigid",
+    "ends.left_material": BRASS,
+    "ends.right_material": BRASS, "contact.law": "hertz", "contact.psi": 2.0, "contact.xi": 9.0,
+    "sensors.beads": [1, 5],
+    "sensors.contacts": [1], "sensors.interval": 2e-7, "snapshots.interval": 1e-5,
+    "energy.ledger": False, "energy.interval": 1e-5,
+    "energy.bound": 0.02, "time.end": 2e-5, "time.step": "fast", "time.force_step": True,
+    "tolerance": {"striker.speed": 0.02},
+    "chain.material.youngs_modulus": 1e11, "chain.material.poissons_ratio": 0.25,
+    "chain.material.density": 8000.0,
+    "chain.material.yield_stress": 5e8, "chain.material.hardness": 2e9,
+    "chain.material.source": "mine", "chain.material.name": "mine",
     "initial": {"velocity": [0.1, 0, 0, 0, 0, 0]},
 }  # fmt: skip
 DRIVEN = {
-    "chain.precompression": 4.0, "chain.mass": 2e-4, "chain.beads": 8, "chain.radius": 3e-3, "chain.material": BRASS,
-    "initial.file": "other.csv", "initial": None, "ends.left": "wall", "ends.left.drive": "force", "ends.left.file": "again.csv",
-    "ends.right.signal": "harmonic", "ends.right.amplitude": 2e-7, "ends.right.frequency": 9e4, "ends.right.phase": 0.1,
+    "chain.precompression": 4.0, "chain.mass": 2e-4, "chain.beads": 8, "chain.radius": 3e-3,
+    "chain.material": BRASS,
+    "initial.file": "other.csv", "initial": None, "ends.left": "wall", "ends.left.drive": "force",
+    "ends.left.file": "again.csv",
+    "ends.right.signal": "harmonic", "ends.right.amplitude": 2e-7, "ends.right.frequency": 9e4,
+    "ends.right.phase": 0.1,
     "ends.right.ramp": 2e-6, "ends.right.duration": 1e-5, "time.end": 2e-5,
-    "ends.right": {"drive": "displacement", "time": [0.0, 1e-5], "value": [0.0, 0.0]}, "contact.restitution": 0.7,
+    "ends.right": {"drive": "displacement", "time": [0.0, 1e-5], "value": [0.0, 0.0]},
+    "contact.restitution": 0.7,
 }  # fmt: skip
 PAIRED = {
-    "chain.segment.0.count": 4, "chain.segment.0.radius": 3e-3, "chain.segment.0.mass": 3e-4, "chain.segment.0.material": BRASS,
-    "chain.segment.0.repeat": 2, "chain.segment.0.gap": 1e-7, "chain.segment.0.drag": 20.0, "chain.segment.0.velocity": 0.2,
-    "chain.segment.1.displacement": 1e-8, "chain.segment.0.taper": None, "chain.radius": 3e-3, "chain.mass": 2e-4, "chain.gravity": 9.81,
-    "chain.material": BRASS, "contact.pair": None, "contact.pair.0.restitution": 0.4, "contact.pair.0.materials": [BRASS, BRASS],
+    "chain.segment.0.count": 4, "chain.segment.0.radius": 3e-3, "chain.segment.0.mass": 3e-4,
+    "chain.segment.0.material": BRASS,
+    "chain.segment.0.repeat": 2, "chain.segment.0.gap": 1e-7, "chain.segment.0.drag": 20.0,
+    "chain.segment.0.velocity": 0.2,
+    "chain.segment.1.displacement": 1e-8, "chain.segment.0.taper": None, "chain.radius": 3e-3,
+    "chain.mass": 2e-4, "chain.gravity": 9.81,
+    "chain.material": BRASS, "contact.pair": None, "contact.pair.0.restitution": 0.4,
+    "contact.pair.0.materials": [BRASS, BRASS],
     "contact.restitution": 0.8, "striker.speed": 2.0, "striker.radius": 1e-3,
 }  # fmt: skip
 
 
 def struck() -> Case:
     return Case(
-        title="struck at {striker.speed}", chain={"beads": 6, "radius": 2.38e-3, "mass": 0.45e-3, "material": "steel-316"},
-        striker={"speed": 1.77}, ends={"right": "wall"}, contact={"law": "ma-liu", "psi": 2.84, "xi": 13.0}, **SHORT,
+        title="struck at {striker.speed}", chain={"beads": 6, "radius": 2.38e-3, "mass": 0.45e-3,
+        "material": "steel-316"},
+        striker={"speed": 1.77}, ends={"right": "wall"}, contact={"law": "ma-liu", "psi": 2.84,
+        "xi": 13.0}, **SHORT,
     )  # fmt: skip
 
 
@@ -65,9 +98,12 @@ def driven(folder: Path) -> Case:
     (folder / "other.csv").write_text("bead,velocity\n3,0.2\n")
     (folder / "driven.toml").write_text(
         '[chain]\nbeads = 6\nradius = 2.38e-3\nmaterial = "steel-316"\nprecompression = 3.0\n'
-        '[initial]\nfile = "start.csv"\n[ends]\nleft = { drive = "displacement", file = "shake.csv" }\n'
-        'right = { drive = "displacement", signal = "harmonic", amplitude = 1e-7, frequency = 1e5, ramp = 1e-6 }\n'
-        '[contact]\nlaw = "tsuji"\nrestitution = 0.6\n[sensors]\nbeads = [2, 5]\ninterval = 4e-7\n[time]\nend = 3e-5\n'
+        '[initial]\nfile = "start.csv"\n[ends]\nleft = { drive = "displacement", file = '
+        '"shake.csv" }\n'
+        'right = { drive = "displacement", signal = "harmonic", amplitude = 1e-7, frequency = '
+        "1e5, ramp = 1e-6 }\n"
+        '[contact]\nlaw = "tsuji"\nrestitution = 0.6\n[sensors]\nbeads = [2, 5]\ninterval = '
+        "4e-7\n[time]\nend = 3e-5\n"
     )
     return gc.load_case(folder / "driven.toml")
 
@@ -76,7 +112,8 @@ def paired() -> Case:
     two = [{"count": 3, "repeat": 1}, {"count": 3, "radius": 2e-3, "material": BRASS}]
     own = [{"materials": ["steel-316", BRASS], "restitution": 0.5}]
     return Case(
-        title="pairs", chain={"radius": 2.38e-3, "material": "steel-316", "segment": two}, striker={"speed": 1.0, "material": MATERIAL},
+        title="pairs", chain={"radius": 2.38e-3, "material": "steel-316", "segment": two},
+        striker={"speed": 1.0, "material": MATERIAL},
         ends={"right": "wall"}, contact={"law": "tsuji", "restitution": 0.9, "pair": own}, **SHORT,
     )  # fmt: skip
 
@@ -85,7 +122,11 @@ def paired() -> Case:
 def bases(tmp_path_factory):
     """Each case, with another value for its keys."""
     folder = tmp_path_factory.mktemp("cases")
-    return {"struck": (struck(), STRUCK), "driven": (driven(folder), DRIVEN), "paired": (paired(), PAIRED)}
+    return {
+        "struck": (struck(), STRUCK),
+        "driven": (driven(folder), DRIVEN),
+        "paired": (paired(), PAIRED),
+    }
 
 
 def under(case: Case, key: str, value: object) -> object:
@@ -94,11 +135,15 @@ def under(case: Case, key: str, value: object) -> object:
         changed = case.replace(**{key: value})
     except gc.errors.CaseError as error:
         return error.problems
-    return changed.resolved() | {"end": "" if "drive" not in str(changed.ends) else changed.resolved()["ends"]}
+    return changed.resolved() | {
+        "end": "" if "drive" not in str(changed.ends) else changed.resolved()["ends"]
+    }
 
 
 def test_every_key_of_the_schema_is_changed_in_one_of_the_cases():
-    changed = {part for key in (*STRUCK, *DRIVEN, *PAIRED) for part in key.split(".")} | {"restitution"}
+    changed = {part for key in (*STRUCK, *DRIVEN, *PAIRED) for part in key.split(".")} | {
+        "restitution"
+    }
     # the signals of a drive have keys that exclude each other: they are sent as the same table
     of_signals = {"to", "band", "rms", "seed", "shape", "from", "time", "value"}
     keys = {name for _, model in key_tables() for name in model.model_fields}
@@ -119,9 +164,14 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(bases, tmp_path, 
         gc.run_many([case.replace(**{"chain.drag": 1.0}), case], out=tmp_path / "many.h5")
         there = gc.open_ensemble(tmp_path / "many.h5").cases[1]
     assert (there == case, there.title, there.as_given()) == (True, case.title, case.as_given())
-    differ = [key for key, value in others.items() if key != "ends.left.file" and key != "initial.file"
+    differ = [key for key,
+        value in others.items() if key != "ends.left.file" and key != "initial.file"
               and under(there, key, value) != under(case, key, value)]  # fmt: skip
-    figure(f"{name}, {way}: keys of {len(others)} under which the case is another one", len(differ), at_most=0)
+    figure(
+        f"{name}, {way}: keys of {len(others)} under which the case is another one",
+        len(differ),
+        at_most=0,
+    )
 
 
 def sensible(case: Case, others: dict[str, object]) -> list[tuple[str, object]]:
@@ -143,11 +193,18 @@ def differing(case: Case, changes: list[tuple[str, object]], executor: Executor)
     differ = []
     for key, value in changes:
         # a member first that is computed here, then the one that is sent
-        vary = {"time.force_step": [False, False], key: [value, value]} if key != "time.force_step" else {key: [value, value]}
+        vary = (
+            {"time.force_step": [False, False], key: [value, value]}
+            if key != "time.force_step"
+            else {key: [value, value]}
+        )
         here = gc.sweep(case, vary, how="zip", traces=True)
         there = gc.sweep(case, vary, how="zip", traces=True, executor=executor)
         names = ("peak", "arrival", "time", "sensor_force", "transmitted_momentum")
-        if any(here[one].values.tobytes() != there[one].values.tobytes() for one in names) or (here.status != there.status).any():
+        if (
+            any(here[one].values.tobytes() != there[one].values.tobytes() for one in names)
+            or (here.status != there.status).any()
+        ):
             differ.append(key)
     return differ
 
@@ -161,23 +218,33 @@ def test_a_member_that_a_thread_computes_has_the_same_bits(bases, name, figure):
     case, others = bases[name]
     changes = [(key, value) for key, value in sensible(case, others) if key in FIRST]
     with ThreadPoolExecutor(1) as pool:
-        figure(f"{name}: members in a thread that differ", len(differing(case, changes, pool)), at_most=0)
+        figure(
+            f"{name}: members in a thread that differ",
+            len(differing(case, changes, pool)),
+            at_most=0,
+        )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("where", ["thread", "process", "dask"])
 @pytest.mark.parametrize("name", ["struck", "driven", "paired"])
-def test_a_member_that_is_computed_elsewhere_has_the_same_bits_whatever_key_is_varied(bases, name, where, figure):
+def test_a_member_that_is_computed_elsewhere_has_the_same_bits_whatever_key_is_varied(
+    bases, name, where, figure
+):
     case, others = bases[name]
     changes = sensible(case, others)
     if where == "dask":
         distributed = pytest.importorskip("distributed")
-        with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        with distributed.Client(
+            n_workers=1, threads_per_worker=1, dashboard_address=None
+        ) as client:
             differ = differing(case, changes, client.get_executor())
     else:
         with (ThreadPoolExecutor if where == "thread" else ProcessPoolExecutor)(1) as pool:
             differ = differing(case, changes, pool)
-    figure(f"{name}, {where}: of {len(changes)} keys those with another bit", len(differ), at_most=0)
+    figure(
+        f"{name}, {where}: of {len(changes)} keys those with another bit", len(differ), at_most=0
+    )
 
 
 def test_a_case_keeps_what_its_files_held(tmp_path):
@@ -190,10 +257,22 @@ def test_a_case_keeps_what_its_files_held(tmp_path):
 
 
 def test_bands_around_a_result_from_its_file_are_those_around_it_in_memory(tmp_path):
-    result = gc.run(gc.load_case("steel-chain", ["chain.beads=30", "sensors.beads=[9, 16]", "sensors.contacts=[]", "time.end=3e-4"]))
+    result = gc.run(
+        gc.load_case(
+            "steel-chain",
+            ["chain.beads=30", "sensors.beads=[9, 16]", "sensors.contacts=[]", "time.end=3e-4"],
+        )
+    )
     result.save(tmp_path / "chain.h5")
     bands = []
     for one in (result, gc.open_result(tmp_path / "chain.h5")):
-        found = with_bands(compare(one, trace=read_trace(TRACE)), [one], {"chain.material.youngs_modulus": 0.1, "chain.mass": 0.1}, n=16)
-        bands.append([(sensor.peak_band.low, sensor.peak_band.high) for sensor in found.results[0].sensors])
+        found = with_bands(
+            compare(one, trace=read_trace(TRACE)),
+            [one],
+            {"chain.material.youngs_modulus": 0.1, "chain.mass": 0.1},
+            n=16,
+        )
+        bands.append(
+            [(sensor.peak_band.low, sensor.peak_band.high) for sensor in found.results[0].sensors]
+        )
     assert bands[0] == bands[1]

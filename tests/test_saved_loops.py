@@ -33,7 +33,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
-    """A loop as a new process makes it: what it computes, how often it came from the disk, and what was said."""
+    """A loop as a new process makes it: what it computes, how often it came from the disk, and
+    what was said."""
 
     def loop(x):  # type: ignore[no-untyped-def]
         return factor * x
@@ -42,7 +43,11 @@ def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
         warnings.simplefilter("always")
         made = compiled(loop)
         value = made(2.0)
-    return value, sum(made.stats.cache_hits.values()), [str(one.message) for one in caught if one.category is GranchainWarning]
+    return (
+        value,
+        sum(made.stats.cache_hits.values()),
+        [str(one.message) for one in caught if one.category is GranchainWarning],
+    )
 
 
 def flipped(path: Path, draw: np.random.Generator) -> None:
@@ -72,9 +77,13 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
     "empty": lambda path, draw: path.write_bytes(b""),
     "cut": lambda path, draw: os.truncate(path, int(draw.integers(1, path.stat().st_size))),
     "garbage": lambda path, draw: path.write_bytes(draw.bytes(path.stat().st_size)),
-    "longer": lambda path, draw: path.write_bytes(path.read_bytes() + draw.bytes(int(draw.integers(1, 200)))),
+    "longer": lambda path, draw: path.write_bytes(
+        path.read_bytes() + draw.bytes(int(draw.integers(1, 200)))
+    ),
     "zeros at its end": zeroed,
-    "without its seal": lambda path, draw: os.truncate(path, path.stat().st_size - LOOP_SEAL_LENGTH),
+    "without its seal": lambda path, draw: os.truncate(
+        path, path.stat().st_size - LOOP_SEAL_LENGTH
+    ),
     "another file's content": resealed_by_another,
     "text": lambda path, draw: path.write_text("nothing of the kind\n"),
 }
@@ -97,11 +106,18 @@ def mended(cache: Path, kind: str, which: str, draw: np.random.Generator) -> lis
 
 
 @pytest.mark.promise("R8")
-@pytest.mark.parametrize(("kind", "which"), [(kind, ("index", "code")[n % 2]) for n, kind in enumerate((*DAMAGES, "a flipped bit"))])
-def test_a_damaged_file_of_a_loop_is_removed_with_a_warning_and_compiled_anew(kind: str, which: str, cache: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "which"),
+    [(kind, ("index", "code")[n % 2]) for n, kind in enumerate((*DAMAGES, "a flipped bit"))],
+)
+def test_a_damaged_file_of_a_loop_is_removed_with_a_warning_and_compiled_anew(
+    kind: str, which: str, cache: Path
+) -> None:
     assert run() == (6.0, 0, [])
     (said,) = mended(cache, kind, which, np.random.default_rng(7))
-    assert said.startswith(f"the file {cache}") and said.endswith(", and the loop is compiled again")
+    assert said.startswith(f"the file {cache}") and said.endswith(
+        ", and the loop is compiled again"
+    )
     assert "it is removed" in said
 
 
@@ -114,11 +130,16 @@ def test_a_missing_file_of_a_loop_is_compiled_anew_without_a_word(cache: Path) -
 
 
 def test_a_file_that_cannot_be_read_is_of_no_use(cache: Path) -> None:
-    with pytest.warns(GranchainWarning, match="of a compiled loop cannot be read: Is a directory; it is still there"):
+    with pytest.warns(
+        GranchainWarning,
+        match="of a compiled loop cannot be read: Is a directory; it is still there",
+    ):
         assert loop_content(str(cache)) is None
 
 
-def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run()
     flipped(files(cache)["code"], np.random.default_rng(1))
 
@@ -137,7 +158,9 @@ def test_a_file_of_another_numba_is_compiled_anew_without_a_word(cache: Path) ->
     content = loop_content(str(index))
     version = pickle.dumps(numba.__version__, protocol=-1)
     assert content.startswith(version)
-    index.write_bytes(sealed(index.name, pickle.dumps("0.1", protocol=-1) + content[len(version) :]))
+    index.write_bytes(
+        sealed(index.name, pickle.dumps("0.1", protocol=-1) + content[len(version) :])
+    )
     assert run() == (6.0, 0, [])
     assert run() == (6.0, 1, [])
 
@@ -168,7 +191,10 @@ def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path) -> None:
     with full_disk():
         value, hits, (said,) = run()
     assert (value, hits) == (6.0, 0)
-    assert said.startswith("a compiled loop is not saved: [Errno 27] File too large") and "set NUMBA_CACHE_DIR" in said
+    assert (
+        said.startswith("a compiled loop is not saved: [Errno 27] File too large")
+        and "set NUMBA_CACHE_DIR" in said
+    )
     assert list(cache.rglob("*.nb*")) == []
 
 
@@ -181,11 +207,14 @@ def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path
     (folder,) = (path for path in cache.iterdir())
     shutil.rmtree(folder)
     folder.write_text("")
-    with pytest.warns(GranchainWarning, match="a compiled loop is not saved: .*set NUMBA_CACHE_DIR"):
+    with pytest.warns(
+        GranchainWarning, match="a compiled loop is not saved: .*set NUMBA_CACHE_DIR"
+    ):
         assert made(2.0) == 10.0
 
 
-# A process that damages a loop's file and loads it, as often as it is told to; prints how often the file was refused before it was loaded.
+# A process that damages a loop's file and loads it, as often as it is told to; prints how often the
+# file was refused before it was loaded.
 LOAD = """
     import json, shutil, sys, warnings; sys.path.insert(0, "tests")
     from pathlib import Path
@@ -194,39 +223,54 @@ LOAD = """
     import test_saved_loops as t
     state = run_row(steel_row(12), "hertz", 2e-6)
     (signature,), loop = state.loop.signatures, state.loop
+    arguments = signature and loop.overloads[signature].signature.args
     place = t.files(Path({cache!r}), "loop.loop_*")
     whole = {{which: path.read_bytes() for which, path in place.items()}}
     draw, refused = np.random.default_rng({seed}), 0
     for _ in range({n}):
-        kind, which = list(t.DAMAGES)[draw.integers(len(t.DAMAGES))], ("index", "code")[draw.integers(2)]
+        kind = list(t.DAMAGES)[draw.integers(len(t.DAMAGES))]
+        which = ("index", "code")[draw.integers(2)]
         kind = "a flipped bit" if draw.integers(2) else kind
         t.DAMAGES[kind](place[which], draw)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = loop._cache.load_overload(signature and loop.overloads[signature].signature.args, loop.targetctx)
+            found = loop._cache.load_overload(arguments, loop.targetctx)
         refused += found is None and len(caught) == 1
         for which, path in place.items():
             path.unlink(missing_ok=True)
             path.write_bytes(whole[which])
-    again = loop._cache.load_overload(signature and loop.overloads[signature].signature.args, loop.targetctx)
+    again = loop._cache.load_overload(arguments, loop.targetctx)
     print(json.dumps([refused, again is not None]))
 """
 
 
 @pytest.mark.long
 @pytest.mark.promise("R8")
-def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(cache: Path, figure: Callable[..., None]) -> None:
+def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(
+    cache: Path, figure: Callable[..., None]
+) -> None:
     draw, failed, kinds = np.random.default_rng(12), 0, list(DAMAGES)
     run()
     for n in range(200):
         # every kind on each file, and flipped bits
-        kind, which = kinds[n // 2] if n < 2 * len(kinds) else "a flipped bit", ("index", "code")[n % 2]
+        kind, which = (
+            kinds[n // 2] if n < 2 * len(kinds) else "a flipped bit",
+            ("index", "code")[n % 2],
+        )
         try:
             failed += len(mended(cache, kind, which, draw)) != 1
         except AssertionError:
             failed += 1
-    figure("damaged files of a compiled function: runs that failed, or said nothing, of 200", failed, at_most=0)
+    figure(
+        "damaged files of a compiled function: runs that failed, or said nothing, of 200",
+        failed,
+        at_most=0,
+    )
     code = textwrap.dedent(LOAD.format(cache=str(cache / "own"), seed=3, n=200))
     refused, whole = json.loads(answer(code, cache / "own", NUMBA_DISABLE_JIT="0"))
-    figure("damaged files of Hertz's loop, refused before they are loaded, of 200", refused, at_least=200)
+    figure(
+        "damaged files of Hertz's loop, refused before they are loaded, of 200",
+        refused,
+        at_least=200,
+    )
     assert whole

@@ -1,4 +1,5 @@
-"""The seal of an output file: whatever is edited, added, renamed or taken out is refused, or every reader says that the seal is missing."""
+"""The seal of an output file: whatever is edited, added, renamed or taken out is refused, or
+every reader says that the seal is missing."""
 
 from __future__ import annotations
 
@@ -43,16 +44,23 @@ def other(value):
 
 
 def edits(file):
-    """Every edit of attributes and provenance that h5py can make in a file: a name, and what does it."""
+    """Every edit of attributes and provenance that h5py can make in a file: a name, and what
+    does it."""
     objects = ["/", *file, *(f"provenance/{name}" for name in file["provenance"])]
     for place in objects:
         yield f"{place}: added", lambda f, p=place: f[p].attrs.__setitem__("note", "x")
         for name, value in file[place].attrs.items():
             what = f"{place}@{name}"
             if other(value) is not None:
-                yield f"{what}: edited", lambda f, p=place, n=name, v=value: f[p].attrs.__setitem__(n, other(v))
+                yield (
+                    f"{what}: edited",
+                    lambda f, p=place, n=name, v=value: f[p].attrs.__setitem__(n, other(v)),
+                )
             yield f"{what}: taken out", lambda f, p=place, n=name: f[p].attrs.__delitem__(n)
-            yield f"{what}: renamed", lambda f, p=place, n=name: h5py.h5a.rename(f[p].id, n.encode(), f"{n}2".encode())
+            yield (
+                f"{what}: renamed",
+                lambda f, p=place, n=name: h5py.h5a.rename(f[p].id, n.encode(), f"{n}2".encode()),
+            )
         if place != "/":
             yield f"{place}: taken out", lambda f, p=place: f.__delitem__(p)
             yield f"{place}: renamed", lambda f, p=place: f.move(p, f"{p}2")
@@ -60,19 +68,26 @@ def edits(file):
             yield f"{place}: edited", lambda f, p=place: f[p].__setitem__((), other(f[p][()]))
 
 
-# What a reader needs is refused also where a file without its seal is asked for; the rest opens then.
+# What a reader needs is refused also where a file without its seal is asked for; the rest opens
+# then.
 NEEDED = (
-    "/@time_step: taken out", "mass@units: edited", "provenance/data_sha256: edited", "provenance/case_sha256: edited",
+    "/@time_step: taken out", "mass@units: edited", "provenance/data_sha256: edited",
+    "provenance/case_sha256: "
+        "edited",
     "provenance/case_resolved_json: edited", "provenance/case_sha256: taken out",
 )  # fmt: skip
 NOT_NEEDED = (
-    "/@law: edited", "/@time_step: edited", "/@title: edited", "provenance/wall_time: edited", "mass@DIMENSION_LIST: taken out",
+    "/@law: edited", "/@time_step: edited", "/@title: edited", "provenance/wall_time: edited",
+    "mass@DIMENSION_LIST: "
+        "taken out",
     "/: added",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("every_nth", [20, pytest.param(1, marks=pytest.mark.long)])
-def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good(tmp_path, content, figure, every_nth):
+def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good(
+    tmp_path, content, figure, every_nth
+):
     path, opened = tmp_path / "a.h5", 0
     path.write_bytes(content)
     assert opens(path) and open_result(path).sealed
@@ -114,11 +129,15 @@ def test_a_sealed_file_whose_case_differs_from_its_hash_is_refused(tmp_path, con
         file["provenance/case_resolved_json"][()] = json.dumps(case | {"striker": {"speed": 9.0}})
     body = path.read_bytes()
     path.write_bytes(body + files.SEAL % hashlib.sha256(body).hexdigest().encode())
-    with pytest.raises(FileError, match="the case in it differs from its hash; the file was damaged or changed"):
+    with pytest.raises(
+        FileError, match="the case in it differs from its hash; the file was damaged or changed"
+    ):
         open_result(path)
 
 
-def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(tmp_path, monkeypatch, capsys):
+def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     changes = ["chain.beads=12", "sensors.beads=[3, 9]", "sensors.contacts=[0]", "time.end=1e-4"]
     path = tmp_path / "complete.h5"
@@ -136,4 +155,16 @@ def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(tm
         out = capsys.readouterr().out
         assert command[0] != "info" or json.loads(out)["sealed"] is False
     assert obey(["info", "complete.h5", "--verify", "--unsealed"]) == 4
-    assert obey(["run", "steel-chain", *(f"--set={one}" for one in changes), "--out", "complete.h5", "--resume"]) == 4
+    assert (
+        obey(
+            [
+                "run",
+                "steel-chain",
+                *(f"--set={one}" for one in changes),
+                "--out",
+                "complete.h5",
+                "--resume",
+            ]
+        )
+        == 4
+    )

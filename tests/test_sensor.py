@@ -32,7 +32,10 @@ def test_unequal_halves_obey_newtons_law_each():
 
 @pytest.mark.parametrize("mass", [None, 0.1e-3])
 def test_a_half_bead_as_heavy_as_the_bead_is_refused(mass):
-    with pytest.raises(GranchainError, match=r"front_mass: got 0.0002 kg of a bead of .* allowed: less than the bead's mass"):
+    with pytest.raises(
+        GranchainError,
+        match=r"front_mass: got 0.0002 kg of a bead of .* allowed: less than the bead's mass",
+    ):
         Sensor(front_mass=0.2e-3).force(1.0, 2.0, mass)
 
 
@@ -43,9 +46,15 @@ def test_the_response_is_the_one_that_is_stated_without_delay(order, frequency):
     angle = 2.0 * math.pi * frequency * interval * np.arange(4000)
     wave, late = np.sin(angle), np.cos(angle)
     smoothed = Sensor(cutoff=cutoff, order=order).smooth(interval, wave)
-    stated = 1.0 / (1.0 + (math.tan(math.pi * frequency * interval) / math.tan(math.pi * cutoff * interval)) ** (2 * order))
+    stated = 1.0 / (
+        1.0
+        + (math.tan(math.pi * frequency * interval) / math.tan(math.pi * cutoff * interval))
+        ** (2 * order)
+    )
     # by amplitude: projected on the wave itself, and on one a quarter of a period late
-    assert wave[middle] @ smoothed[middle] / (wave[middle] @ wave[middle]) == pytest.approx(stated, rel=1e-6)
+    assert wave[middle] @ smoothed[middle] / (wave[middle] @ wave[middle]) == pytest.approx(
+        stated, rel=1e-6
+    )
     assert abs(late[middle] @ smoothed[middle]) / (late[middle] @ late[middle]) < 1e-6
 
 
@@ -76,7 +85,10 @@ def test_the_ripples_of_a_jump_stay_below_what_a_pulse_must_reach(order):
 
 
 def test_a_cutoff_above_half_the_sampling_rate_is_refused():
-    with pytest.raises(GranchainError, match=r"cutoff: got 600000 Hz, allowed: below half the sampling rate, 500000 Hz at 1e-06 s"):
+    with pytest.raises(
+        GranchainError,
+        match=r"cutoff: got 600000 Hz, allowed: below half the sampling rate, 500000 Hz at 1e-06 s",
+    ):
         Sensor(cutoff=6e5).smooth(1e-6, np.zeros(100))
 
 
@@ -89,15 +101,27 @@ def test_a_reading_is_sampled_with_gain_and_noise():
     assert reading.mean() == pytest.approx(0.1, abs=4 * 0.01 / math.sqrt(8002))
     # the standard deviation of n numbers is known to 1/sqrt(2 n)
     assert reading.std() == pytest.approx(0.01, rel=4 / math.sqrt(2 * 8002))
-    assert np.array_equal(reading, Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=1)[1])
-    assert not np.array_equal(reading, Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=2)[1])
+    assert np.array_equal(
+        reading, Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=1)[1]
+    )
+    assert not np.array_equal(
+        reading, Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=2)[1]
+    )
 
 
 @pytest.mark.parametrize(
     ("sensor", "time", "sentence"),
     [
-        (Sensor(noise=0.1), 1e-6 * np.arange(50), "seed: got none beside noise, allowed a whole number"),
-        (Sensor(interval=1e-7), 1e-6 * np.arange(50), "interval: got 1e-07 s, allowed: from 1e-06 s"),
+        (
+            Sensor(noise=0.1),
+            1e-6 * np.arange(50),
+            "seed: got none beside noise, allowed a whole number",
+        ),
+        (
+            Sensor(interval=1e-7),
+            1e-6 * np.arange(50),
+            "interval: got 1e-07 s, allowed: from 1e-06 s",
+        ),
         (Sensor(), np.zeros(1), "got 1 samples, allowed: two or more"),
     ],
 )

@@ -1,4 +1,5 @@
-"""Set-up: what is remembered is what would be found anew, two bodies are a chain of two, and a changed case is the case made whole."""
+"""Set-up: what is remembered is what would be found anew, two bodies are a chain of two, and a
+changed case is the case made whole."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from granchain.two_body import collide, contact_of_two, impact, two_bodies
 
 pytestmark = pytest.mark.plain
 
-# A spring's stiffness [N/m], twice that, and the load [N] that it carries at rest: sizes of a steel bead's contact.
+# A spring's stiffness [N/m], twice that, and the load [N] that it carries at rest: sizes of a steel
+# bead's contact.
 STIFFNESS, LOAD = 1e6, 5.0
 
 
@@ -66,7 +68,9 @@ def spring(factor: float) -> type[ContactLaw]:
 
 def overlap_under_load(law: type[ContactLaw]) -> float:
     """Overlap of a spring at rest under the load."""
-    return float(contacts_of(law, standing_row(3, precompression=LOAD), SimpleNamespace()).overlaps[1])
+    return float(
+        contacts_of(law, standing_row(3, precompression=LOAD), SimpleNamespace()).overlaps[1]
+    )
 
 
 def test_an_edited_law_gets_no_answer_of_the_one_before(registry):
@@ -94,10 +98,15 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry)
     law, chain = spring(1.0), steel_row(3)
     law.coefficients_of = staticmethod(coefficients_of)
     pair, limits = chain.pair(), chain.overlap_limits()
-    rows = [RowInputs(chain, pair, limits, SimpleNamespace(stiffness=factor * STIFFNESS)) for factor in (1.0, 3.0)]
+    rows = [
+        RowInputs(chain, pair, limits, SimpleNamespace(stiffness=factor * STIFFNESS))
+        for factor in (1.0, 3.0)
+    ]
     one, other = contacts_together(law, rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
-    assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and all(type(stiffness) is float for stiffness in seen)
+    assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and all(
+        type(stiffness) is float for stiffness in seen
+    )
 
 
 def test_the_time_step_of_an_edited_law_is_its_own(registry):
@@ -105,7 +114,9 @@ def test_the_time_step_of_an_edited_law_is_its_own(registry):
     steps = {}
     for factor in (1.0, 4.0, 1.0):
         law = spring(factor)
-        steps[factor] = time_step_of(contacts_of(law, chain, SimpleNamespace()), chain, "auto", 1e-4).limit
+        steps[factor] = time_step_of(
+            contacts_of(law, chain, SimpleNamespace()), chain, "auto", 1e-4
+        ).limit
     # the limit goes with the square root of mass over stiffness
     assert steps[1.0] == pytest.approx(2.0 * steps[4.0], rel=1e-9)
 
@@ -116,7 +127,12 @@ def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
 
     def found():
         contacts = contacts_of(laws()[law], chain, inputs_for(law))
-        return [contacts.c, contacts.overlaps, contacts.limits, np.array([time_step_of(contacts, chain, "auto", 1e-4).value])]
+        return [
+            contacts.c,
+            contacts.overlaps,
+            contacts.limits,
+            np.array([time_step_of(contacts, chain, "auto", 1e-4).value]),
+        ]
 
     found()
     again = found()
@@ -163,7 +179,10 @@ def rows_of(kind: str) -> np.ndarray:
     return random.choice([-np.inf, 0.5, np.inf, 3.0], (100, 2))
 
 
-@pytest.mark.parametrize("kind", ["one run", "two in turn", "long runs", "zeros of both signs", "all different", "infinities"])
+@pytest.mark.parametrize(
+    "kind",
+    ["one run", "two in turn", "long runs", "zeros of both signs", "all different", "infinities"],
+)
 def test_runs_compressed_are_the_distinct_rows(kind):
     rows = rows_of(kind)
     first, which = kinds_of(rows)
@@ -178,24 +197,34 @@ def test_contacts_without_coefficients_are_of_one_kind():
     assert first.tolist() == [0] and which.tolist() == [0] * 5
 
 
-# A bead whose radius [m] and mass [kg] are powers of two, so that the pair's are exactly half of them; of the size of those of steel-chain.
+# A bead whose radius [m] and mass [kg] are powers of two, so that the pair's are exactly half of
+# them; of the size of those of steel-chain.
 BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
 
 
 def chain_of_two() -> Chain:
     return Chain(
-        radius=np.full(2, BEAD_RADIUS), mass=np.full(2, BEAD_MASS), velocity=np.array([0.5 * SPEED, -0.5 * SPEED]), gap=np.zeros(1),
+        radius=np.full(2, BEAD_RADIUS), mass=np.full(2, BEAD_MASS),
+        velocity=np.array([0.5 * SPEED, -0.5 * SPEED]), gap=np.zeros(1),
         material=(MATERIALS["steel-316"],), material_index=np.zeros(2, dtype=int),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("law", "given"), [("hertz", {}), ("ma-liu", {"psi": 2.84, "xi": 13.0}), ("tsuji", {"restitution": 0.8})])
+@pytest.mark.parametrize(
+    ("law", "given"),
+    [("hertz", {}), ("ma-liu", {"psi": 2.84, "xi": 13.0}), ("tsuji", {"restitution": 0.8})],
+)
 def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
     chain = chain_of_two()
     pair = Pair(**{name: float(values[1]) for name, values in chain.pair().items().items()})
     bodies = impact(law=law, pair=pair, speed=SPEED, **given)
     contacts = contacts_of(laws()[law], chain, inputs_for(law, **given))
-    assert contacts.c.tobytes() == contact_of_two(laws()[law], two_bodies(pair, SPEED), pair, inputs_for(law, **given)).c.tobytes()
+    assert (
+        contacts.c.tobytes()
+        == contact_of_two(
+            laws()[law], two_bodies(pair, SPEED), pair, inputs_for(law, **given)
+        ).c.tobytes()
+    )
     row = collide(contacts, chain, SPEED, 1.0)
     assert bodies.numbers() == row.numbers()
     for name in ("time", "overlap", "rate", "force"):
@@ -213,7 +242,9 @@ def test_a_run_needs_no_sizes_and_no_materials():
 
 def test_the_folder_of_the_laws_is_read_once(monkeypatch):
     before = laws()
-    monkeypatch.setattr("pkgutil.iter_modules", lambda *path: pytest.fail("the folder was read again"))
+    monkeypatch.setattr(
+        "pkgutil.iter_modules", lambda *path: pytest.fail("the folder was read again")
+    )
     assert laws() == before
 
 
@@ -221,15 +252,22 @@ def test_a_changed_case_reads_again_what_changed(monkeypatch):
     case = load_case("steel-chain")
     other = case.replace(**{"striker.speed": 2.0, "time.step": "fast"})
     assert (other.chain, other.sensors, other.ends) == (case.chain, case.sensors, case.ends)
-    assert other.chain is case.chain and other.sensors is case.sensors and other.snapshots is case.snapshots
+    assert (
+        other.chain is case.chain
+        and other.sensors is case.sensors
+        and other.snapshots is case.snapshots
+    )
     assert other.striker.speed == 2.0 and case.striker.speed == 1.77 and other.time.step == "fast"
 
 
 CHANGES = [
-    {"striker.speed": 2.0}, {"chain.beads": 80}, {"chain.material": "steel-210"}, {"chain.material.density": 8000.0},
+    {"striker.speed": 2.0}, {"chain.beads": 80}, {"chain.material": "steel-210"},
+    {"chain.material.density": 8000.0},
     {"striker": None, "sensors.contacts": [1]},
-    {"contact.law": "flores", "contact.restitution": 0.65}, {"sensors.beads": [3, 5]}, {"snapshots": None}, {"ends.right": "wall"},
-    {"chain": {"beads": 66, "radius": 1e-3, "material": "steel-316"}}, {"title": "another"}, {"energy": {"ledger": False}},
+    {"contact.law": "flores", "contact.restitution": 0.65}, {"sensors.beads": [3, 5]},
+    {"snapshots": None}, {"ends.right": "wall"},
+    {"chain": {"beads": 66, "radius": 1e-3, "material": "steel-316"}}, {"title": "another"},
+    {"energy": {"ledger": False}},
 ]  # fmt: skip
 
 
@@ -243,7 +281,11 @@ def test_a_changed_case_is_the_case_made_whole(changes):
     assert case == load_case("steel-chain", ["time.end=5e-4"])
 
 
-@pytest.mark.parametrize("changes", [{"sensors.beads": [80]}, {"chain.beads": 20}, {"chain.radius": -1.0}, {"striker.sped": 1.0}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{"sensors.beads": [80]}, {"chain.beads": 20}, {"chain.radius": -1.0}, {"striker.sped": 1.0}],
+    ids=str,
+)
 def test_a_change_that_is_wrong_is_refused_as_in_a_case_made_whole(changes):
     case = load_case("steel-chain")
     with pytest.raises(CaseError) as told:

@@ -1,4 +1,5 @@
-"""Signals of driven ends: closed forms of their tables, of the momentum and work that they give, and what is refused."""
+"""Signals of driven ends: closed forms of their tables, of the momentum and work that they
+give, and what is refused."""
 
 from __future__ import annotations
 
@@ -51,15 +52,22 @@ def closed_forms(time: np.ndarray) -> dict[str, tuple[dict[str, Any], np.ndarray
     x = time / 2e-4
     return {
         "harmonic": (HARMONIC, 2.0 * np.sin(2.0 * np.pi * 1e4 * time + 0.3)),
-        "chirp": (CHIRP, 2.0 * np.sin(2.0 * np.pi * (2e3 * time + (2e4 - 2e3) / (2.0 * RUN) * time**2))),
+        "chirp": (
+            CHIRP,
+            2.0 * np.sin(2.0 * np.pi * (2e3 * time + (2e4 - 2e3) / (2.0 * RUN) * time**2)),
+        ),
         "half-sine": (HALF_SINE, np.where(x < 1.0, 2.0 * np.sin(np.pi * x), 0.0)),
         # twelve standard deviations long
-        "gaussian": (GAUSSIAN, np.where(x < 1.0, 2.0 * np.exp(-0.5 * (12.0 * (x - 0.5)) ** 2), 0.0)),
+        "gaussian": (
+            GAUSSIAN,
+            np.where(x < 1.0, 2.0 * np.exp(-0.5 * (12.0 * (x - 0.5)) ** 2), 0.0),
+        ),
     }
 
 
 def test_a_row_that_noise_or_an_oscillation_drives_has_no_first_pulse():
-    assert [driven(**signal).driven_without_pulse for signal in (HARMONIC, CHIRP, NOISE, HALF_SINE, GAUSSIAN)] == [
+    assert [driven(**signal).driven_without_pulse for signal in (HARMONIC, CHIRP, NOISE, HALF_SINE,
+        GAUSSIAN)] == [
         "harmonic", "chirp", "noise", "", "",
     ]  # fmt: skip
     assert driven(time=[0.0, 1e-4, 2e-3], value=[0.0, 1.0, 0.0]).driven_without_pulse == ""
@@ -76,11 +84,22 @@ def test_a_table_follows_its_closed_form_between_its_knots(name):
     case = driven(**signal)
     _, (knots, spline) = _drive_of(End("force", None, *case.drive("left")))
     found = np.array([drive_at(knots, spline, t) for t in time])
-    # 1.5e-8 of the amplitude 2 by the error of a cubic; a gaussian lacks its foot, exp(-18) = 1.5e-8 of its height
+    # 1.5e-8 of the amplitude 2 by the error of a cubic; a gaussian lacks its foot, exp(-18) =
+    # 1.5e-8 of its height
     assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8
-    near = np.array([drive_at(knots, spline, t + 1e-9)[0] - drive_at(knots, spline, t - 1e-9)[0] for t in time]) / 2e-9
+    near = (
+        np.array(
+            [
+                drive_at(knots, spline, t + 1e-9)[0] - drive_at(knots, spline, t - 1e-9)[0]
+                for t in time
+            ]
+        )
+        / 2e-9
+    )
     inside = (time < 1.99e-4) | (time > 2.01e-4)
-    assert np.abs(found[:, 1] - near)[inside].max() < 1e-4 * 2.0 * 2.0 * np.pi * highest(case.ends.left)
+    assert np.abs(found[:, 1] - near)[inside].max() < 1e-4 * 2.0 * 2.0 * np.pi * highest(
+        case.ends.left
+    )
 
 
 def test_the_slope_of_a_signal_errs_by_less_than_a_millionth_of_its_largest():
@@ -117,7 +136,9 @@ def test_noise_has_its_root_mean_square_and_its_band():
 
 
 def test_noise_is_the_same_for_a_seed_and_another_for_another():
-    first, again, other = (driven(**{**NOISE, "seed": seed}).drive("left").value for seed in (7, 7, 8))
+    first, again, other = (
+        driven(**{**NOISE, "seed": seed}).drive("left").value for seed in (7, 7, 8)
+    )
     assert (first == again).all() and np.abs(first - other).max() > 1.0
     # a generator's raw stream is fixed: the first phase of seed 7, from that stream
     phase = 2.0 * math.pi * (int(np.random.PCG64(7).random_raw()) >> 11) * 2.0**-53
@@ -139,16 +160,25 @@ def test_momentum_and_work_of_a_harmonic_force():
 @pytest.mark.plain
 def test_a_pulse_gives_its_momentum_and_then_nothing_with_a_word():
     # 2 A T/pi under half a sine; A sigma sqrt(2 pi) under a gaussian, sigma = T/12
-    for signal, impulse in ((HALF_SINE, 2.0 * 2.0 * 2e-4 / math.pi), (GAUSSIAN, 2.0 * 2e-4 / 12.0 * math.sqrt(2.0 * math.pi))):
+    for signal, impulse in (
+        (HALF_SINE, 2.0 * 2.0 * 2e-4 / math.pi),
+        (GAUSSIAN, 2.0 * 2e-4 / 12.0 * math.sqrt(2.0 * math.pi)),
+    ):
         result = gc.run(driven(end=3e-4, **signal))
-        # the trapezoid's error under half a sine, (pi dt/T)^2/12 = 2.1e-5; none under a smooth pulse but its foot, 1.5e-8 of 12/sqrt(2 pi)
-        assert result.final_velocity[0] == pytest.approx(impulse / MASS, rel=2.2e-5 if signal is HALF_SINE else 1.5e-7)
-        assert "the drive of the left end ends at 0.0002 s, and holds its last value, 0 N" in [one.text for one in result.messages]
+        # the trapezoid's error under half a sine, (pi dt/T)^2/12 = 2.1e-5; none under a smooth
+        # pulse but its foot, 1.5e-8 of 12/sqrt(2 pi)
+        assert result.final_velocity[0] == pytest.approx(
+            impulse / MASS, rel=2.2e-5 if signal is HALF_SINE else 1.5e-7
+        )
+        assert "the drive of the left end ends at 0.0002 s, and holds its last value, 0 N" in [
+            one.text for one in result.messages
+        ]
 
 
 @pytest.mark.plain
 def test_a_driven_wall_moves_a_bead_by_its_resonance_curve():
-    # a bead between a driven and a fixed wall, pressed together: two equal springs k, so u = A k/(2 k - m omega^2)
+    # a bead between a driven and a fixed wall, pressed together: two equal springs k, so u = A k/(2
+    # k - m omega^2)
     case = Case(
         chain={"beads": 1, "radius": 1e-3, "material": "steel-316", "precompression": 10.0},
         ends={"left": "wall", "right": "wall"},
@@ -162,9 +192,18 @@ def test_a_driven_wall_moves_a_bead_by_its_resonance_curve():
     period = 2.0 * math.pi / omega
     # a thousandth of the static overlap: the spring's change with it is of second order
     amplitude = 1e-3 * (10.0 / hertz) ** (2.0 / 3.0)
-    signal = {"signal": "harmonic", "amplitude": amplitude, "frequency": 1.0 / period, "ramp": 6.0 * period}
+    signal = {
+        "signal": "harmonic",
+        "amplitude": amplitude,
+        "frequency": 1.0 / period,
+        "ramp": 6.0 * period,
+    }
     driven_case = case.replace(
-        **{"ends.left": {"drive": "displacement", **signal}, "time.end": 10.0 * period, "snapshots": {"interval": 0.02 * period}}
+        **{
+            "ends.left": {"drive": "displacement", **signal},
+            "time.end": 10.0 * period,
+            "snapshots": {"interval": 0.02 * period},
+        }
     )
     result = gc.run(driven_case)
     late = result.snapshot_time > 6.0 * period
@@ -176,7 +215,7 @@ def test_a_driven_wall_moves_a_bead_by_its_resonance_curve():
     assert abs(across) < 1e-3 * expected
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Cases
 
 
@@ -187,7 +226,10 @@ def test_a_signal_is_stored_as_its_keys(signal):
     assert {name: kept[name] for name in signal} == signal and not {"time", "value"} & kept.keys()
     again = Case(**case.resolved())
     assert again == case and again.sha256 == case.sha256 and case.has_drives
-    assert all((one == other).all() for one, other in zip(again.drive("left"), case.drive("left"), strict=True))
+    assert all(
+        (one == other).all()
+        for one, other in zip(again.drive("left"), case.drive("left"), strict=True)
+    )
 
 
 def test_a_signal_is_changed_by_its_keys():
@@ -200,36 +242,48 @@ def test_a_signal_is_changed_by_its_keys():
 TAKE = "take it out"
 SENTENCES = [
     ({"signal": "harmonic"}, [
-        "ends.left.amplitude: got nothing, allowed a finite number; give the largest displacement [m] or force [N] of "
+        "ends.left.amplitude: got nothing, allowed a finite number; give the largest displacement "
+        "[m] or force [N] of "
         "a harmonic, chirp or pulse",
-        "ends.left.frequency: got nothing, allowed a number above 0; give the frequency of a harmonic [Hz]"]),
+        "ends.left.frequency: got nothing, allowed a number above 0; give the frequency of a "
+        "harmonic [Hz]"]),
     ({**HALF_SINE, "file": "a.csv", "seed": 3}, [
-        f'ends.left.file: got a key beside signal = "pulse", allowed signal, shape, amplitude, duration; {TAKE}',
-        f'ends.left.seed: got a key beside signal = "pulse", allowed signal, shape, amplitude, duration; {TAKE}']),
-    ({"time": [0, 1], "value": [0, 1], "rms": 1.0}, [f"ends.left.rms: got a key beside time and value, allowed time, value; {TAKE}"]),
+        'ends.left.file: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
+        f'duration; {TAKE}',
+        'ends.left.seed: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
+        f'duration; {TAKE}']),
+    ({"time": [0, 1], "value": [0, 1], "rms": 1.0}, ["ends.left.rms: got a key beside time and "
+        f"value, allowed time, value; {TAKE}"]),
     ({**NOISE, "band": [3.0, 2.0]}, [
-        "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the two edges of the band [Hz]"]),
+        "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the two "
+        "edges of the band [Hz]"]),
     ({**NOISE, "band": [1100.0, 1900.0]}, [
-        "ends.left.band: got 1100 to 1900 Hz, allowed a band that holds a multiple of 1000 Hz, one over the length of "
+        "ends.left.band: got 1100 to 1900 Hz, allowed a band that holds a multiple of 1000 Hz, "
+        "one over the length of "
         "the signal; widen the "
         "band, or lengthen the signal"]),
     ({**HARMONIC, "duration": 5e-4, "ramp": 3e-4}, [
-        "ends.left.ramp: got 0.0003, allowed at most half the duration, 0.00025; shorten the ramp, which comes at the "
+        "ends.left.ramp: got 0.0003, allowed at most half the duration, 0.00025; shorten the "
+        "ramp, which comes at the "
         "start and at the end, or "
         "lengthen the signal"]),
     ({**HARMONIC, "drive": "displacement"}, [
-        "ends.left.ramp: got no ramp of a displacement that does not begin at 0, allowed a number above 0; give the time [s] in which the "
+        "ends.left.ramp: got no ramp of a displacement that does not begin at 0, allowed a number "
+        "above 0; give the time [s] in which the "
         "signal rises, or take out the phase"]),
     ({**CHIRP, "duration": 5e-4}, [
-        "ends.left.ramp: got no ramp of a signal that ends at 0.0005 s, before the run, allowed a number above 0, or a "
+        "ends.left.ramp: got no ramp of a signal that ends at 0.0005 s, before the run, allowed a "
+        "number above 0, or a "
         "duration from 0.001; give "
         "a ramp [s]: it ends at rest then"]),
     ({**HARMONIC, "frequency": 1e9}, [
-        "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the signal or the run, or "
+        "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the "
+        "signal or the run, or "
         "take a lower frequency or a "
         "longer ramp"]),
     ({"signal": "harmonc"}, [
-        'ends.left.signal: got "harmonc", allowed "harmonic", "chirp", "noise" or "pulse"; did you mean "harmonic"?']),
+        'ends.left.signal: got "harmonc", allowed "harmonic", "chirp", "noise" or "pulse"; did '
+        'you mean "harmonic"?']),
 ]  # fmt: skip
 
 
@@ -249,11 +303,15 @@ def test_a_table_that_ends_at_rest_holds_its_value_and_one_that_ends_moving_is_r
         driven(drive, time=[0.0, 1e-4, 2e-4], value=[0.0, 1e-9, 1e-9])
     driven("force", time=[0.0, 1e-4, 2e-4], value=[0.0, 1e-9, 0.0])
     told = (
-        "ends.left: got times from 0 to 0.0002 s, still changing at the last, allowed a table from 0 to the end of the run at 0.001 s, or "
+        "ends.left: got times from 0 to 0.0002 s, still changing at the last, allowed a table "
+        "from 0 to the end of the run at 0.001 s, or "
     )
     for drive, value in (("displacement", [0.0, 1e-9, 0.0]), ("force", [0.0, 1e-9, 2e-9])):
         (sentence,) = problems(drive=drive, time=[0.0, 1e-4, 2e-4], value=value)
-        assert sentence == told + "to rest: two equal values at its end; lengthen the table, or shorten the run"
+        assert (
+            sentence
+            == told + "to rest: two equal values at its end; lengthen the table, or shorten the run"
+        )
 
 
 @pytest.mark.plain
@@ -261,4 +319,6 @@ def test_a_force_table_that_ends_at_rest_pushes_on_with_its_last_value():
     result = gc.run(driven(end=1e-4, time=[0.0, 2e-5, 4e-5], value=[3.0, 3.0, 3.0]))
     # m v = F t
     assert result.final_velocity[0] == pytest.approx(3.0 * 1e-4 / MASS, rel=1e-12)
-    assert "the drive of the left end ends at 4e-05 s, and holds its last value, 3 N" in [one.text for one in result.messages]
+    assert "the drive of the left end ends at 4e-05 s, and holds its last value, 3 N" in [
+        one.text for one in result.messages
+    ]

@@ -1,4 +1,5 @@
-"""The compiled loop follows its law: cached where nothing changed, compiled anew where anything did."""
+"""The compiled loop follows its law: cached where nothing changed, compiled anew where anything
+did."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ def test_laws_with_the_same_functions_share_one_loop():
         known = laws()
         names = ("flores", "hunt-crossley", "lankarani-nikravesh")
         models = [known[name].model(SimpleNamespace()) for name in names]
-        loops = {id(loop_of(Functions(*frozen(*model.functions)), features_of(model, True, False, False))) for model in models}
+        loops = set()
+        for model in models:
+            functions = Functions(*frozen(*model.functions))
+            loops.add(id(loop_of(functions, features_of(model, True, False, False))))
         print(len(loops))
     """
     assert answer(textwrap.dedent(code)) == "1"
@@ -54,14 +58,16 @@ def test_a_law_that_reaches_something_else_than_a_plain_function_is_refused():
 
 @pytest.mark.long
 def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: Path):
-    # Each law's loop is compiled in a process of its own, into a file of its own: two processes that compile at the same time must not
-    # leave one law's loop under the other's number. A third process loads both, and each still calls its own functions.
+    # Each law's loop is compiled in a process of its own, into a file of its own: two processes
+    # that compile at the same time must not leave one law's loop under the other's number. A third
+    # process loads both, and each still calls its own functions.
     code = """
         import sys; sys.path.insert(0, "tests")
         from support.rows import run_row, steel_row
         for law in LAWS:
             state = run_row(steel_row(6), law, 2e-5)
-            print(law, state.clock.allowed_step.item().hex(), state.h.sum().hex(), state.records.energies[-1].sum().hex())
+            sums = state.clock.allowed_step.item(), state.h.sum(), state.records.energies[-1].sum()
+            print(law, *(value.hex() for value in sums))
     """
     laws = ("ma-liu", "thornton")
     alone = [answer(textwrap.dedent(code).replace("LAWS", repr((law,))), tmp_path) for law in laws]

@@ -1,4 +1,5 @@
-"""Waves measured in runs: edges of bands against the dispersion, transmission, maps, and what is refused."""
+"""Waves measured in runs: edges of bands against the dispersion, transmission, maps, and what
+is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from granchain.theory import dispersion
 from granchain.waves.bands import RecordedRow, bands_of, mapped, relation
 
 
-def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float = 1e-9, **contact: Any) -> Case:
+def dimer(
+    seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float = 1e-9, **contact: Any
+) -> Case:
     """40 beads, heavy and light in turn, between a wall that moves as noise and one at rest."""
     return Case(
         title="heavy and light beads under noise",
@@ -29,7 +32,14 @@ def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float =
             "precompression": pressed,
         },
         ends={
-            "left": {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": rms, "seed": seed, "ramp": 1e-3},
+            "left": {
+                "drive": "displacement",
+                "signal": "noise",
+                "band": [500.0, 1.3e5],
+                "rms": rms,
+                "seed": seed,
+                "ramp": 1e-3,
+            },
             "right": "wall",
         },
         contact=contact or {"law": "hertz"},
@@ -55,7 +65,11 @@ def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
     bead = int(large.sensor_bead[np.argmax(large.sensor_force[first] <= 0.0)])
     assert f"first seen at bead {bead} at {large.time[first]:.4g} s" in said.text
     found = gc.spectrum(large, segments=2)
-    assert len(found.messages) == 1 and "feels 0 to " in found.messages[0] and "of 20 N at rest" in found.messages[0]
+    assert (
+        len(found.messages) == 1
+        and "feels 0 to " in found.messages[0]
+        and "of 20 N at rest" in found.messages[0]
+    )
     assert not len(found.band_edges)
 
 
@@ -85,7 +99,10 @@ def test_the_stated_error_covers_at_least_as_often_as_stated():
             there = np.isfinite(off) & (known > 0.0)
             assert there.sum() >= 2
             assert (off[there] < 0.01 * known[there]).all()
-            covered, asked = covered + int((off <= one.band_edge_errors)[there].sum()), asked + int(there.sum())
+            covered, asked = (
+                covered + int((off <= one.band_edge_errors)[there].sum()),
+                asked + int(there.sum()),
+            )
     assert asked >= 50
     assert covered >= 0.95 * asked
 
@@ -103,10 +120,16 @@ def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
 def test_the_map_lies_on_the_dispersion(found):
     assert found.measured == "sensor_force"
     assert found.power.shape == (found.cell_frequency.size, found.wavenumber.size)
-    # below half of the first edge, where the line is steep: the strongest frequency at each wavenumber to the right
+    # below half of the first edge, where the line is steep: the strongest frequency at each
+    # wavenumber to the right
     rows = found.cell_frequency < 1.1 * found.dispersion.band_edges[0, 1]
     columns = (found.wavenumber > 0.3 * math.pi) & (found.wavenumber < 0.9 * math.pi)
-    centre = np.array([np.average(found.cell_frequency[rows], weights=found.power[rows, k]) for k in np.flatnonzero(columns)])
+    centre = np.array(
+        [
+            np.average(found.cell_frequency[rows], weights=found.power[rows, k])
+            for k in np.flatnonzero(columns)
+        ]
+    )
     known = found.dispersion.frequency(found.wavenumber[columns])[:, 0]
     # modes of 20 cells stand pi/20 apart
     assert centre == pytest.approx(known, rel=0.12)
@@ -116,8 +139,13 @@ def test_the_drive_is_a_source_of_its_own_unit(run):
     one = gc.spectrum(run)
     assert (one.source, one.sensor, one.unit) == ("left drive", "bead 40", "N/m")
     slow = (one.frequency > 800.0) & (one.frequency < 1500.0)
-    # a row of springs at rest: the force at its end is the wall's displacement over their compliances; resonance is not far: 2.6 kHz
-    stiffness = 1.0 / np.sum(np.append(1.0 / np.repeat(one.dispersion.stiffnesses[0], 39), 0.6 / one.dispersion.stiffnesses[0]))
+    # a row of springs at rest: the force at its end is the wall's displacement over their
+    # compliances; resonance is not far: 2.6 kHz
+    stiffness = 1.0 / np.sum(
+        np.append(
+            1.0 / np.repeat(one.dispersion.stiffnesses[0], 39), 0.6 / one.dispersion.stiffnesses[0]
+        )
+    )
     assert np.median(one.transmission[slow]) == pytest.approx(stiffness, rel=0.6)
 
 
@@ -126,12 +154,17 @@ def test_a_wave_to_the_right_has_a_positive_wavenumber():
     values = np.cos(2.0 * math.pi * 5e3 * time[:, None] - q * beads)
     wavenumber, power = mapped(RecordedRow(values, beads, 1e-5, "velocity", 1, 512))
     row, column = np.unravel_index(np.argmax(power), power.shape)
-    assert (wavenumber[column], row / (512 * 1e-5)) == (pytest.approx(q, abs=0.06), pytest.approx(5e3, abs=100.0))
+    assert (wavenumber[column], row / (512 * 1e-5)) == (
+        pytest.approx(q, abs=0.06),
+        pytest.approx(5e3, abs=100.0),
+    )
 
 
 def test_standing_waves_have_the_cosine_of_their_phase():
     time, beads = np.arange(4096) * 1e-5, np.arange(1, 12)
-    forth, back = (np.cos(2.0 * math.pi * 5e3 * time[:, None] + sign * 0.6 * beads) for sign in (-1.0, 1.0))
+    forth, back = (
+        np.cos(2.0 * math.pi * 5e3 * time[:, None] + sign * 0.6 * beads) for sign in (-1.0, 1.0)
+    )
     frequency, cosine = relation(RecordedRow(forth + 0.7 * back, beads, 1e-5, "velocity", 1, 512))
     assert cosine[np.argmin(np.abs(frequency - 5e3))] == pytest.approx(math.cos(0.6), abs=1e-4)
 
@@ -153,7 +186,10 @@ def test_the_edge_of_a_damped_row_is_that_of_its_springs():
         ({"source": 99}, "spectrum: source: got '99', allowed a bead with a sensor: 1, 2,"),
         ({"sensor": True}, "spectrum: sensor: got 'True', allowed a bead with a sensor"),
         ({"source": 5, "sensor": 5}, "spectrum: got bead 5 as source and as sensor"),
-        ({"source": "right"}, "spectrum: source: got 'right', allowed a bead, or a driven end: \"left\""),
+        (
+            {"source": "right"},
+            "spectrum: source: got 'right', allowed a bead, or a driven end: \"left\"",
+        ),
         ({"segments": 0}, "spectrum: segments: got 0, allowed a whole number from 1 to 1000"),
         ({"segments": 1000}, "spectrum: got 8"),
     ],
@@ -168,29 +204,46 @@ def test_a_run_without_cell_or_coherence_says_what_it_lacks(struck):
     one = gc.spectrum(struck, segments=2)
     assert one.band_edges.shape == (0, 2)
     assert one.cosine.size == 0
-    assert one.messages[0].startswith("no band edges and no dispersion: chain.precompression: got contacts that carry no force at rest")
+    assert one.messages[0].startswith(
+        "no band edges and no dispersion: chain.precompression: got contacts that carry no force "
+        "at rest"
+    )
     json.dumps(one.as_dict(), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
 def struck() -> Any:
-    case = gc.load_case("steel-chain-hertz", ["chain.beads=9", "sensors.beads=[2, 8]", "sensors.contacts=[1]", "time.end=2e-4"])
+    case = gc.load_case(
+        "steel-chain-hertz",
+        ["chain.beads=9", "sensors.beads=[2, 8]", "sensors.contacts=[1]", "time.end=2e-4"],
+    )
     return gc.run(case)
 
 
 def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run.save("dimer.h5")
-    assert obey(["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--figure", "dimer.png", "--json"]) == 0
+    assert (
+        obey(
+            ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--figure", "dimer.png", "--json"]
+        )
+        == 0
+    )
     facts = json.loads(capsys.readouterr().out)
     assert facts["band_edges"] == found.band_edges.tolist()
     assert len(facts["frequency"]) == len(facts["transmission"]) == len(facts["coherence"])
     assert (tmp_path / "dimer.png").stat().st_size > 50_000
     assert obey(["spectrum", "dimer.h5", "--figure", "single.png", "--width", "single"]) == 0
-    # width and height of a PNG: its first chunk, W3C PNG (third edition) 11.2.1; 86 mm at 300 dots an inch
+    # width and height of a PNG: its first chunk, W3C PNG (third edition) 11.2.1; 86 mm at 300 dots
+    # an inch
     assert int.from_bytes((tmp_path / "single.png").read_bytes()[16:20]) == int(86 / 25.4 * 300)
     for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"], ["--width", "singel"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
     lines = print_spectrum(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
-    assert [line.split()[:2] for line in lines[2:]] == [["1", "begins"], ["1", "ends"], ["2", "begins"], ["2", "ends"]]
+    assert [line.split()[:2] for line in lines[2:]] == [
+        ["1", "begins"],
+        ["1", "ends"],
+        ["2", "begins"],
+        ["2", "ends"],
+    ]

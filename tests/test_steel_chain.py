@@ -1,8 +1,9 @@
 """The 70-bead steel chain struck at 1.77 m/s against converged rows of peak forces.
 
-Wang, Liu & Liu 2022, sec. 5.2 and table 8, doi:10.1016/j.ijmecsci.2022.107214, give the set-up; the peaks are printed nowhere. The
-rows below were computed independently of this engine (converged kick-drift-kick in double precision) to the digits shown. A sensor
-reads the mean of its bead's two contact forces; first pulse; peak by a parabola through three samples.
+Wang, Liu & Liu 2022, sec. 5.2 and table 8, doi:10.1016/j.ijmecsci.2022.107214, give the set-up; the
+peaks are printed nowhere. The rows below were computed independently of this engine (converged
+kick-drift-kick in double precision) to the digits shown. A sensor reads the mean of its bead's two
+contact forces; first pulse; peak by a parabola through three samples.
 """
 
 from __future__ import annotations
@@ -20,21 +21,53 @@ from granchain.simulation import run
 ROWS = {
     ("hertz", "clamped"): [66.115, 66.111, 66.110, 66.110, 66.110, 66.110, 66.110, 66.110, 110.837],
     ("ma-liu", "clamped"): [35.727, 26.536, 20.287, 16.787, 13.779, 11.573, 10.604, 9.700, 94.947],
-    ("wang-liu-hysteretic", "clamped"): [42.188, 36.514, 33.088, 31.229, 29.607, 28.286, 27.587, 26.774, 103.74],
-    ("wang-liu-viscous", "clamped"): [39.722, 32.181, 27.364, 24.578, 22.013, 19.940, 18.949, 17.924, 94.262],
-    ("wang-liu-viscous", "tensile"): [39.607, 32.058, 27.245, 24.465, 21.906, 19.840, 18.852, 17.831],
+    ("wang-liu-hysteretic", "clamped"): [
+        42.188,
+        36.514,
+        33.088,
+        31.229,
+        29.607,
+        28.286,
+        27.587,
+        26.774,
+        103.74,
+    ],
+    ("wang-liu-viscous", "clamped"): [
+        39.722,
+        32.181,
+        27.364,
+        24.578,
+        22.013,
+        19.940,
+        18.949,
+        17.924,
+        94.262,
+    ],
+    ("wang-liu-viscous", "tensile"): [
+        39.607,
+        32.058,
+        27.245,
+        24.465,
+        21.906,
+        19.840,
+        18.852,
+        17.831,
+    ],
     ("tsuji", "clamped"): [30.637, 21.746, 15.823, 12.467, 9.565, 7.460, 6.554, 5.725, 91.437],
     ("tsuji", "tensile"): [30.633, 21.742, 15.819, 12.463, 9.562, 7.457, 6.552, 5.723],
 }
 # how far the engine may be off: at the automatic step, and at the fast one.
-# 1e-4 for the laws of section "chain" as promised, 2e-4 for the rate laws; 1e-3 at the fast step, 2e-3 where the force jumps: a contact's
-# largest force is one of a step, and after the jump it falls as fast as it rose.
+# 1e-4 for the laws of section "chain" as promised, 2e-4 for the rate laws; 1e-3 at the fast step,
+# 2e-3 where the force jumps: a contact's largest force is one of a step, and after the jump it
+# falls as fast as it rose.
 BOUNDS = {"hertz": (1e-4, 1e-3), "ma-liu": (1e-4, 1e-3), "wang-liu-hysteretic": (2e-4, 2e-3)}
 
 
 def peaks(law: str, separation: str, step: str) -> np.ndarray:
     ends = {} if law in ("hertz", "ma-liu") else {"separation": separation}
-    state = run_row(steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), **ends)
+    state = run_row(
+        steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), **ends
+    )
     time = state.sample_step * state.time_step.value
     sensors = [peak(time, state.records.sensor_force[:, i]).force for i in range(len(SENSORS))]
     return np.array([*sensors, state.contacts.peak[1]])
@@ -53,34 +86,71 @@ def test_sensor_peaks_of_the_steel_chain(law, separation, step):
 
 
 def test_the_pulses_that_merge_at_10_metres_per_second_are_marked_and_enter_no_wave_speed():
-    # at bead 63 the first maximum, 13.7 N at 464 us, has not fallen to half when another pulse passes it: 25.57 N at 485 us (computed
-    # with half the step); a speed through it was 607.5 m/s
-    result = run(load_case("steel-chain").replace(**{"striker.speed": 10.0, "sensors.contacts": [], "snapshots": None}))
+    # at bead 63 the first maximum, 13.7 N at 464 us, has not fallen to half when another pulse
+    # passes it: 25.57 N at 485 us (computed with half the step); a speed through it was 607.5 m/s
+    result = run(
+        load_case("steel-chain").replace(
+            **{"striker.speed": 10.0, "sensors.contacts": [], "snapshots": None}
+        )
+    )
     found = summary(result)
     assert [pulse.bead for pulse in found.sensors if pulse.merged] == [63]
     last = found.sensors[-1]
-    assert (last.peak, last.arrival) == (pytest.approx(25.57, abs=0.05), pytest.approx(485e-6, abs=5e-7))
+    assert (last.peak, last.arrival) == (
+        pytest.approx(25.57, abs=0.05),
+        pytest.approx(485e-6, abs=5e-7),
+    )
     assert found.wave_speed_beads == tuple(SENSORS[:-1])
     beads = np.array([pulse.bead for pulse in found.sensors[:-1]])
     arrivals = np.array([pulse.arrival for pulse in found.sensors[:-1]])
-    assert found.wave_speed == pytest.approx(2.0 * RADIUS / np.polyfit(beads, arrivals, 1)[0], rel=1e-9)
+    assert found.wave_speed == pytest.approx(
+        2.0 * RADIUS / np.polyfit(beads, arrivals, 1)[0], rel=1e-9
+    )
 
 
 @pytest.mark.promise("N3")
-@pytest.mark.parametrize("law", ["hertz", "ma-liu", "hunt-crossley", "lankarani-nikravesh", "flores", "tsuji", "wang-liu-viscous"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        "hertz",
+        "ma-liu",
+        "hunt-crossley",
+        "lankarani-nikravesh",
+        "flores",
+        "tsuji",
+        "wang-liu-viscous",
+    ],
+)
 def test_the_energy_ledger_of_the_steel_chain_closes(law, figure):
     coarse = ledger_residual(run_row(steel_row(71), law, 0.6e-3))
     fine = ledger_residual(run_row(steel_row(71), law, 0.6e-3, refine=10.0))
-    figure("steel chain: largest residual of the ledger at the automatic step", coarse, at_least=1e-8, at_most=5e-5)
-    figure("steel chain: largest residual of the ledger at a tenth of it", fine, at_least=1e-10, at_most=1e-6)
+    figure(
+        "steel chain: largest residual of the ledger at the automatic step",
+        coarse,
+        at_least=1e-8,
+        at_most=5e-5,
+    )
+    figure(
+        "steel chain: largest residual of the ledger at a tenth of it",
+        fine,
+        at_least=1e-10,
+        at_most=1e-6,
+    )
 
 
 def test_the_printed_restitution_of_the_first_pair_needs_the_full_mass():
     from granchain.contact.pair import Pair
     from granchain.two_body import impact
 
-    # E 193 GPa, nu .3, R 1.19 mm, s_y 900 MPa at 1.77 m/s: .8390 with m = .225 g; the printed .81 comes with .45 g (.8059)
-    common = {"effective_radius": 1.19e-3, "effective_modulus": 193e9 / (2.0 * (1.0 - 0.3**2)), "yield_stress": 900e6}
+    # E 193 GPa, nu .3, R 1.19 mm, s_y 900 MPa at 1.77 m/s: .8390 with m = .225 g; the printed .81
+    # comes with .45 g (.8059)
+    common = {
+        "effective_radius": 1.19e-3,
+        "effective_modulus": 193e9 / (2.0 * (1.0 - 0.3**2)),
+        "yield_stress": 900e6,
+    }
     for mass, expected in ((2.25e-4, 0.8390), (4.5e-4, 0.8059)):
-        found = impact(law="ma-liu", pair=Pair(effective_mass=mass, **common), speed=1.77, psi=2.84, xi=13.0)
+        found = impact(
+            law="ma-liu", pair=Pair(effective_mass=mass, **common), speed=1.77, psi=2.84, xi=13.0
+        )
         assert found.restitution == pytest.approx(expected, abs=5e-5)

@@ -1,4 +1,5 @@
-"""docs/steps.md is what its script prints, and what docs/how-to/step.md says of the steps is in it."""
+"""docs/steps.md is what its script prints, and what docs/how-to/step.md says of the steps is in
+it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ def script():
 
 def printed():
     """The lines of the page, by law."""
-    return {found[1]: found[0] for found in re.finditer(r"^\| \[([a-z0-9-]+)\].*$", PAGE.read_text(), re.MULTILINE)}
+    return {
+        found[1]: found[0]
+        for found in re.finditer(r"^\| \[([a-z0-9-]+)\].*$", PAGE.read_text(), re.MULTILINE)
+    }
 
 
 def cells(line):
@@ -38,20 +42,27 @@ def cells(line):
 
 
 def test_every_law_has_its_line():
-    assert list(printed()) == sorted(name for name, law in laws().items() if law.__module__.startswith("granchain.contact."))
+    assert list(printed()) == sorted(
+        name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")
+    )
 
 
 def test_what_the_page_on_the_step_says_holds_for_every_law():
-    # docs/how-to/step.md: at restitution .65, 0.01 % at "auto" and 0.15 % at "fast"; the strong damping is another matter, and it says so
+    # docs/how-to/step.md: at restitution .65, 0.01 % at "auto" and 0.15 % at "fast"; the strong
+    # damping is another matter, and it says so
     first = {name: cells(line) for name, line in printed().items()}
     assert max(one["auto"][0] for one in first.values() if one["auto"][0] is not None) <= 0.01
     assert max(one["fast"][0] for one in first.values() if one["fast"][0] is not None) <= 0.15
 
 
 def test_the_line_of_a_law_is_what_the_script_prints(script):
-    assert not differences(printed()["tsuji"], script.line(laws()["tsuji"])), "write it anew: python docs/steps.py > docs/steps.md"
+    assert not differences(printed()["tsuji"], script.line(laws()["tsuji"])), (
+        "write it anew: python docs/steps.py > docs/steps.md"
+    )
 
 
 @pytest.mark.long
 def test_the_page_is_what_the_script_prints(script):
-    assert not differences(PAGE.read_text(), script.page()), "write it anew: python docs/steps.py > docs/steps.md"
+    assert not differences(PAGE.read_text(), script.page()), (
+        "write it anew: python docs/steps.py > docs/steps.md"
+    )

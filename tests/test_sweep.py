@@ -1,4 +1,5 @@
-"""Studies: what is drawn, disorder as data of the case, the numbers of many first pulses, and the sweep over them."""
+"""Studies: what is drawn, disorder as data of the case, the numbers of many first pulses, and
+the sweep over them."""
 
 from __future__ import annotations
 
@@ -22,25 +23,37 @@ from granchain.studies.plan import plan_of
 from granchain.studies.study import dataset
 from granchain.studies.sweep import Description
 
-SHORT = {"chain.beads": 12, "sensors.beads": [3, 6, 9], "sensors.contacts": [], "snapshots": None, "time.end": 2e-4, "time.step": "fast"}
+SHORT = {
+    "chain.beads": 12,
+    "sensors.beads": [3, 6, 9],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 2e-4,
+    "time.step": "fast",
+}
 
 
 def short(**changes):
     return gc.load_case("steel-chain").replace(**(SHORT | changes))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is drawn
 
 
 def test_distributions_are_those_of_their_names():
-    # of the normal distribution 84.13 % lie below one standard deviation above the mean: (1 + erf(1/sqrt 2))/2
+    # of the normal distribution 84.13 % lie below one standard deviation above the mean: (1 +
+    # erf(1/sqrt 2))/2
     part = 0.5 * (1.0 + math.erf(1.0 / math.sqrt(2.0)))
     assert gc.normal(1.77, 0.02).ppf(part) == pytest.approx(1.79, rel=1e-12)
-    assert gc.lognormal(2.0, 0.1).ppf([0.5, part]) == pytest.approx([2.0, 2.0 * math.exp(0.1)], rel=1e-12)
+    assert gc.lognormal(2.0, 0.1).ppf([0.5, part]) == pytest.approx(
+        [2.0, 2.0 * math.exp(0.1)], rel=1e-12
+    )
     assert gc.uniform(1.0, 3.0).ppf([0.0, 0.25, 1.0]) == pytest.approx([1.0, 1.5, 3.0])
     # the median of Weibull's distribution: scale (ln 2)^(1/c)
-    assert gc.distribution("weibull_min", c=2.0, scale=1.8).ppf(0.5) == pytest.approx(1.8 * math.log(2.0) ** 0.5)
+    assert gc.distribution("weibull_min", c=2.0, scale=1.8).ppf(0.5) == pytest.approx(
+        1.8 * math.log(2.0) ** 0.5
+    )
 
 
 def test_a_toml_table_gives_what_python_gives():
@@ -50,9 +63,15 @@ def test_a_toml_table_gives_what_python_gives():
         "linear": ({"linear": [0.1, 10, 3]}, [0.1, 5.05, 10.0]),
         "log": ({"log": [0.1, 10, 3]}, [0.1, 1.0, 10.0]),
         "normal": ({"normal": [1.77, 0.02]}, gc.normal(1.77, 0.02)),
-        "scipy": ({"weibull_min": {"c": 2.0, "scale": 1.8}}, gc.distribution("weibull_min", c=2.0, scale=1.8)),
+        "scipy": (
+            {"weibull_min": {"c": 2.0, "scale": 1.8}},
+            gc.distribution("weibull_min", c=2.0, scale=1.8),
+        ),
         "disorder": ({"disorder": {"normal": [1.0, 0.05]}}, gc.disorder(gc.normal(1.0, 0.05))),
-        "gaps": ({"disorder": {"uniform": [0.0, 1e-6]}, "add": True}, gc.disorder(gc.uniform(0.0, 1e-6), add=True)),
+        "gaps": (
+            {"disorder": {"uniform": [0.0, 1e-6]}, "add": True},
+            gc.disorder(gc.uniform(0.0, 1e-6), add=True),
+        ),
     }
     for where, (written, meant) in given.items():
         found = values_of(where, written, problems)
@@ -65,20 +84,25 @@ def test_a_toml_table_gives_what_python_gives():
 def test_all_mistakes_of_what_is_drawn_are_told_together():
     problems = Problems()
     wrong = {
-        "a": {"nomal": [1, 2]}, "b": {"normal": [1, -1]}, "c": {"uniform": [3, 1]}, "d": {"weibull_min": {"c": -1}},
-        "e": {"weibull_min": {"scale": 1, "x": 2}}, "f": [], "g": 3, "h": {"log": [-1, 2, 3]}, "i": {"linear": [1, 2, 2.5]},
+        "a": {"nomal": [1, 2]}, "b": {"normal": [1, -1]}, "c": {"uniform": [3, 1]},
+        "d": {"weibull_min": {"c": -1}},
+        "e": {"weibull_min": {"scale": 1, "x": 2}}, "f": [], "g": 3, "h": {"log": [-1, 2, 3]},
+        "i": {"linear": [1, 2, 2.5]},
         "j": {"disorder": [1, 2]}, "k": {"normal": [1, "x"]}, "l": {"normal": [1]},
     }  # fmt: skip
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'did you mean "normal"?' in problems.sentences[0]
-    with pytest.raises(gc.errors.CaseError, match="normal: got mean 1, sd 0, allowed spreads above 0 and a low end below"):
+    with pytest.raises(
+        gc.errors.CaseError,
+        match="normal: got mean 1, sd 0, allowed spreads above 0 and a low end below",
+    ):
         gc.normal(1.0, 0.0)
     with pytest.raises(gc.errors.CaseError, match=r"disorder: got 1\.05"):
         gc.disorder(1.05)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Disorder as data of the case
 
 FACTORS = [1.1, 0.9, 1.0, 1.05, 0.97]
@@ -86,14 +110,27 @@ FACTORS = [1.1, 0.9, 1.0, 1.05, 0.97]
 
 def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
     case = short(**{"chain.beads": 5, "sensors.beads": [3], "chain.gap": 1e-6})
-    disorder = {"radius_factor": FACTORS, "mass_factor": [1, 1, 2, 1, 1], "modulus_factor": FACTORS[::-1], "gap_added": [0, -1e-6, 0, 2e-6]}
-    changed = case.replace(**{f"chain.{name}": values for name, values in disorder.items()}, **{"chain.disorder_seed": 3})
+    disorder = {
+        "radius_factor": FACTORS,
+        "mass_factor": [1, 1, 2, 1, 1],
+        "modulus_factor": FACTORS[::-1],
+        "gap_added": [0, -1e-6, 0, 2e-6],
+    }
+    changed = case.replace(
+        **{f"chain.{name}": values for name, values in disorder.items()},
+        **{"chain.disorder_seed": 3},
+    )
     before, after = case.bodies(), changed.bodies()
     assert after["radius"] == pytest.approx(before["radius"] * [1.0, *FACTORS], rel=1e-15)
     # a sphere's mass goes with the cube of its radius
-    assert after["mass"] == pytest.approx(before["mass"] * [1.0, *np.power(FACTORS, 3) * [1, 1, 2, 1, 1]], rel=1e-14)
+    assert after["mass"] == pytest.approx(
+        before["mass"] * [1.0, *np.power(FACTORS, 3) * [1, 1, 2, 1, 1]], rel=1e-14
+    )
     assert after["gap"] == pytest.approx([0.0, 1e-6, 0.0, 1e-6, 3e-6], abs=1e-20)
-    moduli = [new.youngs_modulus / old.youngs_modulus for new, old in zip(after["material"], before["material"], strict=True)]
+    moduli = [
+        new.youngs_modulus / old.youngs_modulus
+        for new, old in zip(after["material"], before["material"], strict=True)
+    ]
     assert moduli == pytest.approx([1.0, *FACTORS[::-1]], rel=1e-15)
     assert gc.Case(**changed.resolved()) == changed and changed != case
     result = gc.run(changed)
@@ -105,18 +142,33 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
 def test_disorder_that_does_not_fit_is_refused():
     case = short(**{"chain.beads": 5, "sensors.beads": [3]})
     for changes, sentence in (
-        ({"radius_factor": [1.0]}, r"chain.radius_factor: got 1 numbers, allowed 5, one for each bead"),
+        (
+            {"radius_factor": [1.0]},
+            r"chain.radius_factor: got 1 numbers, allowed 5, one for each bead",
+        ),
         ({"gap_added": [0.0] * 5}, r"chain.gap_added: got 5 numbers, allowed 4, one for each gap"),
-        ({"gap_added": [0, 0, 0, -1e-6]}, r"chain.gap_added.3: got -1e-06 on a gap of 0, allowed a number from 0"),
-        ({"mass_factor": [1, 1, 1, 0, 1]}, r"chain.mass_factor.3: got 0, allowed a list of numbers above 0"),
-        ({"radius_factor": [1, 1, 1, 1, 1e-200]}, r"chain.radius_factor: got factors from 0 to 1, allowed factors whose products"),
-        ({"gap_added": [0, 0, 0, 1e-6], "precompression": 3.0}, r"chain.gap_added: got gaps with precompression"),
+        (
+            {"gap_added": [0, 0, 0, -1e-6]},
+            r"chain.gap_added.3: got -1e-06 on a gap of 0, allowed a number from 0",
+        ),
+        (
+            {"mass_factor": [1, 1, 1, 0, 1]},
+            r"chain.mass_factor.3: got 0, allowed a list of numbers above 0",
+        ),
+        (
+            {"radius_factor": [1, 1, 1, 1, 1e-200]},
+            r"chain.radius_factor: got factors from 0 to 1, allowed factors whose products",
+        ),
+        (
+            {"gap_added": [0, 0, 0, 1e-6], "precompression": 3.0},
+            r"chain.gap_added: got gaps with precompression",
+        ),
     ):
         with pytest.raises(gc.errors.CaseError, match=sentence):
             case.replace(**{f"chain.{name}": value for name, value in changes.items()})
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Numbers of many first pulses
 
 
@@ -134,7 +186,9 @@ def test_disorder_that_does_not_fit_is_refused():
 def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
     cases = [short(**changes, **{"striker.speed": speed}) for speed in (0.5, 1.0, 1.77)]
     # the first comes last: those of another case stay its own
-    found = measure([*cases, cases[0]], 2, summary=lambda result: {"largest": result.contact_peak_force[3]})
+    found = measure(
+        [*cases, cases[0]], 2, summary=lambda result: {"largest": result.contact_peak_force[3]}
+    )
     slim = measure(cases, 1, traces=True)
     for i, case in enumerate([*cases, cases[0]]):
         result = gc.run(case)
@@ -144,12 +198,16 @@ def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
             assert np.array_equal(getattr(found, name)[i], expected, equal_nan=True), name
         assert np.array_equal(found.wave_speed[i], summary.wave_speed, equal_nan=True)
         assert found.merged[i].tolist() == [sensor.merged for sensor in summary.sensors]
-        assert found.wave_speed_sensors[i] == (len(summary.wave_speed_beads) if np.isfinite(summary.wave_speed) else 0)
+        assert found.wave_speed_sensors[i] == (
+            len(summary.wave_speed_beads) if np.isfinite(summary.wave_speed) else 0
+        )
         assert found.summaries[i] == {"largest": result.contact_peak_force[3]}
         assert found.time_step[i] == result.time_step
         if i < len(cases):
             assert np.array_equal(slim.peak[i], found.peak[i])
-            assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(slim.time[i], result.time)
+            assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(
+                slim.time[i], result.time
+            )
 
 
 def test_pulses_that_have_merged_are_told_and_enter_no_wave_speed(monkeypatch):
@@ -161,23 +219,36 @@ def test_pulses_that_have_merged_are_told_and_enter_no_wave_speed(monkeypatch):
     before = measure([short()], 1)
     monkeypatch.setattr(measures, "first_pulses", with_a_second)
     found = measure([short()], 1)
-    assert before.merged.tolist() == [[0.0, 0.0, 0.0]] and before.wave_speed_sensors.tolist() == [3.0]
+    assert before.merged.tolist() == [[0.0, 0.0, 0.0]] and before.wave_speed_sensors.tolist() == [
+        3.0
+    ]
     assert found.merged.tolist() == [[0.0, 0.0, 1.0]] and found.wave_speed_sensors.tolist() == [2.0]
     assert found.wave_speed[0] > before.wave_speed[0]
 
 
 def test_what_is_transmitted_is_the_momentum_of_the_last_bead():
-    # two equal elastic beads change their speeds. The pulse has passed at 1 % of its peak, where the overlap is .01^(2/3) of the largest
-    # and still holds .01^(5/3) = 4.6e-4 of the energy of the relative motion: the struck bead then lacks 1.2e-4 of its speed
+    # two equal elastic beads change their speeds. The pulse has passed at 1 % of its peak, where
+    # the overlap is .01^(2/3) of the largest and still holds .01^(5/3) = 4.6e-4 of the energy of
+    # the relative motion: the struck bead then lacks 1.2e-4 of its speed
     pair = short(**{"contact.law": "hertz", "chain.beads": 1, "sensors.beads": []})
     found = measure([pair], 1)
     assert 1.0 - 1.2e-4 < found.transmitted_momentum[0] < 1.0 + 1e-6
-    assert found.transmitted_energy[0] == pytest.approx(found.transmitted_momentum[0] ** 2, rel=1e-12)
+    assert found.transmitted_energy[0] == pytest.approx(
+        found.transmitted_momentum[0] ** 2, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("right", ["free", "wall"])
 def test_what_is_transmitted_is_what_the_velocities_say(right):
-    case = short(**{"striker.mass": 0.3e-3, "ends.right": right, "snapshots.interval": 2e-8, "sensors.contacts": [11], "time.step": 2e-8})
+    case = short(
+        **{
+            "striker.mass": 0.3e-3,
+            "ends.right": right,
+            "snapshots.interval": 2e-8,
+            "sensors.contacts": [11],
+            "time.step": 2e-8,
+        }
+    )
     found, result = measure([case], 1), gc.run(case.replace(**{"sensors.interval": 2e-8}))
     contact = np.asarray(result.contact_force)[:, 0]
     stop = analysis.pulse_stop(contact)
@@ -190,11 +261,17 @@ def test_what_is_transmitted_is_what_the_velocities_say(right):
 
 
 def test_nothing_is_transmitted_without_a_striker_or_before_the_end():
-    found = measure([short(**{"time.end": 5e-5}), short(**{"striker": None, "contact.law": "hertz", "ends.left": "wall"})], 1)
+    found = measure(
+        [
+            short(**{"time.end": 5e-5}),
+            short(**{"striker": None, "contact.law": "hertz", "ends.left": "wall"}),
+        ],
+        1,
+    )
     assert np.isnan(found.transmitted_momentum).all() and np.isnan(found.transmitted_energy).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The sweep
 
 
@@ -204,7 +281,9 @@ def same(study, place, case, **select):
     summary = analysis.summary(result)
     point = study.isel(place).sel(select)
     for name in ("peak", "arrival", "width"):
-        assert np.array_equal(point[name], [getattr(sensor, name) for sensor in summary.sensors], equal_nan=True), name
+        assert np.array_equal(
+            point[name], [getattr(sensor, name) for sensor in summary.sensors], equal_nan=True
+        ), name
     assert point.wave_speed == summary.wave_speed and point.time_step == result.time_step
     return True
 
@@ -212,9 +291,12 @@ def same(study, place, case, **select):
 def test_a_product_holds_every_combination_and_its_draws():
     case = short()
     before = case.resolved()
-    vary = {"contact.law": ["ma-liu", "hertz"], "striker.speed": [0.5, 1.0], "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
+    vary = {"contact.law": ["ma-liu", "hertz"], "striker.speed": [0.5, 1.0],
+        "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
             "contact.psi": gc.normal(2.84, 0.05)}  # fmt: skip
-    with pytest.raises(gc.errors.CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"):
+    with pytest.raises(
+        gc.errors.CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"
+    ):
         gc.sweep(case, vary, n=3, seed=4)
     del vary["contact.psi"]
     study = gc.sweep(case, vary, n=3, seed=4)
@@ -223,15 +305,34 @@ def test_a_product_holds_every_combination_and_its_draws():
     assert (study.status == "complete").all() and (study.message == "").all()
     # numpy's own generator, of the seed, the place of the key and the draw: a number for every bead
     factors = (0.9 + (1.1 - 0.9) * np.random.default_rng([4, 2, 2]).random(12)).tolist()
-    own = case.replace(**{"contact.law": "hertz", "striker.speed": 0.5, "chain.mass_factor": factors, "chain.disorder_seed": 4})
+    own = case.replace(
+        **{
+            "contact.law": "hertz",
+            "striker.speed": 0.5,
+            "chain.mass_factor": factors,
+            "chain.disorder_seed": 4,
+        }
+    )
     assert same(study, {"draw": 2}, own, **{"contact.law": "hertz", "striker.speed": 0.5})
     assert study.peak.attrs == {"units": "N", "long_name": "peak force of the first pulse"}
     assert study["striker.speed"].attrs["units"] == "m/s"
-    for name, value in {"seed": 4, "n": 3, "how": "product", "granchain_version": gc.__version__, "case_sha256": case.sha256}.items():
+    for name, value in {
+        "seed": 4,
+        "n": 3,
+        "how": "product",
+        "granchain_version": gc.__version__,
+        "case_sha256": case.sha256,
+    }.items():
         assert study.attrs[name] == value
-    assert "struck at 0.5 to 1 m/s, ma-liu, hertz" in study.attrs["title"] and "contact.law" not in study.attrs["title"]
+    assert (
+        "struck at 0.5 to 1 m/s, ma-liu, hertz" in study.attrs["title"]
+        and "contact.law" not in study.attrs["title"]
+    )
     frame = study.to_dataframe()
-    assert frame.loc[("hertz", 0.5, 2, 6), "peak"] == study.peak.sel({"contact.law": "hertz", "striker.speed": 0.5, "sensor_bead": 6})[2]
+    assert (
+        frame.loc[("hertz", 0.5, 2, 6), "peak"]
+        == study.peak.sel({"contact.law": "hertz", "striker.speed": 0.5, "sensor_bead": 6})[2]
+    )
 
 
 def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors(tmp_path, capsys):
@@ -247,7 +348,10 @@ def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors
     assert study.merged.sel(sensor_bead=study.sensor_bead[2]).values.tolist() == [0.0, 1.0]
     assert study.wave_speed_sensors.values.tolist() == [3.0, 2.0]
     print_sweep(Description(plan, False), study, tmp_path / "s.h5", as_json=False)
-    assert "granchain: wave_speed: members take their wave speed from different sensors" in capsys.readouterr().err
+    assert (
+        "granchain: wave_speed: members take their wave speed from different sensors"
+        in capsys.readouterr().err
+    )
     # as many of them, but others; and none of the first, which then has nothing to compare
     found.merged[0, 0], found.wave_speed_sensors[0] = 1.0, 2.0
     assert "wave_speed_note" in dataset(plan, found, False).attrs
@@ -260,20 +364,34 @@ def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     # the second law asks for an input that the first does not know
     damped = {"contact.law": "kelvin-voigt", "contact.restitution": 0.8, "contact.stiffness": 1e7}
     beside = {"contact.law": "hertz", "contact.restitution": None, "contact.stiffness": None}
-    vary = {"striker.speed": [0.5, 1.0]} | {key: [beside[key], value] for key, value in damped.items()}
+    vary = {"striker.speed": [0.5, 1.0]} | {
+        key: [beside[key], value] for key, value in damped.items()
+    }
     study = gc.sweep(case, vary, how="zip")
     assert dict(study.sizes) == {"run": 2, "sensor_bead": 3}
     assert same(study, {"run": 0}, case.replace(**{"striker.speed": 0.5, "contact.law": "hertz"}))
     assert same(study, {"run": 1}, case.replace(**damped, **{"striker.speed": 1.0}))
     assert study["contact.law"].values.tolist() == ["hertz", "kelvin-voigt"]
     assert np.array_equal(study["contact.restitution"], [np.nan, 0.8], equal_nan=True)
-    box = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=1)
+    box = gc.sweep(
+        case,
+        {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)},
+        how="sobol",
+        n=8,
+        seed=1,
+    )
     # of a scrambled Sobol sequence every eighth of each axis holds one of the first eight points
     assert sorted(np.floor((box["striker.speed"].values - 0.5) * 16)) == list(range(8))
     assert sorted(np.floor((box["contact.psi"].values - 2.5) * 16)) == list(range(8))
     at = {key: float(box[key][5]) for key in ("striker.speed", "contact.psi")}
     assert same(box, {"run": 5}, case.replace(**at))
-    again = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=2)
+    again = gc.sweep(
+        case,
+        {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)},
+        how="sobol",
+        n=8,
+        seed=2,
+    )
     assert not np.array_equal(again["striker.speed"], box["striker.speed"])
 
 
@@ -290,19 +408,47 @@ def test_draws_are_the_same_at_every_point_and_a_single_one_has_no_dimension():
 
 WRONG = {
     "an unknown key": (({"striker.sped": [1.0]},), {}, 'did you mean "speed"'),
-    "out of range": (({"striker.speed": gc.normal(0.1, 0.1)},), {"n": 64}, r"striker.speed: got -.*so it is at \d+ of 64 members"),
+    "out of range": (
+        ({"striker.speed": gc.normal(0.1, 0.1)},),
+        {"n": 64},
+        r"striker.speed: got -.*so it is at \d+ of 64 members",
+    ),
     "an empty grid": (({"striker.speed": []},), {}, "an empty list"),
     "nothing": (({},), {}, "vary: got nothing"),
-    "a list with sobol": (({"striker.speed": [1.0]},), {"how": "sobol"}, "striker.speed: got a list, allowed distributions with sobol"),
-    "lists of two lengths": (({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},), {"how": "zip"}, "lists of one length"),
+    "a list with sobol": (
+        ({"striker.speed": [1.0]},),
+        {"how": "sobol"},
+        "striker.speed: got a list, allowed distributions with sobol",
+    ),
+    "lists of two lengths": (
+        ({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},),
+        {"how": "zip"},
+        "lists of one length",
+    ),
     "a value twice": (({"striker.speed": [1.0, 1.0]},), {}, "each value once"),
     "a table twice": (({"contact": [{"law": "hertz"}, {"law": "hertz"}]},), {}, "each value once"),
     "what has no hash": (({"contact.psi": [2.0, {1, 2}]},), {}, "contact.psi: got {1, 2}, allowed"),
     "draws of nothing": (({"striker.speed": [1.0]},), {"n": 3}, "n: got 3 draws of nothing"),
-    "no way": (({"striker.speed": [1.0]},), {"how": "grid"}, r'how: got "grid", allowed "product", "zip", "sobol"'),
-    "beyond memory": (({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},), {}, "GiB"),
-    "disorder of a gap that multiplies": (({"chain.gap": gc.disorder(gc.normal(1.0, 0.1))},), {}, "allowed add = true for chain.gap"),
-    "disorder of a speed": (({"striker.speed": gc.disorder(gc.normal(1.0, 0.1))},), {}, "striker.speed: got disorder"),
+    "no way": (
+        ({"striker.speed": [1.0]},),
+        {"how": "grid"},
+        r'how: got "grid", allowed "product", "zip", "sobol"',
+    ),
+    "beyond memory": (
+        ({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},),
+        {},
+        "GiB",
+    ),
+    "disorder of a gap that multiplies": (
+        ({"chain.gap": gc.disorder(gc.normal(1.0, 0.1))},),
+        {},
+        "allowed add = true for chain.gap",
+    ),
+    "disorder of a speed": (
+        ({"striker.speed": gc.disorder(gc.normal(1.0, 0.1))},),
+        {},
+        "striker.speed: got disorder",
+    ),
     "sensors": (({"sensors.beads": [[1], [2]]},), {}, "sensors.beads: got a key to vary"),
     "a seed": (({"striker.speed": [1.0]},), {"seed": -1}, "seed: got -1"),
 }
@@ -318,16 +464,28 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(what, monkeypatch)
 
 def test_a_member_that_fails_is_marked_and_the_others_stay():
     # a bead so soft that the striker goes on: in .2 ms it is 8 mm further, more than three radii
-    study = gc.sweep(short(**{"contact.law": "hertz", "striker.speed": 40.0}), {"chain.material.youngs_modulus": [193e9, 1e4]})
+    study = gc.sweep(
+        short(**{"contact.law": "hertz", "striker.speed": 40.0}),
+        {"chain.material.youngs_modulus": [193e9, 1e4]},
+    )
     assert study.status.values.tolist() == ["complete", "overlap beyond the radius"]
-    assert "overlap by more than the smaller one's radius" in str(study.message[1].values) and study.message[0] == ""
-    assert np.isfinite(study.peak[0]).all() and np.isnan(study.peak[1]).all() and np.isnan(study.time_step[1])
+    assert (
+        "overlap by more than the smaller one's radius" in str(study.message[1].values)
+        and study.message[0] == ""
+    )
+    assert (
+        np.isfinite(study.peak[0]).all()
+        and np.isnan(study.peak[1]).all()
+        and np.isnan(study.time_step[1])
+    )
 
 
 def test_a_summary_adds_variables_and_is_tried_first():
     case = short()
     study = gc.sweep(
-        case, {"striker.speed": [0.5, 1.0]}, summary=lambda result: {"last": result.final_velocity[-1], "beads": len(result.bead)}
+        case,
+        {"striker.speed": [0.5, 1.0]},
+        summary=lambda result: {"last": result.final_velocity[-1], "beads": len(result.bead)},
     )
     for speed in (0.5, 1.0):
         result = gc.run(case.replace(**{"striker.speed": speed}))
@@ -351,7 +509,7 @@ def test_a_summary_adds_variables_and_is_tried_first():
         gc.sweep(case, {"striker.speed": [0.5]}, summary=lambda _: {"peak": 1.0})
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Its file
 
 
@@ -380,10 +538,20 @@ def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(
     with pytest.raises(gc.errors.FileError, match="got a file that exists and is kept"):
         gc.sweep(case, vary, n=2, out=file)
     counted.clear()
-    assert gc.sweep(case, vary, n=2, out=file, traces=True, resume=True).identical(study) and not counted
-    more = gc.sweep(case, vary | {"striker.speed": [0.75, 1.0]}, n=2, out=file, traces=True, resume=True)
-    assert len(counted) == 2 and more.peak.sel({"striker.speed": 1.0}).equals(study.peak.sel({"striker.speed": 1.0}))
-    assert np.array_equal(more.sensor_force.sel({"striker.speed": 1.0})[0, :700], study.sensor_force.sel({"striker.speed": 1.0})[0, :700])
+    assert (
+        gc.sweep(case, vary, n=2, out=file, traces=True, resume=True).identical(study)
+        and not counted
+    )
+    more = gc.sweep(
+        case, vary | {"striker.speed": [0.75, 1.0]}, n=2, out=file, traces=True, resume=True
+    )
+    assert len(counted) == 2 and more.peak.sel({"striker.speed": 1.0}).equals(
+        study.peak.sel({"striker.speed": 1.0})
+    )
+    assert np.array_equal(
+        more.sensor_force.sel({"striker.speed": 1.0})[0, :700],
+        study.sensor_force.sel({"striker.speed": 1.0})[0, :700],
+    )
     # another measure, another version: nothing stale is kept
     counted.clear()
     gc.sweep(case, vary, n=2, out=file, resume=True)
@@ -407,8 +575,14 @@ def test_what_a_killed_study_has_left_is_gone_on_with(tmp_path, counted, monkeyp
     with pytest.raises(gc.errors.FileError, match="got an unfinished study"):
         gc.sweep(case, vary, out=file)
     # two members, and a frame that is cut off
-    mark, line = content.splitlines(keepends=True)[0], next(line for line in content.splitlines() if line.startswith(b"["))
-    one, other = (b"".join(frame([json.dumps(records).encode()])) for records in (json.loads(line)[:2], json.loads(line)[2:]))
+    mark, line = (
+        content.splitlines(keepends=True)[0],
+        next(line for line in content.splitlines() if line.startswith(b"[")),
+    )
+    one, other = (
+        b"".join(frame([json.dumps(records).encode()]))
+        for records in (json.loads(line)[:2], json.loads(line)[2:])
+    )
     part.write_bytes(mark + one + other[:-10])
     counted.clear()
     study = gc.sweep(case, vary, out=file, resume=True)
@@ -423,10 +597,18 @@ def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
         if done == 2:
             raise KeyboardInterrupt
 
-    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: [24] of 8 members are in .*study.h5.part"):
-        study = gc.sweep(case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, threads=1, progress=once)
+    with pytest.warns(
+        gc.errors.GranchainWarning, match="interrupted: [24] of 8 members are in .*study.h5.part"
+    ):
+        study = gc.sweep(
+            case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, threads=1, progress=once
+        )
     done = int((study.status == "complete").sum())
-    assert (study.status == "interrupted").sum() == 8 - done and np.isnan(study.peak[done:]).all() and np.isfinite(study.peak[:done]).all()
+    assert (
+        (study.status == "interrupted").sum() == 8 - done
+        and np.isnan(study.peak[done:]).all()
+        and np.isfinite(study.peak[:done]).all()
+    )
     whole = gc.sweep(case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, resume=True)
     assert (whole.status == "complete").all() and np.array_equal(whole.peak[:2], study.peak[:2])
 
@@ -446,7 +628,7 @@ def test_a_damaged_study_is_refused(tmp_path):
         gc.sweep(short(), {"striker.speed": [0.5]}, out=file, resume=True)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The command and its figures
 
 SWEEP = """
@@ -466,7 +648,11 @@ def described(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     text = (granchain.case.document.CASES / "steel-chain-hertz.toml").read_text()
-    text = text[: text.index("[snapshots]")] + text[text.index("[time]") :] if "[snapshots]" in text else text
+    text = (
+        text[: text.index("[snapshots]")] + text[text.index("[time]") :]
+        if "[snapshots]" in text
+        else text
+    )
     (tmp_path / "short.toml").write_text(text)
     (tmp_path / "speeds.toml").write_text(SWEEP)
     return tmp_path
@@ -494,7 +680,10 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
     (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
     assert obey(["sweep", "wrong.toml"]) == 2
     assert 'did you mean "how"?' in capsys.readouterr().err
-    (described / "few.toml").write_text('case = "short.toml"\nhow = "sobol"\nn = 2\n[vary]\n"striker.speed" = { normal = [1.77, 0.02] }\n')
+    (described / "few.toml").write_text(
+        'case = "short.toml"\nhow = "sobol"\nn = 2\n[vary]\n"striker.speed" = { normal = [1.77, '
+        "0.02] }\n"
+    )
     assert obey(["sweep", "few.toml"]) == 0
     for only in ([], ["--only", "peaks"]):
         assert obey(["plot", "few.h5", "--out", "figures", *only]) == 0
@@ -506,7 +695,11 @@ def test_a_power_law_is_fitted_with_its_error():
 
     x = np.geomspace(0.1, 10.0, 41)
     fit = power_law(x, 3.0 * x**0.2)
-    assert fit.value == pytest.approx(0.2, abs=1e-12) and fit.factor == pytest.approx(3.0, rel=1e-12) and fit.error < 1e-12
+    assert (
+        fit.value == pytest.approx(0.2, abs=1e-12)
+        and fit.factor == pytest.approx(3.0, rel=1e-12)
+        and fit.error < 1e-12
+    )
     # scipy's own line
     from scipy.stats import linregress
 
@@ -519,19 +712,34 @@ def test_figures_of_a_study_say_what_they_show():
     from granchain import figures
 
     case = short(**{"contact.law": "hertz"})
-    study = gc.sweep(case, {"striker.speed": [0.3, 1.0, 3.0], "chain.mass": [4e-4, 4.5e-4], "contact.law": ["hertz"],
+    study = gc.sweep(case, {"striker.speed": [0.3, 1.0, 3.0], "chain.mass": [4e-4, 4.5e-4],
+        "contact.law": ["hertz"],
                             "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}, n=16)  # fmt: skip
     drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
-    assert {"peaks", "wave_speed-over-striker-speed", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
+    assert {
+        "peaks",
+        "wave_speed-over-striker-speed",
+        "wave_speed-map",
+        "wave_speed-distribution",
+    } <= drawn.keys()
     _, axes = drawn["wave_speed-over-striker-speed"]
-    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("striker.speed (m/s)", "wave speed (m/s)", "log")
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == (
+        "striker.speed (m/s)",
+        "wave speed (m/s)",
+        "log",
+    )
     line = axes.get_lines()[0]
     expected = np.median(study.wave_speed.values[:, 0, 0], axis=-1)
     assert np.allclose(line.get_ydata(), expected) and "exponent 0.2" in line.get_label()
-    heading = next(text.get_text() for text in axes.texts if text.get_text().startswith("simulated"))
+    heading = next(
+        text.get_text() for text in axes.texts if text.get_text().startswith("simulated")
+    )
     assert "96 members" in heading and "16 draws: median, and 5 to 95 %" in heading
     mesh = drawn["wave_speed-map"][1].collections[0]
-    assert np.allclose(np.asarray(mesh.get_array()).ravel(), np.median(study.wave_speed.values[:, :, 0], axis=-1).T.ravel())
+    assert np.allclose(
+        np.asarray(mesh.get_array()).ravel(),
+        np.median(study.wave_speed.values[:, :, 0], axis=-1).T.ravel(),
+    )
     label = drawn["wave_speed-distribution"][1].get_legend().get_texts()[0].get_text()
     values = study.wave_speed.values[1, 1, 0]
     assert f"{values.mean():.4g}" in label and f"{values.std(ddof=1):.2g}" in label
@@ -539,12 +747,13 @@ def test_figures_of_a_study_say_what_they_show():
         made.draw_without_rendering()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is known of chains
 
 
 def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_force():
-    # Nesterenko 1983, doi:10.1007/BF00905892: the solitary wave's speed over two decades of striker speed
+    # Nesterenko 1983, doi:10.1007/BF00905892: the solitary wave's speed over two decades of striker
+    # speed
     from granchain.figures import power_law
 
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
@@ -554,8 +763,9 @@ def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_forc
 
 
 def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():
-    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606) and 1;
-    # the least transmission lies between them: at bead 50 near the middle, .53 to .62, and nearer to the first where the pulse is young
+    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011,
+    # doi:10.1103/PhysRevE.83.036606) and 1; the least transmission lies between them: at bead 50
+    # near the middle, .53 to .62, and nearer to the first where the pulse is young
     ratio = np.linspace(0.38, 0.66, 15)
     case = gc.load_case("dimer-chain").replace(**{"time.step": "fast", "time.end": 8e-4})
     study = gc.sweep(case, {"chain.segment.0.mass": 0.45e-3 * ratio})
@@ -564,7 +774,7 @@ def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_cha
     assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Elsewhere
 
 
@@ -576,7 +786,10 @@ def test_processes_compute_what_this_one_does(tmp_path, monkeypatch):
 
     # so many members a task that there are several
     monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
-    case, vary = short(), {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}
+    case, vary = (
+        short(),
+        {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))},
+    )
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         study = gc.sweep(case, vary, executor=pool, traces=True, out=tmp_path / "study.h5")
         assert study.drop_vars("point").identical(gc.sweep(case, vary, traces=True))
@@ -603,10 +816,14 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
     file.write_text(text.replace('name = "walton-braun"', 'name = "walton-braun-of-a-worker"'))
     (law,) = load_law_module(file).values()
     case = short(**{"contact.law": "hertz"})
-    own = case.replace(**{"contact.law": law.name} | {f"contact.{q.name}": 0.8 for q in law.inputs if q.required})
+    own = case.replace(
+        **{"contact.law": law.name} | {f"contact.{q.name}": 0.8 for q in law.inputs if q.required}
+    )
     for base in (case, own):
         with pytest.raises(KeyboardInterrupt):
-            Elsewhere(Recording(), base, [{}, {}], [base, base], False, None).measured(lambda *_: None)
+            Elsewhere(Recording(), base, [{}, {}], [base, base], False, None).measured(
+                lambda *_: None
+            )
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
     assert len(compute(json.dumps(sent[0])).splitlines()) == 1
     with pytest.raises(gc.errors.GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
@@ -619,10 +836,14 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
 
 
 def two_pulses(draw):
-    """A trace of one pulse or two, of any heights and distance, cut off anywhere, on some static force; some have a flat top, or a hole."""
+    """A trace of one pulse or two, of any heights and distance, cut off anywhere, on some
+    static force; some have a flat top, or a hole."""
     at, widths, heights = draw.uniform(20, 120, 2), draw.uniform(3, 12, 2), draw.uniform(0, 1, 2)
     sample = np.arange(int(draw.integers(60, 200)))[:, None]
-    force = (heights * np.maximum(np.cos(np.clip((sample - at) / widths, -np.pi / 2, np.pi / 2)), 0.0) ** 3).sum(axis=1)
+    force = (
+        heights
+        * np.maximum(np.cos(np.clip((sample - at) / widths, -np.pi / 2, np.pi / 2)), 0.0) ** 3
+    ).sum(axis=1)
     force = np.minimum(force, draw.choice([0.5, 2.0], p=[0.2, 0.8])) + draw.choice([0.0, 0.3])
     if draw.random() < 0.2:
         force[draw.integers(len(force))] = math.nan
@@ -647,7 +868,15 @@ def test_pulses_of_any_traces_are_those_of_each_trace(monkeypatch):
     for place, (time, trace) in enumerate(zip(times, traces, strict=True)):
         base = float(trace[0]) if math.isfinite(trace[0]) else 0.0
         top = analysis.peak(time, trace, base)
-        expected = (top.force, top.time, analysis.pulse_width(time, trace, baseline=base), top.complete, top.merged)
-        assert np.array_equal([values[place, 0] for values in found], expected, equal_nan=True), place
+        expected = (
+            top.force,
+            top.time,
+            analysis.pulse_width(time, trace, baseline=base),
+            top.complete,
+            top.merged,
+        )
+        assert np.array_equal([values[place, 0] for values in found], expected, equal_nan=True), (
+            place
+        )
         merged += top.merged
     assert merged > 5

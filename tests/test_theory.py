@@ -10,23 +10,26 @@ from scipy.integrate import solve_ivp
 
 from granchain import theory
 
-# Two balls of steel, Alaci et al., Dynamic aspects of damped elastic impact, part 1: E 210 GPa, nu 0.3, 1 kg each (radius from the
-# density 7800 kg/m3), 5 m/s.
+# Two balls of steel, Alaci et al., Dynamic aspects of damped elastic impact, part 1: E 210 GPa, nu
+# 0.3, 1 kg each (radius from the density 7800 kg/m3), 5 m/s.
 ALACI_MODULUS = 210e9 / (2.0 * (1.0 - 0.3**2))
 ALACI_RADIUS = 0.5 * (3.0 / (4.0 * math.pi * 7800.0)) ** (1.0 / 3.0)
 
-# The chain of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: steel 316, radius 2.38 mm, E 193 GPa, nu 0.3, 0.45 g,
-# striker 1.77 m/s.
+# The chain of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: steel 316, radius
+# 2.38 mm, E 193 GPa, nu 0.3, 0.45 g, striker 1.77 m/s.
 CHAIN_STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * 2.38e-3)
 CHAIN_MASS, CHAIN_DIAMETER, STRIKER_SPEED = 0.45e-3, 2.0 * 2.38e-3, 1.77
 
 
-# --- two bodies -----------------------------------------------------------------------------------------------------
+# --- two bodies
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_hertz_stiffness_is_that_of_the_two_published_pairs():
     # recomputed from the tables' inputs with E and R above
-    assert theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS) == pytest.approx(1.924012e10, rel=3e-7)
+    assert theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS) == pytest.approx(
+        1.924012e10, rel=3e-7
+    )
     assert pytest.approx(4.877510e9, rel=2e-7) == CHAIN_STIFFNESS
 
 
@@ -38,7 +41,8 @@ def test_the_duration_factor_is_2_9432752_for_hertz_and_pi_for_a_linear_spring()
 
 def test_an_elastic_impact_has_the_published_overlap_force_and_duration():
     impact = theory.elastic_impact(theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS), 0.5, 5.0)
-    # Alaci et al.: 2.31124e-4 m, 6.7604 N printed without its exponent; 6.80233e-5 s to the largest overlap, recomputed 6.8026e-5
+    # Alaci et al.: 2.31124e-4 m, 6.7604 N printed without its exponent; 6.80233e-5 s to the largest
+    # overlap, recomputed 6.8026e-5
     assert impact.max_overlap == pytest.approx(2.31124e-4, rel=3e-6)
     assert impact.max_force == pytest.approx(6.7604e4, rel=1e-5)
     assert impact.duration / 2.0 == pytest.approx(6.8026e-5, rel=1e-5)
@@ -47,7 +51,8 @@ def test_an_elastic_impact_has_the_published_overlap_force_and_duration():
     assert impact.max_overlap == pytest.approx(formula, rel=1e-14)
 
 
-# --- hysteresis dashpots --------------------------------------------------------------------------------------------
+# --- hysteresis dashpots
+# --------------------------------------------------------------------------------------------
 
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -71,7 +76,9 @@ def test_the_delivered_restitution_is_that_of_an_integrated_impact_for_any_expon
         return state[0]
 
     closed.terminal, closed.direction = True, -1.0
-    end = solve_ivp(rates, (0.0, 20.0), [0.0, 1.0], method="DOP853", events=closed, rtol=1e-12, atol=1e-14)
+    end = solve_ivp(
+        rates, (0.0, 20.0), [0.0, 1.0], method="DOP853", events=closed, rtol=1e-12, atol=1e-14
+    )
     impact = theory.hysteresis_impact(1.0, 1.0, 1.0, factor, exponent)
     assert impact.restitution == pytest.approx(-end.y[1, -1], rel=1e-8)
 
@@ -84,11 +91,19 @@ def test_damping_factor_is_the_inverse_of_the_delivered_restitution():
     assert theory.damping_factor(1.0 - 1e-6) == pytest.approx(1.5e-6, rel=1e-6)
 
 
-# Wang, Liu & Liu 2022, tables 2 and 5: internal contact of a ball in a socket, 0.261381 kg, restitution of their elastoplastic law;
-# v_out printed to five digits, F_max recomputed to six. K_p of their law for the last row.
+# Wang, Liu & Liu 2022, tables 2 and 5: internal contact of a ball in a socket, 0.261381 kg,
+# restitution of their elastoplastic law; v_out printed to five digits, F_max recomputed to six. K_p
+# of their law for the last row.
 WANG = {
     "Hunt-Crossley": (6.6018e10, 1.5, lambda e: 1.5 * (1 - e), 3.0503, 5.8276, 5.22345e4),
-    "Lankarani-Nikravesh": (6.6018e10, 1.5, lambda e: 0.75 * (1 - e * e), 3.1677, 6.1393, 5.25436e4),
+    "Lankarani-Nikravesh": (
+        6.6018e10,
+        1.5,
+        lambda e: 0.75 * (1 - e * e),
+        3.1677,
+        6.1393,
+        5.25436e4,
+    ),
     "Flores et al.": (6.6018e10, 1.5, lambda e: 1.6 * (1 - e) / e, 2.6944, 4.8808, 5.18382e4),
     "Wang-Liu-Liu (18)": (3.91293e8, 1.0, lambda e: 1.5 * (1 - e) / e, 2.7518, 5.0072, 3.85378e4),
 }
@@ -99,7 +114,8 @@ def test_a_hysteresis_impact_has_the_published_speed_and_force(law):
     stiffness, exponent, factor, slow, fast, force = WANG[law]
     at_4 = theory.hysteresis_impact(stiffness, 0.261381, 4.0, factor(0.69091), exponent)
     at_8 = theory.hysteresis_impact(stiffness, 0.261381, 8.0, factor(0.63092), exponent)
-    # half a digit of the printed speed, and half a digit of the restitution, 5e-6, times the speed and a slope of 1.3
+    # half a digit of the printed speed, and half a digit of the restitution, 5e-6, times the speed
+    # and a slope of 1.3
     assert 4.0 * at_4.restitution == pytest.approx(slow, abs=8e-5)
     assert 8.0 * at_8.restitution == pytest.approx(fast, abs=11e-5)
     assert at_4.max_force == pytest.approx(force, rel=1e-5)
@@ -116,7 +132,9 @@ def test_a_hysteresis_impact_has_the_published_speed_and_force(law):
         (0.95, 0.95351, 0.9741, 0.9812),
     ],
 )
-def test_a_damped_impact_of_two_balls_is_the_published_part_of_the_elastic_one(asked, delivered, force, overlap):
+def test_a_damped_impact_of_two_balls_is_the_published_part_of_the_elastic_one(
+    asked, delivered, force, overlap
+):
     stiffness = theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS)
     elastic = theory.elastic_impact(stiffness, 0.5, 5.0)
     damped = theory.hysteresis_impact(stiffness, 0.5, 5.0, 0.75 * (1.0 - asked**2))
@@ -128,17 +146,34 @@ def test_a_damped_impact_of_two_balls_is_the_published_part_of_the_elastic_one(a
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        *((lambda value=value: theory.delivered_restitution(value), r"damping_factor: got .* allowed") for value in (-0.1, math.nan)),
+        *(
+            (
+                lambda value=value: theory.delivered_restitution(value),
+                r"damping_factor: got .* allowed",
+            )
+            for value in (-0.1, math.nan)
+        ),
         *(
             (lambda function=function, value=value: function(value), r"got .* allowed")
-            for function in (theory.damping_factor, theory.damping_ratio, theory.clamped_restitution, theory.asked_for_clamped)
+            for function in (
+                theory.damping_factor,
+                theory.damping_ratio,
+                theory.clamped_restitution,
+                theory.asked_for_clamped,
+            )
             for value in (0.0, 1.1, math.nan)
         ),
         (lambda: theory.solitary_wave().width(1.0), r"level: got 1\.0, allowed"),
         (lambda: theory.struck_chain(1, [0.0, 1.0]), "count: got 1, allowed: at least 2"),
-        (lambda: theory.evanescent_decay(1.0, 4.9e9, 0.45e-3, 20.0), r"frequency: got .* allowed: at least the highest"),
+        (
+            lambda: theory.evanescent_decay(1.0, 4.9e9, 0.45e-3, 20.0),
+            r"frequency: got .* allowed: at least the highest",
+        ),
         (lambda: theory.solitary_speed(1.0, 1.0), "one of the two"),
-        (lambda: theory.solitary_speed(1.0, 1.0, peak_velocity=1.0, peak_force=1.0), "one of the two"),
+        (
+            lambda: theory.solitary_speed(1.0, 1.0, peak_velocity=1.0, peak_force=1.0),
+            "one of the two",
+        ),
     ],
 )
 def test_a_number_that_means_nothing_is_refused(ask, words):
@@ -146,13 +181,18 @@ def test_a_number_that_means_nothing_is_refused(ask, words):
         ask()
 
 
-# --- linear oscillator ----------------------------------------------------------------------------------------------
+# --- linear oscillator
+# ----------------------------------------------------------------------------------------------
 
 
 def test_a_clamped_contact_delivers_the_tabulated_restitution():
     # integrated, for Kelvin-Voigt and Tsuji alike
-    assert [theory.clamped_restitution(e) for e in ASKED] == pytest.approx((0.2527, 0.3971, 0.5503, 0.7182, 0.9020), abs=5.1e-5)
-    assert [theory.asked_for_clamped(e) for e in (0.5, 0.7, 0.9)] == pytest.approx((0.436288, 0.679194, 0.897887), abs=5.1e-7)
+    assert [theory.clamped_restitution(e) for e in ASKED] == pytest.approx(
+        (0.2527, 0.3971, 0.5503, 0.7182, 0.9020), abs=5.1e-5
+    )
+    assert [theory.asked_for_clamped(e) for e in (0.5, 0.7, 0.9)] == pytest.approx(
+        (0.436288, 0.679194, 0.897887), abs=5.1e-7
+    )
 
 
 def test_a_clamped_contact_never_delivers_less_than_exp_minus_2():
@@ -165,10 +205,13 @@ def test_a_clamped_contact_never_delivers_less_than_exp_minus_2():
 
 def test_asked_for_clamped_is_the_inverse_of_the_clamped_restitution():
     for asked in (1e-6, 0.01, 0.3, 0.8, 0.999999):
-        assert theory.asked_for_clamped(theory.clamped_restitution(asked)) == pytest.approx(asked, rel=1e-9)
+        assert theory.asked_for_clamped(theory.clamped_restitution(asked)) == pytest.approx(
+            asked, rel=1e-9
+        )
 
 
-# --- solitary wave --------------------------------------------------------------------------------------------------
+# --- solitary wave
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_solitary_wave_has_the_exact_coefficients():
@@ -179,7 +222,9 @@ def test_the_solitary_wave_has_the_exact_coefficients():
     assert wave.force_from_velocity == pytest.approx(1.013019, abs=5.1e-7)
     assert wave.bead_force == pytest.approx(0.707324, abs=5.1e-7)
     assert wave.kinetic_share_range == pytest.approx((0.5439, 0.5672), abs=5.1e-5)
-    assert [wave.width(level) for level in (0.5, 0.1, 0.01)] == pytest.approx((1.579, 2.840, 3.946), abs=5.1e-4)
+    assert [wave.width(level) for level in (0.5, 0.1, 0.01)] == pytest.approx(
+        (1.579, 2.840, 3.946), abs=5.1e-4
+    )
 
 
 def test_the_kinetic_share_of_the_solitary_wave_is_5_of_9():
@@ -188,7 +233,8 @@ def test_the_kinetic_share_of_the_solitary_wave_is_5_of_9():
 
 
 def test_the_solitary_wave_solves_the_equation_of_the_chain():
-    # m V^2 d''(x) = F(x + 1) - 2 F(x) + F(x - 1), with k = m = 1 and the largest overlap 1, so that V is the coefficient of the force
+    # m V^2 d''(x) = F(x + 1) - 2 F(x) + F(x - 1), with k = m = 1 and the largest overlap 1, so that
+    # V is the coefficient of the force
     wave, h = theory.solitary_wave(), 1e-3
     x = np.linspace(-3.0, 3.0, 41)
 
@@ -205,35 +251,44 @@ def test_the_speed_from_velocity_and_from_force_is_one_speed():
     force = theory.solitary_force(k, m, v)
     speed = theory.solitary_speed(k, m, peak_velocity=v)
     assert theory.solitary_speed(k, m, peak_force=force) == pytest.approx(speed, rel=1e-12)
-    # a wave carries its momentum through every contact: the integral of the force over time is the wave's momentum
+    # a wave carries its momentum through every contact: the integral of the force over time is the
+    # wave's momentum
     wave = theory.solitary_wave()
     x = np.linspace(-6.0, 6.0, 2401)
     impulse = np.trapezoid(force * np.maximum(wave.overlap(x), 0.0) ** 1.5, x) / speed
     assert impulse == pytest.approx(wave.momentum * m * v, rel=1e-9)
 
 
-def test_the_long_wave_coefficients_of_nesterenko_are_off_by_more_than_a_half_and_less_than_1_3_percent():
+def test_the_long_wave_coefficients_of_nesterenko_are_off_by_half_to_1_3_percent():
     factors = (theory.LONG_WAVE_SPEED_FROM_VELOCITY, theory.LONG_WAVE_SPEED_FROM_FORCE)
     assert factors == pytest.approx((0.914610, 0.894427), abs=5.1e-7)
     k, m, v, force = 4e9, 1e-3, 1.3, 90.0
-    by_velocity = theory.solitary_speed(k, m, peak_velocity=v, long_wave=True) / theory.solitary_speed(k, m, peak_velocity=v)
-    by_force = theory.solitary_speed(k, m, peak_force=force, long_wave=True) / theory.solitary_speed(k, m, peak_force=force)
+    by_velocity = theory.solitary_speed(
+        k, m, peak_velocity=v, long_wave=True
+    ) / theory.solitary_speed(k, m, peak_velocity=v)
+    by_force = theory.solitary_speed(
+        k, m, peak_force=force, long_wave=True
+    ) / theory.solitary_speed(k, m, peak_force=force)
     assert 0.005 < by_velocity - 1.0 < 0.013
     assert 0.005 < 1.0 - by_force < 0.013
 
 
-# --- struck chain ---------------------------------------------------------------------------------------------------
+# --- struck chain
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_struck_steel_chain_has_the_forces_and_speed_of_the_converged_run():
     chain = theory.equal_striker(CHAIN_STIFFNESS, CHAIN_MASS, STRIKER_SPEED)
-    # 71 bodies integrated to convergence: first contact, contacts and sensors of the developed wave, wave speed in m/s
+    # 71 bodies integrated to convergence: first contact, contacts and sensors of the developed
+    # wave, wave speed in m/s
     assert chain.first_force == pytest.approx(110.837, abs=6e-4)
     assert chain.peak_force == pytest.approx(93.466, abs=6e-4)
     assert chain.sensor_force == pytest.approx(66.110, abs=6e-4)
     assert chain.wave_speed * CHAIN_DIAMETER == pytest.approx(734.07, abs=6e-3)
     assert chain.wave_energy == pytest.approx(0.993661, abs=1e-6)
-    assert chain.rebound == pytest.approx([1.77 * v for v in (-0.0710850, -0.0302738, -0.0158334, -0.0088857)], abs=1e-7)
+    assert chain.rebound == pytest.approx(
+        [1.77 * v for v in (-0.0710850, -0.0302738, -0.0158334, -0.0088857)], abs=1e-7
+    )
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +310,9 @@ def test_the_constants_of_the_struck_chain_come_out_of_its_integration(integrate
     assert top(force[:, 0]) == pytest.approx(theory.STRUCK_FIRST_FORCE, abs=1e-7)
     # the peak velocities converge geometrically: extrapolated from three beads (Aitken)
     a, b, c = (top(velocity[:, bead]) for bead in (18, 21, 24))
-    assert c - (c - b) ** 2 / ((c - b) - (b - a)) == pytest.approx(theory.STRUCK_PEAK_VELOCITY, abs=2e-7)
+    assert c - (c - b) ** 2 / ((c - b) - (b - a)) == pytest.approx(
+        theory.STRUCK_PEAK_VELOCITY, abs=2e-7
+    )
     assert velocity[-1, :4] == pytest.approx(theory.STRUCK_REBOUND, abs=1e-7)
 
 
@@ -267,7 +324,8 @@ def test_the_tabulated_ball_velocities_come_out_of_their_integration(count):
     assert (velocities**2).sum() == pytest.approx(1.0, abs=1e-11)
 
 
-# --- unlike balls ---------------------------------------------------------------------------------------------------
+# --- unlike balls
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_ball_between_two_hands_on_more_than_without_it():
@@ -277,7 +335,8 @@ def test_a_ball_between_two_hands_on_more_than_without_it():
     assert theory.pairwise_velocity([2.0, 2.0, 2.0]) == 1.0
 
 
-# --- precompressed chain --------------------------------------------------------------------------------------------
+# --- precompressed chain
+# --------------------------------------------------------------------------------------------
 
 
 def test_the_precompressed_stiffness_is_the_slope_of_the_force():
@@ -301,23 +360,28 @@ def test_the_decay_above_the_highest_frequency_solves_the_equation_of_the_lattic
     frequency = factor * 2.0 * math.sqrt(theory.precompressed_stiffness(k, force) / m)
     # u_j = (-1)^j exp(-kappa j) in m omega^2 u_j = s (2 u_j - u_(j-1) - u_(j+1))
     ratio = -math.exp(-theory.evanescent_decay(frequency, k, m, force))
-    assert frequency**2 == pytest.approx(theory.precompressed_stiffness(k, force) / m * (2.0 - ratio - 1.0 / ratio), rel=1e-12)
+    assert frequency**2 == pytest.approx(
+        theory.precompressed_stiffness(k, force) / m * (2.0 - ratio - 1.0 / ratio), rel=1e-12
+    )
 
 
 def test_the_exponents_of_depth_are_the_published_ones_and_those_of_a_uniform_linear_chain():
     hertz, linear = theory.depth_exponents(), theory.depth_exponents(1.0)
     assert (hertz.velocity, hertz.speed) == pytest.approx((-1.0 / 4.0, 1.0 / 6.0), rel=1e-15)
-    # linear springs do not feel the load: constant speed, and the front of an impulse spreads as t^(1/3), an Airy function
+    # linear springs do not feel the load: constant speed, and the front of an impulse spreads as
+    # t^(1/3), an Airy function
     assert (linear.velocity, linear.speed) == pytest.approx((-1.0 / 3.0, 0.0), rel=1e-15)
 
 
-# --- layer ----------------------------------------------------------------------------------------------------------
+# --- layer
+# --------------------------------------------------------------------------------------------------
 
 
 def test_theory_loads_no_law_no_engine_and_no_scipy():
     code = (
         "import sys, granchain.theory\n"
-        "bad = [name for name in sys.modules if name.startswith(('granchain.contact', 'granchain.engine', 'scipy', 'numba'))]\n"
+        "bad = [name for name in sys.modules if name.startswith(('granchain.contact', "
+        "'granchain.engine', 'scipy', 'numba'))]\n"
         "sys.exit(', '.join(bad) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

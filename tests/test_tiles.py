@@ -1,4 +1,5 @@
-"""A long chain is swept in tiles over several steps, on several threads: the bits are those of a short one, swept as a whole."""
+"""A long chain is swept in tiles over several steps, on several threads: the bits are those of
+a short one, swept as a whole."""
 
 from __future__ import annotations
 
@@ -32,16 +33,19 @@ from granchain.errors import CaseError
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-# Compiled, each is a loop more: one without rate, one with dents. Plain, one with a rate and onsets too, and of the laws with jumps,
-# whose chains are not tiled, one. The others in the long run.
+# Compiled, each is a loop more: one without rate, one with dents. Plain, one with a rate and onsets
+# too, and of the laws with jumps, whose chains are not tiled, one. The others in the long run.
 NEAR = ["hertz", "ma-liu", *(["tsuji", "kelvin-voigt"] if PLAIN_HERE else [])]
-# 48 bodies are two tiles of 24, more than the 7 * VECTOR contacts by which one moves back in a band: some begin beyond either end.
+# 48 bodies are two tiles of 24, more than the 7 * VECTOR contacts by which one moves back in a
+# band: some begin beyond either end.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
 # Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.
 SPEEDS = np.random.default_rng(1).uniform(-1.0, 1.0, N_BODIES)
 
 CHAINS: dict[str, Chain] = {
-    "gaps": example_chain(N_BODIES, gap=np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1), velocity=SPEEDS),
+    "gaps": example_chain(
+        N_BODIES, gap=np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1), velocity=SPEEDS
+    ),
     "loaded": example_chain(N_BODIES, precompression=60.0, right=End(WALL), velocity=SPEEDS),
     "at rest": example_chain(N_BODIES),
     "displaced": example_chain(N_BODIES, velocity=SPEEDS, displacement=1e-6 * SPEEDS[::-1]),
@@ -70,7 +74,8 @@ def maker(law: str, chain: Chain) -> Maker:
 
 
 def ended(made: State, advance: Callable[[int], Any]) -> dict[str, bytes]:
-    """All that a run in three blocks computes, but where its front was found last, and which contacts at rest ahead of it were swept."""
+    """All that a run in three blocks computes, but where its front was found last, and which
+    contacts at rest ahead of it were swept."""
     for _ in range(3):
         advance(N_STEPS // 2)
     assert made.step == N_STEPS + 1
@@ -92,13 +97,18 @@ def test_tiles_give_the_bits_of_whole_sweeps(law: str, request: pytest.FixtureRe
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", laws())
-def test_tiles_give_the_bits_of_whole_sweeps_of_a_loaded_row(law: str, request: pytest.FixtureRequest) -> None:
+def test_tiles_give_the_bits_of_whole_sweeps_of_a_loaded_row(
+    law: str, request: pytest.FixtureRequest
+) -> None:
     compare(law, ["loaded"], request)
 
 
 def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
     makers = {name: maker(law, CHAINS[name]) for name in names}
-    whole = {name: ended(made, made.advance) for name, made in ((name, make()) for name, make in makers.items())}
+    whole = {
+        name: ended(made, made.advance)
+        for name, made in ((name, make()) for name, make in makers.items())
+    }
     request.getfixturevalue("long")
     for name, make in makers.items():
         made = make()
@@ -108,9 +118,14 @@ def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
 
 # Two threads race: as many runs as there are chances to be wrong.
 @pytest.mark.plain
-@pytest.mark.parametrize("law", [name if name == "tsuji" else pytest.param(name, marks=pytest.mark.long) for name in laws()])
+@pytest.mark.parametrize(
+    "law",
+    [name if name == "tsuji" else pytest.param(name, marks=pytest.mark.long) for name in laws()],
+)
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_give_the_bits_of_one(law: str, threads: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_give_the_bits_of_one(
+    law: str, threads: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make = maker(law, CHAINS["gaps"])
     alone = make()
     whole = ended(alone, alone.advance)
@@ -135,9 +150,13 @@ def test_a_short_chain_takes_one_thread() -> None:
 
 
 @pytest.mark.plain
-def test_an_interruption_is_raised_at_the_end_of_a_block(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_raised_at_the_end_of_a_block(
+    long: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bands, "TILES_APART", 0.1)
-    monkeypatch.setattr(bands, "threads_joined", lambda threads: threads_joined(threads) or KeyboardInterrupt())
+    monkeypatch.setattr(
+        bands, "threads_joined", lambda threads: threads_joined(threads) or KeyboardInterrupt()
+    )
     made = maker("tsuji", CHAINS["gaps"])()
     with pytest.raises(KeyboardInterrupt):
         Bands(made, 2).advance(20)
@@ -146,8 +165,17 @@ def test_an_interruption_is_raised_at_the_end_of_a_block(long: None, monkeypatch
 
 @pytest.mark.plain
 def test_all_contacts_may_have_an_event_at_once() -> None:
-    # pressed together by 60 N, a plastic law's contacts load where the left body is the faster one: the list holds each once, and no other
-    made = maker("ma-liu", example_chain(N_BODIES, precompression=60.0, right=End(WALL), velocity=np.linspace(1.0, -1.0, N_BODIES)))()
+    # pressed together by 60 N, a plastic law's contacts load where the left body is the faster one:
+    # the list holds each once, and no other
+    made = maker(
+        "ma-liu",
+        example_chain(
+            N_BODIES,
+            precompression=60.0,
+            right=End(WALL),
+            velocity=np.linspace(1.0, -1.0, N_BODIES),
+        ),
+    )()
     made.advance(3)
     listed = np.sort(made.events.active[: made.clock.n_active])
     assert listed.size > N_BODIES // 2
@@ -181,7 +209,9 @@ def test_a_thread_that_fails_ends_the_others() -> None:
 
 
 @pytest.mark.plain
-def test_an_error_of_a_block_is_raised_where_it_is_waited_for(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_a_block_is_raised_where_it_is_waited_for(
+    long: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bands, "TILES_APART", 0.1)
 
     def fail(*_: Any) -> None:
@@ -208,7 +238,13 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
 def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    changes = {"chain.beads": 47, "time.end": 5e-5, "contact.law": "tsuji", "contact.restitution": 0.65, "sensors.beads": [3, 20, 40]}
+    changes = {
+        "chain.beads": 47,
+        "time.end": 5e-5,
+        "contact.law": "tsuji",
+        "contact.restitution": 0.65,
+        "sensors.beads": [3, 20, 40],
+    }
     case = gc.load_case("steel-chain-hertz").replace(**changes)
     whole = gc.run(case)
     request.getfixturevalue("long")
@@ -230,7 +266,10 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     again, both = gc.run(case, checkpoint=path, resume=True), gc.run(case, threads=2)
     for other in (again, both):
         for name, variable in whole.variables.items():
-            assert np.asarray(variable.data).tobytes() == np.asarray(other.variables[name].data).tobytes(), name
+            assert (
+                np.asarray(variable.data).tobytes()
+                == np.asarray(other.variables[name].data).tobytes()
+            ), name
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2", 4097, None])
@@ -241,7 +280,11 @@ def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
 
 @pytest.mark.parametrize("text", ["0", "x", "-1", "1.5", "4097", "", "9" * 5000])
 def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(CaseError, match=r"--threads: got .*, allowed a whole number from 1 to 4096; write for example --threads 2"):
+    with pytest.raises(
+        CaseError,
+        match=r"--threads: got .*, allowed a whole number from 1 to 4096; write for example "
+        r"--threads 2",
+    ):
         threads_of(text)
     assert threads_of("2") == 2
 
@@ -257,13 +300,27 @@ Rows = dict[str, Any]
 def rows_of(made: State, steps: int) -> Rows:
     """What the sweeps take, by the names of their arguments, some steps later."""
     made.advance(steps)
-    table = {name: values.copy() for name, values in (made.bodies._asdict() | made.contacts._asdict()).items()}
+    table = {
+        name: values.copy()
+        for name, values in (made.bodies._asdict() | made.contacts._asdict()).items()
+    }
     dt = float(made.clock.dt)
-    return {**table, "row": table["force"], "c": made.c.copy(), "h": made.h.copy(), "dt": dt, "half_dt": 0.5 * dt, "pending": dt}
+    return {
+        **table,
+        "row": table["force"],
+        "c": made.c.copy(),
+        "h": made.h.copy(),
+        "dt": dt,
+        "half_dt": 0.5 * dt,
+        "pending": dt,
+    }
 
 
-def swept(sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int, int]]) -> tuple[Rows, list[Any]]:
-    """The rows after forces, kick and drift, part by part; and how many events there are, and how many contacts are clamped."""
+def swept(
+    sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int, int]]
+) -> tuple[Rows, list[Any]]:
+    """The rows after forces, kick and drift, part by part; and how many events there are, and
+    how many contacts are clamped."""
     counts = []
     for first, count in parts:
         for sweep in (sweeps.detect, sweeps.forces, sweeps.sweep_rate if rate else sweeps.sweep):
@@ -278,11 +335,33 @@ def swept(sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int,
 def test_parts_of_a_row_are_swept_to_the_same_bits(law: str) -> None:
     made = maker(law, CHAINS["gaps"])()
     given = rows_of(made, 20)
-    sweeps, rate = leaf_sweeps(made.functions, contact_step(made.functions, made.features), made.features), made.features.rate
+    sweeps, rate = (
+        leaf_sweeps(made.functions, contact_step(made.functions, made.features), made.features),
+        made.features.rate,
+    )
     (whole, counts), (parts, of_parts) = (
-        swept(sweeps, rate, {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}, cuts)
+        swept(
+            sweeps,
+            rate,
+            {
+                name: np.copy(value) if isinstance(value, np.ndarray) else value
+                for name, value in given.items()
+            },
+            cuts,
+        )
         for cuts in ([(0, N_BODIES)], [(0, 16), (16, N_BODIES - 16)])
     )
-    for name in ("u", "v", "a", "row", "peak", "reach", "elastic", "clamp", "viscous_work", "clamp_work"):
+    for name in (
+        "u",
+        "v",
+        "a",
+        "row",
+        "peak",
+        "reach",
+        "elastic",
+        "clamp",
+        "viscous_work",
+        "clamp_work",
+    ):
         assert parts[name].tobytes() == whole[name].tobytes(), name
     assert counts == [one + other for one, other in zip(of_parts[:3], of_parts[3:], strict=True)]

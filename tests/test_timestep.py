@@ -25,11 +25,14 @@ STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 1.19e-3)
 
 
 def step_of(law: str, chain, step="auto", end=1e-4, force_step=False, **given):
-    return time_step_of(contacts_of(laws()[law], chain, inputs_for(law, **given)), chain, step, end, force_step)
+    return time_step_of(
+        contacts_of(laws()[law], chain, inputs_for(law, **given)), chain, step, end, force_step
+    )
 
 
 def test_the_automatic_step_of_the_hertz_chain_is_a_hundredth_of_its_limit():
-    # largest overlap: all of m v^2/2 in one contact, (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead has two: omega^2 = 4 k/m
+    # largest overlap: all of m v^2/2 in one contact, (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead
+    # has two: omega^2 = 4 k/m
     overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
     omega = math.sqrt(4.0 * 1.5 * STIFFNESS * math.sqrt(overlap) / MASS)
     step = step_of("hertz", steel_row(20), end=1.0)
@@ -48,7 +51,8 @@ def test_the_step_divides_the_end():
 
 
 def test_strong_damping_shortens_the_step():
-    # c = (a/v0) K d^1.5 at the largest overlap, twice on a bead: gamma = 4 c/m; .05/gamma is shorter than .01 * 2/omega for e = .1
+    # c = (a/v0) K d^1.5 at the largest overlap, twice on a bead: gamma = 4 c/m; .05/gamma is
+    # shorter than .01 * 2/omega for e = .1
     overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
     damping = 1.6 * 0.9 / 0.1 / SPEED * STIFFNESS * overlap**1.5
     step = step_of("flores", steel_row(20), end=1.0, restitution=0.1)
@@ -59,7 +63,10 @@ def test_strong_damping_shortens_the_step():
 @pytest.mark.promise("N9")
 @pytest.mark.plain
 def test_a_step_above_the_limit_is_refused_with_the_reason():
-    with pytest.raises(CaseError, match=r"time.step: got 1e-05 s, allowed: at most 4\.35\d+e-06 s, .*force_step = true"):
+    with pytest.raises(
+        CaseError,
+        match=r"time.step: got 1e-05 s, allowed: at most 4\.35\d+e-06 s, .*force_step = true",
+    ):
         step_of("hertz", steel_row(20), 1e-5)
     assert step_of("hertz", steel_row(20), 1e-5, force_step=True).value == 1e-5
 
@@ -71,13 +78,17 @@ def test_a_chain_in_which_nothing_moves_gets_a_step():
 
 
 def disturbed(factor: float):
-    """Precompressed linear chain between walls, all springs equal, disturbed by 1e-6 of the overlap; step in units of 2/omega_max."""
+    """Precompressed linear chain between walls, all springs equal, disturbed by 1e-6 of the
+    overlap; step in units of 2/omega_max."""
     n, k = 30, 1e7
     chain = standing_row(n, End("wall"), End("wall"), precompression=100.0)
     chain = replace(chain, velocity=np.zeros(n))
-    # largest eigenfrequency of n equal masses between walls on n + 1 equal springs: omega^2 = (4 k/m) sin^2(n pi/(2(n + 1)))
+    # largest eigenfrequency of n equal masses between walls on n + 1 equal springs: omega^2 = (4
+    # k/m) sin^2(n pi/(2(n + 1)))
     omega = 2.0 * math.sqrt(k / MASS) * math.sin(n * math.pi / (2.0 * (n + 1)))
-    contacts = contacts_of(laws()["kelvin-voigt"], chain, inputs_for("kelvin-voigt", restitution=1.0, stiffness=k))
+    contacts = contacts_of(
+        laws()["kelvin-voigt"], chain, inputs_for("kelvin-voigt", restitution=1.0, stiffness=k)
+    )
     dt = factor * 2.0 / omega
     limit = time_step_of(contacts, chain, "auto", 1.0).limit
     state = State(contacts, chain, TimeStep(dt, 10_000, limit, ""), Recording(ledger=False))
@@ -96,7 +107,12 @@ def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs(figure):
     assert status is Status.COMPLETE
     # bounded: a mode at the limit grows to a few times its start, 1e-6 of the overlap
     swing = np.abs(state.bodies.u).max() / overlap
-    figure("largest displacement at .98 of 2/omega_max in 10,000 steps, of the overlap", swing, at_least=1e-7, at_most=1e-4)
+    figure(
+        "largest displacement at .98 of 2/omega_max in 10,000 steps, of the overlap",
+        swing,
+        at_least=1e-7,
+        at_most=1e-4,
+    )
 
 
 @pytest.mark.promise("N9")
@@ -104,7 +120,12 @@ def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs(figure):
 def test_a_step_just_above_it_is_stopped(figure):
     state, status, _ = disturbed(1.02)
     assert status.failed
-    figure("steps until a run at 1.02 of 2/omega_max is stopped", state.step, at_least=1, at_most=10_000)
+    figure(
+        "steps until a run at 1.02 of 2/omega_max is stopped",
+        state.step,
+        at_least=1,
+        at_most=10_000,
+    )
 
 
 @pytest.mark.promise("N9")
@@ -117,15 +138,20 @@ def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     status = state.advance(10**9)
     energies = state.records.energies[: int(state.clock.entry)]
     held = energies.sum(axis=1)
-    # stopped by the state's own limit, or, staying bounded, by a ledger that is open by far more than the bound of 1e-2
+    # stopped by the state's own limit, or, staying bounded, by a ledger that is open by far more
+    # than the bound of 1e-2
     assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2
 
 
 @pytest.mark.promise("N9")
 def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
-    case = load_case("steel-chain-hertz").replace(**{"chain.beads": 20, "sensors.beads": [], "sensors.contacts": [], "time.end": 2e-4})
+    case = load_case("steel-chain-hertz").replace(
+        **{"chain.beads": 20, "sensors.beads": [], "sensors.contacts": [], "time.end": 2e-4}
+    )
     _, _, step = prepare(case)
-    with pytest.raises(CaseError, match=r"time\.step: got .* allowed: at most .*set force_step = true"):
+    with pytest.raises(
+        CaseError, match=r"time\.step: got .* allowed: at most .*set force_step = true"
+    ):
         run(case.replace(**{"time.step": 1.02 * step.limit}))
     told = {}
     for factor in (1.02, 3.0):
@@ -133,9 +159,16 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
             run(case.replace(**{"time.step": factor * step.limit, "time.force_step": True}))
         told[factor] = str(raised.value)
     # stays bounded, as the promise says: the ledger tells
-    match = re.search(r"the energy ledger is open by (\S+) of the energy put in, allowed: 0\.01 .* take a smaller time step", told[1.02])
+    match = re.search(
+        r"the energy ledger is open by (\S+) of the energy put in, allowed: 0\.01 .* take a "
+        r"smaller time step",
+        told[1.02],
+    )
     figure("struck chain at 1.02 of the limit: its open ledger", float(match[1]), at_least=0.01)
-    place = r"the run stopped at t = \S+ s \(step \d+ of \d+\) at (bead|contact) \d+: .*The step was \S+ s, the stability limit"
+    place = (
+        r"the run stopped at t = \S+ s \(step \d+ of \d+\) at (bead|contact) \d+: .*The step was "
+        r"\S+ s, the stability limit"
+    )
     assert re.search(place, told[3.0])
 
 
@@ -157,7 +190,9 @@ def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_bl
     # a striker so fast that the overlap passes a radius within the block
     chain = steel_row(3, speed=2e5)
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
-    state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-6), Recording(ledger=False))
+    state = State(
+        contacts, chain, time_step_of(contacts, chain, "auto", 1e-6), Recording(ledger=False)
+    )
     assert state.advance(10**9) is Status.BEYOND_RADIUS
     assert state.clock.where == 1
 
@@ -168,7 +203,9 @@ def test_a_state_that_asks_for_a_shorter_step_is_reported():
     chain = steel_row(20)
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
     limit = time_step_of(contacts, chain, "auto", 1e-4).limit
-    state = State(contacts, chain, time_step_of(contacts, chain, 0.6 * limit, 1e-4), Recording(ledger=False))
+    state = State(
+        contacts, chain, time_step_of(contacts, chain, 0.6 * limit, 1e-4), Recording(ledger=False)
+    )
     while state.advance(1) is Status.RUNNING:
         pass
     assert limit < state.clock.allowed_step < 2.0 * limit

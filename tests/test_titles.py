@@ -1,4 +1,5 @@
-"""A title says what the case is: keys that it names have the case's values, and other changes are appended."""
+"""A title says what the case is: keys that it names have the case's values, and other changes
+are appended."""
 
 from __future__ import annotations
 
@@ -13,14 +14,22 @@ MALIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
 
 def test_a_built_in_title_is_composed_from_the_case():
     assert load_case("steel-chain").title == STEEL.format(1.77, "ma-liu")
-    assert load_case("steel-chain", ["contact.law=hertz", "striker.speed=5"]).title == STEEL.format(5, "hertz")
-    assert load_case("steel-chain", ["chain.beads=80", "striker.speed=0.1"]).title.startswith("80 beads of steel-316 struck at 0.1 m/s")
+    assert load_case("steel-chain", ["contact.law=hertz", "striker.speed=5"]).title == STEEL.format(
+        5, "hertz"
+    )
+    assert load_case("steel-chain", ["chain.beads=80", "striker.speed=0.1"]).title.startswith(
+        "80 beads of steel-316 struck at 0.1 m/s"
+    )
     for name in case_names():
         case = load_case(name)
         assert case.title and "{" not in case.title and "no " not in case.title, name
         # every one says its law, and where something strikes, how fast
-        assert case.replace(**{"contact.law": "tsuji", "contact.restitution": 0.5}).title.endswith(", tsuji; contact.restitution = 0.5")
-        assert case.striker is None or "struck at 3 m/s" in case.replace(**{"striker.speed": 3}).title
+        assert case.replace(**{"contact.law": "tsuji", "contact.restitution": 0.5}).title.endswith(
+            ", tsuji; contact.restitution = 0.5"
+        )
+        assert (
+            case.striker is None or "struck at 3 m/s" in case.replace(**{"striker.speed": 3}).title
+        )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +44,10 @@ def test_a_built_in_title_is_composed_from_the_case():
         # a named material is told as the constants that differ
         ({"chain.material.yield_stress": 1e9}, "rig B; chain.material.yield_stress = 1000000000"),
         ({"sensors.beads": [9]}, "rig B; sensors.beads = [9]"),
-        ({"sensors.beads": list(range(1, 60))}, "rig B; sensors.beads = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1..."),
+        (
+            {"sensors.beads": list(range(1, 60))},
+            "rig B; sensors.beads = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1...",
+        ),
         # the same number again is no change
         ({"striker.speed": 1.77}, "rig B"),
     ],
@@ -46,15 +58,27 @@ def test_a_change_without_a_title_is_appended_to_any_title(changes, title):
 
 def test_a_title_set_with_the_change_speaks_for_the_case_as_it_then_is():
     case = load_case("steel-chain", ["striker.speed=5", "title=fast"])
-    assert case.title == "fast" and case.replace(**{"striker.speed": 7}).title == "fast; striker.speed = 7"
-    assert case.replace(title="{striker.speed} m/s", **{"striker.speed": 7}).replace(**{"striker.speed": 8}).title == "8 m/s"
+    assert (
+        case.title == "fast"
+        and case.replace(**{"striker.speed": 7}).title == "fast; striker.speed = 7"
+    )
+    assert (
+        case.replace(title="{striker.speed} m/s", **{"striker.speed": 7})
+        .replace(**{"striker.speed": 8})
+        .title
+        == "8 m/s"
+    )
     assert case.replace(title=None, **{"striker.speed": 7}).title == ""
     assert case.replace(title=None).replace(**{"striker.speed": 7}).title == ""
 
 
 def test_chains_of_changes_name_what_differs_and_nothing_else():
     steel = load_case("steel-chain").replace(title="rig B")
-    fast = steel.replace(**{"striker.speed": 5}).replace(**{"striker.speed": 7}).replace(**{"contact.psi": 3})
+    fast = (
+        steel.replace(**{"striker.speed": 5})
+        .replace(**{"striker.speed": 7})
+        .replace(**{"contact.psi": 3})
+    )
     assert fast.title == "rig B; striker.speed = 7; contact.psi = 3"
     other = fast.replace(**{"contact.law": "hertz"})
     assert other.title == "rig B; striker.speed = 7; contact.law = hertz"
@@ -63,25 +87,35 @@ def test_chains_of_changes_name_what_differs_and_nothing_else():
 
 
 def test_a_title_from_a_file_takes_further_changes_in_place():
-    case = load_case("steel-chain", ["contact.law=flores", "contact.restitution=0.5", "striker.speed=5"])
+    case = load_case(
+        "steel-chain", ["contact.law=flores", "contact.restitution=0.5", "striker.speed=5"]
+    )
     there = case_as_given(case.as_given())
-    assert there == case and there.title == STEEL.format(5, "flores") + "; contact.restitution = 0.5"
     assert (
-        there.replace(**{"striker.speed": 9, "contact.restitution": 0.6}).title == STEEL.format(9, "flores") + "; contact.restitution = 0.6"
+        there == case and there.title == STEEL.format(5, "flores") + "; contact.restitution = 0.5"
+    )
+    assert (
+        there.replace(**{"striker.speed": 9, "contact.restitution": 0.6}).title
+        == STEEL.format(9, "flores") + "; contact.restitution = 0.6"
     )
     # a case made in Python has no text: what it says of a key is replaced, not said twice
     again = Case(**case.replace(title="rig B").replace(**{"striker.speed": 6}).resolved())
-    assert again.title == "rig B; striker.speed = 6" and again.replace(**{"striker.speed": 9}).title == "rig B; striker.speed = 9"
+    assert (
+        again.title == "rig B; striker.speed = 6"
+        and again.replace(**{"striker.speed": 9}).title == "rig B; striker.speed = 9"
+    )
 
 
 def test_a_title_names_keys_of_tables_and_leaves_other_braces_alone():
     case = load_case("steel-chain").replace(
-        title="{chain.material}, {chain.radius} m, {ends.left}, {contact.psi} {psi} {no.key} {chain.colour}"
+        title="{chain.material}, {chain.radius} m, {ends.left}, {contact.psi} {psi} {no.key} "
+        "{chain.colour}"
     )
     assert case.title == "steel-316, 0.00238 m, free, 2.84 {psi} {no.key} {chain.colour}"
     assert case.replace(**{"chain.material.density": 7e3}).title.startswith("own material, ")
     assert load_case("steel-chain").replace(**{"striker": None, "sensors.contacts": []}).title == (
-        "70 beads of steel-316 struck at no striker.speed m/s, ma-liu; no striker; sensors.contacts = []"
+        "70 beads of steel-316 struck at no striker.speed m/s, ma-liu; no striker; "
+        "sensors.contacts = []"
     )
     # the number of beads, also where a chain is given in segments
     assert load_case("dimer-chain").title.startswith("Dimer of 60 heavy and light beads")
@@ -90,13 +124,19 @@ def test_a_title_names_keys_of_tables_and_leaves_other_braces_alone():
 
 def test_a_title_stays_one_line_that_a_case_may_have():
     many = {f"sensors.{name}": [1, 2, 3] for name in ("beads", "contacts")} | {
-        "striker.speed": 2, "striker.radius": 1e-3, "striker.mass": 1e-3, "chain.mass": 1e-3, "chain.radius": 1e-3, "chain.beads": 60,
-        "time.end": 1e-3, "time.step": 1e-9, "energy.bound": 1e-3, "snapshots.interval": 1e-6, "ends.right": "wall", "contact.psi": 3,
+        "striker.speed": 2, "striker.radius": 1e-3, "striker.mass": 1e-3, "chain.mass": 1e-3,
+        "chain.radius": 1e-3, "chain.beads": 60,
+        "time.end": 1e-3, "time.step": 1e-9, "energy.bound": 1e-3, "snapshots.interval": 1e-6,
+        "ends.right": "wall", "contact.psi": 3,
         "contact.xi": 12.0, "sensors.interval": 1e-7, "chain.gravity": 1.0,
     }  # fmt: skip
     for title in ("rig B", "x" * 1000, "é; = {" * 160):
         case = load_case("steel-chain").replace(title=title).replace(**many)
-        assert len(case.title) <= 1000 and case.title.startswith(title[:5]) and case.title.endswith(" more changes")
+        assert (
+            len(case.title) <= 1000
+            and case.title.startswith(title[:5])
+            and case.title.endswith(" more changes")
+        )
         assert Case(**case.resolved()) == case
     # what a title cannot hold, no value brings into it
     with pytest.raises(CaseError, match="title: got"):
@@ -107,6 +147,7 @@ def test_the_value_of_a_change_cannot_write_into_the_title(tmp_path):
     (tmp_path / "a{contact.psi}; b\x1b.csv").write_text("0, 0\n1, 0\n")
     (tmp_path / "case.toml").write_text(load_case("steel-chain").toml)
     case = load_case(tmp_path / "case.toml").replace(striker=None, **{
-        "ends.left": {"drive": "force", "file": "a{contact.psi}; b\x1b.csv"}, "sensors.contacts": []})  # fmt: skip
+        "ends.left": {"drive": "force", "file": "a{contact.psi}; b\x1b.csv"},
+        "sensors.contacts": []})  # fmt: skip
     assert "ends.left.file = a(contact.psi), b\\x1b.csv" in case.title
     assert Case(**case.resolved()).title == case.title

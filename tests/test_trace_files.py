@@ -1,4 +1,5 @@
-"""Files of measured forces made at random, as instruments and spreadsheets write them: each comes in right, or is refused."""
+"""Files of measured forces made at random, as instruments and spreadsheets write them: each
+comes in right, or is refused."""
 
 import random
 from decimal import Decimal
@@ -34,13 +35,20 @@ class Made:
         self.delimiter = draw.choice([",", ";", "\t", "  "])
         self.decimal = draw.choice([".", ".", ","])
         self.thousands = draw.choice(["", "", "", ".", ",", " ", "'"]).replace(self.decimal, "")
-        self.quoted = draw.random() < 0.15 or (self.delimiter == "," and "," in (self.decimal, self.thousands) and draw.random() < 0.7)
+        self.quoted = draw.random() < 0.15 or (
+            self.delimiter == "," and "," in (self.decimal, self.thousands) and draw.random() < 0.7
+        )
         self.beads = draw.sample(range(1, 70), draw.choice([1, 1, 2, 3]))
         self.doubt = False
         units = draw.choice(list(TIMES)), draw.choice(list(FORCES))
         self.columns = self.numbers(Decimal(TIMES[units[0]]), Decimal(FORCES[units[1]]))
         sizes = [Decimal(TIMES[units[0]]), *[Decimal(FORCES[units[1]])] * len(self.beads)]
-        self.truth = np.array([[float(value * size) for value in column] for column, size in zip(self.columns, sizes, strict=True)])
+        self.truth = np.array(
+            [
+                [float(value * size) for value in column]
+                for column, size in zip(self.columns, sizes, strict=True)
+            ]
+        )
         self.asked = {}
         lines, self.start = self.headings(*units)
         rows = [self.row(cells) for cells in zip(*self.columns, strict=True)]
@@ -61,7 +69,10 @@ class Made:
         digits = draw.choice([0, 1, 2, 3, 6])
         columns = [[begin + i * step for i in range(count)]]
         for k in range(len(self.beads)):
-            pulse = amplitude * np.exp(-(((np.arange(count) - 8 - 2 * k) / 3.0) ** 2)) + draw.choice([0.0, 0.0, 0.1, 1.7]) * amplitude
+            pulse = (
+                amplitude * np.exp(-(((np.arange(count) - 8 - 2 * k) / 3.0) ** 2))
+                + draw.choice([0.0, 0.0, 0.1, 1.7]) * amplitude
+            )
             columns.append([Decimal(f"{value:.{digits}f}") for value in pulse.tolist()])
         return columns
 
@@ -74,12 +85,25 @@ class Made:
 
     def row(self, values):
         cells = [self.cell(value) for value in values]
-        return self.delimiter.join(f'"{cell}"' if self.quoted else cell for cell in cells) + self.tail
+        return (
+            self.delimiter.join(f'"{cell}"' if self.quoted else cell for cell in cells) + self.tail
+        )
 
     def headings(self, second, newton):
         draw, names = self.draw, []
         self.tail = draw.choice(["", "", "", self.delimiter.strip(" ")])
-        style = draw.choice(["bead {b}", "Bead {b}", "bead_{b}", "Sensor {k} (bead {b})", "CH{k}", "Sensor {b}", "Bead -{b}", "Bead {b}.5"])
+        style = draw.choice(
+            [
+                "bead {b}",
+                "Bead {b}",
+                "bead_{b}",
+                "Sensor {k} (bead {b})",
+                "CH{k}",
+                "Sensor {b}",
+                "Bead -{b}",
+                "Bead {b}.5",
+            ]
+        )
         if style.startswith(("CH", "Sensor {b}", "Bead -", "Bead {b}.")):
             self.asked["beads"] = tuple(self.beads)
         factor = draw.choice(["", "", "", "", " x10", " *1e3", " /100", " (x10)"])
@@ -87,19 +111,35 @@ class Made:
         names = [style.format(b=bead, k=k) + factor for k, bead in enumerate(self.beads, start=1)]
         if named == "none" or factor:
             # What the owner says stands for all that the headings say.
-            self.asked |= {"time_unit": second, "force_unit": newton} if not factor or draw.random() < 0.5 else {}
+            self.asked |= (
+                {"time_unit": second, "force_unit": newton}
+                if not factor or draw.random() < 0.5
+                else {}
+            )
             self.doubt = bool(factor) and "force_unit" not in self.asked
         if FORCES[newton] in ("50", "0.05"):
             self.asked["gain"] = GAIN
-        shape = {"brackets": "{n} [{u}]", "round": "{n} ({u})", "slash": "{n} / {u}", "word": "{n} in {u}"}.get(named, "{n}")
+        shape = {
+            "brackets": "{n} [{u}]",
+            "round": "{n} ({u})",
+            "slash": "{n} / {u}",
+            "word": "{n} in {u}",
+        }.get(named, "{n}")
         head = [draw.choice(["Time", "time", "t", "Zeit", "x-axis"]), *names]
         units = [second, *[newton] * len(names)]
-        lines = [self.delimiter.join(shape.format(n=name, u=unit) for name, unit in zip(head, units, strict=True))]
+        lines = [
+            self.delimiter.join(
+                shape.format(n=name, u=unit) for name, unit in zip(head, units, strict=True)
+            )
+        ]
         step = self.columns[0][1] - self.columns[0][0]
         if named == "line":
             lines.append(self.delimiter.join(units))
         if named == "preamble":
-            said = [f"Horizontal Units{self.delimiter}{second}", f"Vertical Units{self.delimiter}{newton}"]
+            said = [
+                f"Horizontal Units{self.delimiter}{second}",
+                f"Vertical Units{self.delimiter}{newton}",
+            ]
             stated = f"{step:E}".replace(".", self.decimal if self.delimiter != "," else ".")
             said.append(f"Sample Interval{self.delimiter}{stated}")
             lines = ["Model X", *said, draw.choice(["", self.delimiter * len(names)]), *lines]
@@ -108,7 +148,9 @@ class Made:
             self.asked |= {"beads": tuple(self.beads), "time_unit": second, "force_unit": newton}
             self.doubt = False
             lines = lines if draw.random() < 0.5 else []
-        self.clear = not (factor or self.thousands or (self.delimiter == "," and self.decimal == ","))
+        self.clear = not (
+            factor or self.thousands or (self.delimiter == "," and self.decimal == ",")
+        )
         if not lines:
             self.asked |= {"beads": tuple(self.beads), "time_unit": second, "force_unit": newton}
         if draw.random() < 0.3 and (self.thousands in ("", ".", ",") or self.decimal == ","):
@@ -128,12 +170,17 @@ def outcome(made):
 
 def wrong(made, trace):
     """Whether numbers came in other than they stand in the file."""
-    if trace.sensor_bead.tolist() != made.beads or trace.sensor_force.shape != made.truth[1:].T.shape:
+    if (
+        trace.sensor_bead.tolist() != made.beads
+        or trace.sensor_force.shape != made.truth[1:].T.shape
+    ):
         return True
-    # To the digits of a double; times may have been put on their even grid, from which they are rounded by less than a step in 10.
+    # To the digits of a double; times may have been put on their even grid, from which they are
+    # rounded by less than a step in 10.
     step = made.truth[0, 1] - made.truth[0, 0]
     return not (
-        np.allclose(trace.sensor_force, made.truth[1:].T, rtol=1e-12, atol=0.0) and np.abs(trace.time - made.truth[0]).max() < 0.1 * step
+        np.allclose(trace.sensor_force, made.truth[1:].T, rtol=1e-12, atol=0.0)
+        and np.abs(trace.time - made.truth[0]).max() < 0.1 * step
     )
 
 
@@ -156,7 +203,9 @@ def test_a_file_made_at_random_comes_in_right_or_is_refused(count, seed, figure)
 
 
 @pytest.mark.parametrize(("count", "seed"), CHUNKS)
-def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, seed, figure, monkeypatch):
+def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(
+    count, seed, figure, monkeypatch
+):
     draw, differ, blocks = random.Random(seed), 0, 0
     clean = text._Reading._add_block
     monkeypatch.setattr(text, "BLOCK", 800)
@@ -182,10 +231,22 @@ def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, se
             monkeypatch.setattr(text._Reading, "_add_block", way)
             try:
                 record = text_columns(bytes(content), "made.csv", made.asked.get("decimal"))
-                found.append([record.broken, *((column.name, column.unit, column.values.tobytes()) for column in record.columns)])
+                found.append(
+                    [
+                        record.broken,
+                        *(
+                            (column.name, column.unit, column.values.tobytes())
+                            for column in record.columns
+                        ),
+                    ]
+                )
             except TraceError as error:
                 assert str(error).startswith("made.csv: ")
                 found.append(error.problems)
         differ += found[0] != found[1]
-    figure("files read in blocks to other values, or another refusal, than line by line", differ, at_most=0)
+    figure(
+        "files read in blocks to other values, or another refusal, than line by line",
+        differ,
+        at_most=0,
+    )
     assert blocks > count / 2

@@ -1,4 +1,5 @@
-"""Files of measured forces: awkward ones come out as the right numbers or as a sentence, never as a silent nan."""
+"""Files of measured forces: awkward ones come out as the right numbers or as a sentence, never
+as a silent nan."""
 
 import io
 import json
@@ -23,10 +24,16 @@ from granchain.traces.text import text_columns
 
 ROOT = Path(__file__).parents[1]
 
-# What every good file of the corpus holds: 40 samples of two sensors, one every 0.5 us, values of few digits so that text keeps them.
+# What every good file of the corpus holds: 40 samples of two sensors, one every 0.5 us, values of
+# few digits so that text keeps them.
 N = 40
 TIME = 0.5e-6 * np.arange(N) - 2e-6
-FORCE = np.column_stack([np.round(20.0 * np.exp(-(((np.arange(N) - 15) / 4.0) ** 2)), 2), np.round(np.linspace(0.0, 3.9, N), 1)])
+FORCE = np.column_stack(
+    [
+        np.round(20.0 * np.exp(-(((np.arange(N) - 15) / 4.0) ** 2)), 2),
+        np.round(np.linspace(0.0, 3.9, N), 1),
+    ]
+)
 
 
 def rows(separator=",", decimal=".", time=1.0, force=1.0, line="{t}{s}{a}{s}{b}"):
@@ -34,7 +41,11 @@ def rows(separator=",", decimal=".", time=1.0, force=1.0, line="{t}{s}{a}{s}{b}"
     lines = []
     for t, (a, b) in zip(time * TIME, force * FORCE, strict=True):
         cells = {"t": f"{t:.10g}", "a": f"{a:.10g}", "b": f"{b:.10g}"}
-        lines.append(line.format(s=separator, **{name: cell.replace(".", decimal) for name, cell in cells.items()}))
+        lines.append(
+            line.format(
+                s=separator, **{name: cell.replace(".", decimal) for name, cell in cells.items()}
+            )
+        )
     return lines
 
 
@@ -67,13 +78,18 @@ def hdf5(fill, userblock=0):
 
 
 def plain_hdf5(file):
-    file["record/time"], file["record/bead 3"], file["record/bead 8"] = TIME, FORCE[:, 0], FORCE[:, 1]
+    file["record/time"], file["record/bead 3"], file["record/bead 8"] = (
+        TIME,
+        FORCE[:, 0],
+        FORCE[:, 1],
+    )
     for name, unit in (("time", "s"), ("bead 3", "N"), ("bead 8", "N")):
         file[f"record/{name}"].attrs["units"] = unit
 
 
 def matlab_73():
-    """As MATLAB 7.3 writes it: HDF5 behind 512 bytes of its own, arrays with their axes turned round."""
+    """As MATLAB 7.3 writes it: HDF5 behind 512 bytes of its own, arrays with their axes turned
+    round."""
 
     def fill(file):
         file["t"], file["force"] = TIME[np.newaxis], FORCE.T
@@ -84,13 +100,20 @@ def matlab_73():
 
 
 def packed_netcdf(file, **more):
-    """As netCDF packs numbers (Attribute Conventions, NetCDF Users Guide): value = stored scale_factor + add_offset."""
+    """As netCDF packs numbers (Attribute Conventions, NetCDF Users Guide): value = stored
+    scale_factor + add_offset."""
     file["time"] = TIME
     file["time"].attrs["units"] = "s"
     for k, name in enumerate(("bead 3", "bead 8")):
         # 1 mN a step and an offset of 5 N hold what the corpus prints, to 0.01 N and 0.1 N.
         file[name] = np.round((FORCE[:, k] - 5.0) / 0.001).astype("<i2")
-        attributes = {"units": "N", "scale_factor": np.float64(0.001), "add_offset": 5.0, "_FillValue": np.int16(-32768), **more}
+        attributes = {
+            "units": "N",
+            "scale_factor": np.float64(0.001),
+            "add_offset": 5.0,
+            "_FillValue": np.int16(-32768),
+            **more,
+        }
         file[name].attrs.update(attributes)
 
 
@@ -117,7 +140,10 @@ def two_groups(file):
 
 def fields(lines, *more):
     """Columns in front of the first lines, as old oscilloscopes put their preamble."""
-    return [",".join([*(more[i] if i < len(more) else ("", "")), "", line, ""]) for i, line in enumerate(lines)]
+    return [
+        ",".join([*(more[i] if i < len(more) else ("", "")), "", line, ""])
+        for i, line in enumerate(lines)
+    ]
 
 
 def german(t):
@@ -128,25 +154,49 @@ def german(t):
 HEAD = "time [s],bead 3 [N],bead 8 [N]"
 NAMED = Asked(beads=(3, 8))
 SI = Asked(beads=(3, 8), time_unit="s", force_unit="N")
-TEKTRONIX = [("Record Length", "40"), ("Sample Interval", "5e-07"), ("Vertical Units", '"V"'), ("Horizontal Units", '"s"')]
+TEKTRONIX = [
+    ("Record Length", "40"),
+    ("Sample Interval", "5e-07"),
+    ("Vertical Units", '"V"'),
+    ("Horizontal Units", '"s"'),
+]
 
 GOOD = {
     "as written here": (lambda: text(HEAD, *rows())),
     "decimal comma, units in a line of their own, micro sign of Windows": (
-        lambda: text("Zeit;Kanal A;Kanal B", "(µs);(mV);(mV)", "", *rows(";", ",", time=1e6, force=20.0), encoding="cp1252"),
+        lambda: text(
+            "Zeit;Kanal A;Kanal B",
+            "(µs);(mV);(mV)",
+            "",
+            *rows(";", ",", time=1e6, force=20.0),
+            encoding="cp1252",
+        ),
         Asked(beads=(3, 8), gain=0.02),
     ),
-    "times printed to few digits": (lambda: text(HEAD, *(f"{t:.8f},{a},{b}" for t, (a, b) in zip(1.0 + TIME * 1.01, FORCE, strict=True)))),
+    "times printed to few digits": (
+        lambda: text(
+            HEAD, *(f"{t:.8f},{a},{b}" for t, (a, b) in zip(1.0 + TIME * 1.01, FORCE, strict=True))
+        )
+    ),
     "no times, a column too much": (
         lambda: text(*(f"{i} {a} {b}" for i, (a, b) in enumerate(FORCE))),
         Asked(beads=(None, 3, 8), interval=0.5e-6, force_unit="N"),
     ),
     "uneven, put on a grid": (
-        lambda: text(HEAD, *(f"{t},{1e6 * t},{2e6 * t}" for t in [0.0, 0.3e-6, 1.1e-6, *(1e-6 * i for i in range(2, 9))])),
+        lambda: text(
+            HEAD,
+            *(
+                f"{t},{1e6 * t},{2e6 * t}"
+                for t in [0.0, 0.3e-6, 1.1e-6, *(1e-6 * i for i in range(2, 9))]
+            ),
+        ),
         Asked(resample=0.5e-6),
     ),
     "npy with samples along the second axis": (lambda: npy(np.vstack([TIME, FORCE.T])), SI),
-    "npz": (lambda: npz(bead_3=FORCE[:, 0], time=TIME, bead_8=FORCE[:, 1]), Asked(time_unit="s", force_unit="N")),
+    "npz": (
+        lambda: npz(bead_3=FORCE[:, 0], time=TIME, bead_8=FORCE[:, 1]),
+        Asked(time_unit="s", force_unit="N"),
+    ),
     "MATLAB 5": (lambda: mat(t=TIME, force=FORCE), SI),
     "MATLAB 7.3": (matlab_73, SI),
     "HDF5 with units": (lambda: hdf5(plain_hdf5)),
@@ -161,12 +211,19 @@ GOOD = {
         Asked(beads=(3, 8), gain=0.02),
     ),
     "Rigol: start and increment in the headings": (
-        lambda: text("CH1V,CH2V,t0 =-2.000000e-06, tInc = 5.000000e-07,", *rows(force=0.02, line="{a},{b},,")),
+        lambda: text(
+            "CH1V,CH2V,t0 =-2.000000e-06, tInc = 5.000000e-07,", *rows(force=0.02, line="{a},{b},,")
+        ),
         Asked(beads=(3, 8), force_unit="V", gain=0.02),
     ),
     "Keysight InfiniiVision: units in words": (
         lambda: text(
-            "x-axis,1,2", "second,Volt,Volt", *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, (a, b) in zip(TIME, FORCE, strict=True))
+            "x-axis,1,2",
+            "second,Volt,Volt",
+            *(
+                f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}"
+                for t, (a, b) in zip(TIME, FORCE, strict=True)
+            ),
         ),
         Asked(beads=(3, 8), gain=0.02),
     ),
@@ -196,7 +253,12 @@ GOOD = {
         Asked(beads=(3, 8), time_unit="s", force_unit="V", gain=0.02),
     ),
     "PicoScope: spaces behind the commas": (
-        lambda: text("Time, Channel A, Channel B", "(us), (V), (V)", *rows(", ", time=1e6, force=0.02), end="\r\n"),
+        lambda: text(
+            "Time, Channel A, Channel B",
+            "(us), (V), (V)",
+            *rows(", ", time=1e6, force=0.02),
+            end="\r\n",
+        ),
         Asked(beads=(3, 8), gain=0.02),
     ),
     "PicoScope, MATLAB: start, interval and length": (
@@ -211,7 +273,17 @@ GOOD = {
         Asked(beads=(3, 8), force_unit="V", gain=0.02),
     ),
     "Tektronix: empty rows beside and in the preamble": (
-        lambda: text(*fields(rows(force=0.02), *TEKTRONIX[:2], ("", ""), ("Note", ""), *TEKTRONIX[2:], ("", ""), ("Yzero", "0.0"))),
+        lambda: text(
+            *fields(
+                rows(force=0.02),
+                *TEKTRONIX[:2],
+                ("", ""),
+                ("Note", ""),
+                *TEKTRONIX[2:],
+                ("", ""),
+                ("Yzero", "0.0"),
+            )
+        ),
         Asked(beads=(3, 8), gain=0.02),
     ),
     "Tektronix: empty rows above": (
@@ -269,12 +341,21 @@ GOOD = {
         ),
         Asked(gain=0.02),
     ),
-    "Rohde & Schwarz: units after a word": (lambda: text("in s,C1 in V,C2 in V", *rows(force=0.02)), Asked(beads=(3, 8), gain=0.02)),
+    "Rohde & Schwarz: units after a word": (
+        lambda: text("in s,C1 in V,C2 in V", *rows(force=0.02)),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
     "underscores and capitals": (lambda: text("TIME_MSEC,bead_3_N,bead_8_N", *rows(time=1e3))),
-    "a sensor with another number than its bead": (lambda: text("time [s],Sensor 1 (bead 3) [N],Sensor 2 (bead 8) [N]", *rows())),
+    "a sensor with another number than its bead": (
+        lambda: text("time [s],Sensor 1 (bead 3) [N],Sensor 2 (bead 8) [N]", *rows())
+    ),
     "three decimals that a smaller number explains": (
         lambda: text(
-            "time [us];bead 3 [kN];bead 8 [N]", *(f"{1e6 * t:.3f};{1e-3 * a:.5f};{b:.3f}" for t, (a, b) in zip(TIME, FORCE, strict=True))
+            "time [us];bead 3 [kN];bead 8 [N]",
+            *(
+                f"{1e6 * t:.3f};{1e-3 * a:.5f};{b:.3f}"
+                for t, (a, b) in zip(TIME, FORCE, strict=True)
+            ),
         )
     ),
 }
@@ -359,59 +440,144 @@ class Harm:
 
 
 BAD = {
-    "not a number": (lambda: changed(10, "5e-7,NaN,1"), r'record.csv: line 10: got "NaN" in column 2, allowed a number'),
-    "infinite": (lambda: changed(10, "5e-7,1e999,1"), r"bead 3: got a value that is no finite number at sample 9"),
+    "not a number": (
+        lambda: changed(10, "5e-7,NaN,1"),
+        r'record.csv: line 10: got "NaN" in column 2, allowed a number',
+    ),
+    "infinite": (
+        lambda: changed(10, "5e-7,1e999,1"),
+        r"bead 3: got a value that is no finite number at sample 9",
+    ),
     "cut off": (lambda: text(HEAD, *rows(), "1.8e-5,0."), r"line 42: got 2 of 3 numbers"),
-    "a number too many": (lambda: changed(10, "2e-06,1,1,7"), r'line 10: got "7" where the other rows have nothing'),
-    "two records": (lambda: text(HEAD, *rows(), HEAD, *rows()), r'line 42: got "time \[s\]" in column 1'),
-    "time that goes back": (lambda: text(HEAD, *rows(), *rows()), r"time: got -2e-06 s at sample 41 after 1.75e-05 s"),
+    "a number too many": (
+        lambda: changed(10, "2e-06,1,1,7"),
+        r'line 10: got "7" where the other rows have nothing',
+    ),
+    "two records": (
+        lambda: text(HEAD, *rows(), HEAD, *rows()),
+        r'line 42: got "time \[s\]" in column 1',
+    ),
+    "time that goes back": (
+        lambda: text(HEAD, *rows(), *rows()),
+        r"time: got -2e-06 s at sample 41 after 1.75e-05 s",
+    ),
     "uneven by 0.3 per cent": (
         lambda: changed(10, "2.0015e-06,0,0"),
-        r"time: got a step of 5.015e-07 s after sample 8 where the mean is 5e-07 s, allowed .* 0.001 of it; .* --resample 5e-07",
+        r"time: got a step of 5.015e-07 s after sample 8 where the mean is 5e-07 s, allowed .* "
+        r"0.001 of it; .* --resample 5e-07",
     ),
     "seven samples": (lambda: text(HEAD, *rows()[:7]), r"trace: got 7 samples, allowed 8 or more"),
-    "unknown unit": (lambda: text("time [min],bead 3 [N],bead 8 [N]", *rows()), r'got the unit "min", allowed s, .* --time-unit us'),
-    "no unit": (lambda: text("time,bead 3,bead 8", *rows()), r"time: got no unit, .*\n.*bead 3: got no unit, .* --force-unit N"),
+    "unknown unit": (
+        lambda: text("time [min],bead 3 [N],bead 8 [N]", *rows()),
+        r'got the unit "min", allowed s, .* --time-unit us',
+    ),
+    "no unit": (
+        lambda: text("time,bead 3,bead 8", *rows()),
+        r"time: got no unit, .*\n.*bead 3: got no unit, .* --force-unit N",
+    ),
     "volts without a gain": (
         lambda: text("time [s],bead 3 [V]", *rows(line="{t},{a}")),
         r"bead 3 \[V\]: got readings in V, .* --gain 0.02",
     ),
-    "no bead": (lambda: text("time [s],CH1 [N],CH2 [N]", *rows()), r'got 2 columns of force, "CH1 \[N\]", .* --beads 9,16'),
-    "labels that do not fit": (lambda: text(HEAD, *rows()), Asked(beads=(3,)), r"--beads: got 1 labels for 2 columns of force"),
-    "one bead twice": (lambda: text(HEAD, *rows()), Asked(beads=(3, 3)), r"sensor beads: got \[3, 3\], allowed different whole numbers"),
+    "no bead": (
+        lambda: text("time [s],CH1 [N],CH2 [N]", *rows()),
+        r'got 2 columns of force, "CH1 \[N\]", .* --beads 9,16',
+    ),
+    "labels that do not fit": (
+        lambda: text(HEAD, *rows()),
+        Asked(beads=(3,)),
+        r"--beads: got 1 labels for 2 columns of force",
+    ),
+    "one bead twice": (
+        lambda: text(HEAD, *rows()),
+        Asked(beads=(3, 3)),
+        r"sensor beads: got \[3, 3\], allowed different whole numbers",
+    ),
     "a comma that could be two things": (
         lambda: text("Zeit,Kraft", *(f"0,{i:06d},{i},5" for i in range(20))),
         NAMED,
         r"line 2: got commas that could be both separator and decimal sign",
     ),
-    "one column": (lambda: text(*rows(line="{a}")), SI, r"got one column, allowed a time and a force at least; .* --interval 1e-6"),
+    "one column": (
+        lambda: text(*rows(line="{a}")),
+        SI,
+        r"got one column, allowed a time and a force at least; .* --interval 1e-6",
+    ),
     "two clocks": (lambda: text("time [s],bead 3 [N],time [s]", *rows()), r"got 2 columns of time"),
     "empty": (lambda: b"", r"got no row of numbers"),
-    "a picture": (lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(200), r"got bytes that are no text"),
-    "calls itself simulated": (lambda: text("# simulated with X", HEAD, *rows()), r'calls itself "simulat", .* --kind synthetic'),
-    "npy of objects": (lambda: npy(np.array([Harm()] * 9), allow_pickle=True), SI, r"got no whole .npy or .npz file"),
+    "a picture": (
+        lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(200),
+        r"got bytes that are no text",
+    ),
+    "calls itself simulated": (
+        lambda: text("# simulated with X", HEAD, *rows()),
+        r'calls itself "simulat", .* --kind synthetic',
+    ),
+    "npy of objects": (
+        lambda: npy(np.array([Harm()] * 9), allow_pickle=True),
+        SI,
+        r"got no whole .npy or .npz file",
+    ),
     "npy that claims more than it has": (huge_npy, SI, r"no whole .npy or .npz file"),
-    "npy of complex numbers": (lambda: npy(np.zeros((20, 3), complex)), SI, r"got values of type complex128"),
-    "npz without a time": (lambda: npz(a=TIME, b=TIME), SI, r'got the arrays "a", "b", allowed one named "time"'),
-    "npz cut off": (lambda: npz(time=TIME, bead_3=TIME)[:200], SI, r"got no whole .npy or .npz file"),
+    "npy of complex numbers": (
+        lambda: npy(np.zeros((20, 3), complex)),
+        SI,
+        r"got values of type complex128",
+    ),
+    "npz without a time": (
+        lambda: npz(a=TIME, b=TIME),
+        SI,
+        r'got the arrays "a", "b", allowed one named "time"',
+    ),
+    "npz cut off": (
+        lambda: npz(time=TIME, bead_3=TIME)[:200],
+        SI,
+        r"got no whole .npy or .npz file",
+    ),
     "HDF5 cut off": (lambda: hdf5(plain_hdf5)[:1500], r"cannot be read as HDF5"),
-    "HDF5 that reads other files": (lambda: hdf5(virtual), SI, r"'bead 3' keeps its data in another file"),
-    "HDF5 with data elsewhere": (lambda: hdf5(external), SI, r"'bead 3' keeps its data in another file"),
-    "HDF5 that claims terabytes": (lambda: hdf5(huge), SI, r"claims 87960930222[0-9]* bytes of data"),
-    "MATLAB cut off": (lambda: mat(t=TIME, force=FORCE)[:300], SI, r"cannot be read as a MATLAB file"),
-    "a negative bead": (lambda: text("time [s],Bead -3 [N]", *rows(line="{t},{a}")), r'"Bead -3 \[N\]", .* --beads 9'),
-    "the number of a sensor": (lambda: text("time [s],Sensor 3 [N],Sensor 8 [N]", *rows()), r'"Sensor 3 \[N\]", .* --beads 9,16'),
+    "HDF5 that reads other files": (
+        lambda: hdf5(virtual),
+        SI,
+        r"'bead 3' keeps its data in another file",
+    ),
+    "HDF5 with data elsewhere": (
+        lambda: hdf5(external),
+        SI,
+        r"'bead 3' keeps its data in another file",
+    ),
+    "HDF5 that claims terabytes": (
+        lambda: hdf5(huge),
+        SI,
+        r"claims 87960930222[0-9]* bytes of data",
+    ),
+    "MATLAB cut off": (
+        lambda: mat(t=TIME, force=FORCE)[:300],
+        SI,
+        r"cannot be read as a MATLAB file",
+    ),
+    "a negative bead": (
+        lambda: text("time [s],Bead -3 [N]", *rows(line="{t},{a}")),
+        r'"Bead -3 \[N\]", .* --beads 9',
+    ),
+    "the number of a sensor": (
+        lambda: text("time [s],Sensor 3 [N],Sensor 8 [N]", *rows()),
+        r'"Sensor 3 \[N\]", .* --beads 9,16',
+    ),
     "a point for thousands or decimals": (
         lambda: text("Zeit [us];bead 3 [mN]", *(f"{i};{german(50 * i)}" for i in range(2, 40))),
-        r'line 20: got "1.000", which is 1000 or 1.000, .* --decimal point for 1.000, --decimal comma for 1000',
+        r'line 20: got "1.000", which is 1000 or 1.000, .* --decimal point for 1.000, --decimal '
+        r"comma for 1000",
     ),
     "a point for thousands beside decimal commas": (
-        lambda: text("Zeit [ms];bead 3 [mN]", *(f"0,{i:03d};{german(50 * i)}" for i in range(2, 40))),
+        lambda: text(
+            "Zeit [ms];bead 3 [mN]", *(f"0,{i:03d};{german(50 * i)}" for i in range(2, 40))
+        ),
         r'line 21: got "1.050", where other numbers have ","',
     ),
     "a factor beside a unit": (
         lambda: text("time [s],bead 3 (x10 N)", *rows(line="{t},{a}")),
-        r'"x10", that may be a factor, .* --force-unit "10 N" where .* --force-unit "0.1 N" where .* --force-unit N where',
+        r'"x10", that may be a factor, .* --force-unit "10 N" where .* --force-unit "0.1 N" where '
+        r".* --force-unit N where",
     ),
     "a gain in a heading": (
         lambda: text("time [s],bead 3 [N] gain 100", *rows(line="{t},{a}")),
@@ -430,9 +596,18 @@ BAD = {
         lambda: text("Vertical Units,V,", HEAD, *rows()),
         r'bead 3 \[N\]: got the unit N where the lines above say "V"',
     ),
-    "two units in two lines": (lambda: text("time,bead 3 [N],bead 8 [N]", "s,V,V", *rows()), Asked(gain=0.02), r'got the unit "N and V"'),
+    "two units in two lines": (
+        lambda: text("time,bead 3 [N],bead 8 [N]", "s,V,V", *rows()),
+        Asked(gain=0.02),
+        r'got the unit "N and V"',
+    ),
     "a clock that contradicts its own times": (
-        lambda: text("Sample Interval,5e-07", "Horizontal Units,s", "time [us],bead 3 [N]", *rows(line="{t},{a}")),
+        lambda: text(
+            "Sample Interval,5e-07",
+            "Horizontal Units,s",
+            "time [us],bead 3 [N]",
+            *rows(line="{t},{a}"),
+        ),
         r"got times 5e-13 s apart, where line 1: 5e-07 says 5e-07 s",
     ),
     "a column that counts": (
@@ -440,9 +615,17 @@ BAD = {
         Asked(time_unit="us"),
         r'"Point" counts samples, .* --interval 1e-6 --beads -,16',
     ),
-    "volts first": (lambda: text("CH1 [V],CH2 [V]", *rows(line="{a},{b}")), r'got no column of time: "CH1 \[V\]" is none'),
+    "volts first": (
+        lambda: text("CH1 [V],CH2 [V]", *rows(line="{a},{b}")),
+        r'got no column of time: "CH1 \[V\]" is none',
+    ),
     "counts of the converter": (
-        lambda: text("Vertical Units,V", "Sampling Period,5e-7", "Mode,Fast", *(f"{i}," for i in range(-5, 40))),
+        lambda: text(
+            "Vertical Units,V",
+            "Sampling Period,5e-7",
+            "Mode,Fast",
+            *(f"{i}," for i in range(-5, 40)),
+        ),
         Asked(beads=(3,), gain=1.0),
         r"line 3: got the mode Fast, which holds counts of the converter",
     ),
@@ -455,12 +638,32 @@ BAD = {
         Asked(interval=1e-6),
         r"line 42: got a line without numbers in the midst of numbers that have no times",
     ),
-    "HDF5 with a fill value": (lambda: hdf5(filled_netcdf), r"bead 8: got a value that is no finite number at sample 8"),
-    "HDF5 with what was never written": (lambda: hdf5(never_written), r"bead 8: got a value that is no finite number at sample 8"),
-    "HDF5 outside its valid range": (lambda: hdf5(outside_its_range), r"bead 3: got a value that is no finite number at sample"),
-    "HDF5 packed by words": (lambda: hdf5(lambda file: packed_netcdf(file, scale_factor="m")), r"got 'm' for scale_factor"),
-    "HDF5 with the times of another group": (lambda: hdf5(two_groups), SI, r'"second/bead 8" in another group than the only times'),
-    "npz with as many sensors as samples": (lambda: npz(time=TIME[:8], force=np.zeros((8, 8))), SI, r"as many rows as columns"),
+    "HDF5 with a fill value": (
+        lambda: hdf5(filled_netcdf),
+        r"bead 8: got a value that is no finite number at sample 8",
+    ),
+    "HDF5 with what was never written": (
+        lambda: hdf5(never_written),
+        r"bead 8: got a value that is no finite number at sample 8",
+    ),
+    "HDF5 outside its valid range": (
+        lambda: hdf5(outside_its_range),
+        r"bead 3: got a value that is no finite number at sample",
+    ),
+    "HDF5 packed by words": (
+        lambda: hdf5(lambda file: packed_netcdf(file, scale_factor="m")),
+        r"got 'm' for scale_factor",
+    ),
+    "HDF5 with the times of another group": (
+        lambda: hdf5(two_groups),
+        SI,
+        r'"second/bead 8" in another group than the only times',
+    ),
+    "npz with as many sensors as samples": (
+        lambda: npz(time=TIME[:8], force=np.zeros((8, 8))),
+        SI,
+        r"as many rows as columns",
+    ),
     "TDMS cut off": (lambda: b"TDSm" + bytes(50), SI, r"npTDMS|cannot be read as a TDMS file"),
 }
 
@@ -509,7 +712,26 @@ def test_no_change_of_a_text_file_ends_in_anything_but_numbers_or_a_sentence(dat
     content = bytearray(text("Model,X", HEAD, *rows()[:12]))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(content) - 1))
-        what = data.draw(st.sampled_from([b"", b",", b";", b"\n", b"-", b".", b"e", b"9", b"nan", b'"', b"\0", b"\xb5", b" ", b"\t"]))
+        what = data.draw(
+            st.sampled_from(
+                [
+                    b"",
+                    b",",
+                    b";",
+                    b"\n",
+                    b"-",
+                    b".",
+                    b"e",
+                    b"9",
+                    b"nan",
+                    b'"',
+                    b"\0",
+                    b"\xb5",
+                    b" ",
+                    b"\t",
+                ]
+            )
+        )
         content[place : place + data.draw(st.integers(0, 3))] = what
     try:
         columns = text_columns(bytes(content), "record.csv").columns
@@ -543,13 +765,15 @@ def test_no_flipped_bits_of_a_binary_file_end_in_anything_but_numbers_or_a_sente
             assert np.isfinite(trace.sensor_force).all()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # TDMS, with the optional package and without
 
 
 def test_without_its_package_a_tdms_file_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "nptdms", None)
-    with pytest.raises(FileError, match=r"record.tdms: is a TDMS file, .* pip install \"granchain\[traces\]\""):
+    with pytest.raises(
+        FileError, match=r"record.tdms: is a TDMS file, .* pip install \"granchain\[traces\]\""
+    ):
         brought_in(b"TDSm" + bytes(100), name="record.tdms")
 
 
@@ -562,33 +786,49 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
         for name, values in (("bead 3", 0.02 * FORCE[:, 0]), ("bead 8", 0.02 * FORCE[:, 1]))
     ]
     if clock == "channel":
-        channels.insert(0, nptdms.ChannelObject("rig", "Time", TIME, properties={"unit_string": "s"}))
+        channels.insert(
+            0, nptdms.ChannelObject("rig", "Time", TIME, properties={"unit_string": "s"})
+        )
     with nptdms.TdmsWriter("made.tdms") as writer:
         writer.write_segment(channels)
     trace = brought_in(Path("made.tdms").read_bytes(), Asked(gain=0.02))
     assert trace.time == pytest.approx(TIME, rel=1e-9, abs=1e-15)
     assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12)
     damaged = Path("made.tdms").read_bytes()[:150]
-    with pytest.raises((FileError, TraceError), match=r"cannot be read as a TDMS file|no column of numbers"):
+    with pytest.raises(
+        (FileError, TraceError), match=r"cannot be read as a TDMS file|no column of numbers"
+    ):
         brought_in(damaged, Asked(gain=0.02), overwrite=True)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The folder
 
 
 def test_what_is_said_of_a_trace_is_in_its_about_file():
-    said = ["who=A. Person", 'what="beads, \\"hot\\""', "uncertainty.gain=0.02", "sensor.cutoff=4e5"]
+    said = [
+        "who=A. Person",
+        'what="beads, \\"hot\\""',
+        "uncertainty.gain=0.02",
+        "sensor.cutoff=4e5",
+    ]
     brought_in(text(HEAD, *rows()), changes=said)
     about = tomllib.loads(Path("folder/about.toml").read_text())
-    assert about["who"] == "A. Person" and about["what"] == 'beads, "hot"' and about["uncertainty"] == {"gain": 0.02}
+    assert (
+        about["who"] == "A. Person"
+        and about["what"] == 'beads, "hot"'
+        and about["uncertainty"] == {"gain": 0.02}
+    )
     assert read_about("folder").sensor.cutoff == 4e5
     assert about["origin"].startswith("record.csv, SHA-256 ")
 
 
 def test_a_wrong_word_about_a_trace_is_told_with_what_is_allowed():
     with pytest.raises(TraceError) as error:
-        brought_in(text(HEAD, *rows()), changes=["uncertainty.gian=0.02", "uncertainty.noise=-1", "sensor.order=0", "who=3"])
+        brought_in(
+            text(HEAD, *rows()),
+            changes=["uncertainty.gian=0.02", "uncertainty.noise=-1", "sensor.order=0", "who=3"],
+        )
     told = str(error.value)
     assert 'did you mean "gain"?' in told
     for name in ("uncertainty.noise", "sensor.order", "who"):
@@ -600,7 +840,10 @@ def test_a_curve_read_off_a_figure_says_from_where_and_how():
         brought_in(text(HEAD, *rows()), kind="digitised")
     assert len(error.value.problems) == 3
     said = ["figure=fig. 3", "who=A. Person 2020", "digitised=by hand; 0.2 N"]
-    assert brought_in(text(HEAD, *rows()), kind="digitised", changes=said).words == "measured, read off a figure"
+    assert (
+        brought_in(text(HEAD, *rows()), kind="digitised", changes=said).words
+        == "measured, read off a figure"
+    )
 
 
 def test_a_trace_is_kept_unless_it_may_be_replaced():
@@ -614,7 +857,9 @@ def test_a_trace_is_kept_unless_it_may_be_replaced():
 
 def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
     Path("folder").mkdir()
-    Path("folder/about.toml").write_text('title = "rig"\nkind = "measured"\n# mine\n[[fact]]\nwhat = "beads"\nvalue = 70\n')
+    Path("folder/about.toml").write_text(
+        'title = "rig"\nkind = "measured"\n# mine\n[[fact]]\nwhat = "beads"\nvalue = 70\n'
+    )
     with pytest.raises(TraceError, match="--kind synthetic"):
         brought_in(text(HEAD, *rows()), kind="synthetic")
     brought_in(text(HEAD, *rows()))
@@ -656,20 +901,31 @@ def test_a_zip_that_unpacks_to_gigabytes_is_refused_unpacked():
         archive.writestr("time.npy", npy(TIME))
         # what the directory says of it
         archive.infolist()[0].file_size = 1200 * 2**20
-    with pytest.raises(FileError, match=r"which take 1.26e\+03 MB of memory to read, allowed 1e\+03 MB; .* --limit 1.4e\+09"):
+    with pytest.raises(
+        FileError,
+        match=r"which take 1.26e\+03 MB of memory to read, allowed 1e\+03 MB; .* --limit 1.4e\+09",
+    ):
         brought_in(stream.getvalue(), SI)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Offset and noise
 
 
 def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
     draw = np.random.default_rng(4)
     time = 1e-6 * np.arange(quiet + 200)
-    force = 10.0 * np.exp(-(((time - (quiet + 100) * 1e-6) / 12e-6) ** 2)) + offset + noise * draw.standard_normal(len(time))
+    force = (
+        10.0 * np.exp(-(((time - (quiet + 100) * 1e-6) / 12e-6) ** 2))
+        + offset
+        + noise * draw.standard_normal(len(time))
+    )
     force = step * np.round(force / step) if step else force
-    return brought_in(npy(np.column_stack([time, force])), Asked(beads=(3,), time_unit="s", force_unit="N"), overwrite=True)
+    return brought_in(
+        npy(np.column_stack([time, force])),
+        Asked(beads=(3,), time_unit="s", force_unit="N"),
+        overwrite=True,
+    )
 
 
 def test_offset_and_noise_are_found():
@@ -677,7 +933,8 @@ def test_offset_and_noise_are_found():
     # a Gaussian of 12 us is below a millionth of its height 45 us before its peak, at sample 455
     found = baseline_of(trace.sensor_force[:450, 0], 0.05)
     assert found.value == pytest.approx(0.3, abs=4 * found.value_error) and not found.drifts
-    # the mean of 450 samples; six parts tell the size of long periods to a third, and the larger counts
+    # the mean of 450 samples; six parts tell the size of long periods to a third, and the larger
+    # counts
     assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
     # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
     assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
@@ -697,13 +954,20 @@ def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
 
 def test_few_quiet_samples_make_an_uncertain_baseline_and_none_an_unknown_one():
     found = baseline_of(np.array([1.0, 1.2, 1.1, 0.9]), 0.1)
-    assert (found.value, found.value_error, found.samples) == (pytest.approx(1.05), pytest.approx(0.05), 4)
+    assert (found.value, found.value_error, found.samples) == (
+        pytest.approx(1.05),
+        pytest.approx(0.05),
+        4,
+    )
     assert baseline_of(np.empty(0), 0.1).uncertainty(10.0) == math.inf
 
 
 @pytest.mark.parametrize(
     ("made", "noise"),
-    [({"quiet": 0}, pytest.approx(0.05, rel=0.3)), ({"noise": 0.0, "offset": 0.0, "step": 0.2}, pytest.approx(0.2 / math.sqrt(12.0)))],
+    [
+        ({"quiet": 0}, pytest.approx(0.05, rel=0.3)),
+        ({"noise": 0.0, "offset": 0.0, "step": 0.2}, pytest.approx(0.2 / math.sqrt(12.0))),
+    ],
 )
 def test_noise_without_a_quiet_start_and_of_the_steps_of_a_converter_is_found(made, noise):
     assert noise_of(noisy(**made), 0) == noise
@@ -715,18 +979,51 @@ def test_noise_that_is_stated_is_believed():
     assert noise_of(read_trace("folder"), 0) == 0.7
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The command, and the folders of the project
 
 
 def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
     Path("rig.csv").write_bytes(text("time [us],CH1 [mV],CH2 [mV]", *rows(time=1e6, force=20.0)))
-    assert obey(["traces", "import", "rig.csv", "--kind", "measured", "--beads", "3,8", "--gain", "0.02", "--json"]) == 0
+    assert (
+        obey(
+            [
+                "traces",
+                "import",
+                "rig.csv",
+                "--kind",
+                "measured",
+                "--beads",
+                "3,8",
+                "--gain",
+                "0.02",
+                "--json",
+            ]
+        )
+        == 0
+    )
     facts = json.loads(capsys.readouterr().out)
     assert facts["folder"] == "rig" and facts["samples"] == N and facts["sensor_bead"] == [3, 8]
     assert facts["interval"] == pytest.approx(0.5e-6)
     assert sorted(path.name for path in Path("rig").iterdir()) == ["about.toml", "trace.csv"]
-    assert obey(["traces", "import", "rig.csv", "--kind", "measured", "--beads", "3,-", "--gain", "0.02", "--out", "one"]) == 0
+    assert (
+        obey(
+            [
+                "traces",
+                "import",
+                "rig.csv",
+                "--kind",
+                "measured",
+                "--beads",
+                "3,-",
+                "--gain",
+                "0.02",
+                "--out",
+                "one",
+            ]
+        )
+        == 0
+    )
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "rig: measured, 40 samples, one every 5e-07 s"
     assert told[2].split()[:3] == ["3", "20.0000", "5.50000"]
@@ -742,7 +1039,11 @@ def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
         (["--kind", "measured", "--gain", "-1"], 2, "--gain: got -1.0"),
         (["--kind", "measured", "--interval", "nan"], 2, "--interval: got nan"),
         (["--kind", "measured", "--set", "who"], 2, '--set: got "who", allowed KEY=VALUE'),
-        (["--kind", "measured", "--out", "rig.csv/x"], 4, "got a place where no folder can be made"),
+        (
+            ["--kind", "measured", "--out", "rig.csv/x"],
+            4,
+            "got a place where no folder can be made",
+        ),
     ],
 )
 def test_the_command_refuses_what_is_wrong_with_its_exit_code(options, code, sentence, capsys):
@@ -753,7 +1054,11 @@ def test_the_command_refuses_what_is_wrong_with_its_exit_code(options, code, sen
 
 def test_every_folder_of_traces_in_the_project_is_whole():
     # those of measured impacts have tests of their own
-    folders = sorted(path.parent for path in (ROOT / "data").glob("*/about.toml") if not (path.parent / "impacts.csv").exists())
+    folders = sorted(
+        path.parent
+        for path in (ROOT / "data").glob("*/about.toml")
+        if not (path.parent / "impacts.csv").exists()
+    )
     assert len(folders) >= 2
     for folder in folders:
         about = read_about(folder)
@@ -774,8 +1079,15 @@ def test_the_folder_of_the_70_beads_holds_facts_and_no_curve():
 
     case = granchain.load_case("steel-chain")
     facts = {fact.what: fact.value for fact in read_about(folder).fact}
-    assert (facts["beads, the striker not counted"], facts["beads with a sensor"]) == (case.beads, list(case.sensors.beads))
-    assert (facts["radius of a bead"], facts["mass of a bead"], facts["speed of the striker"]) == (2.38e-3, 0.45e-3, case.striker.speed)
+    assert (facts["beads, the striker not counted"], facts["beads with a sensor"]) == (
+        case.beads,
+        list(case.sensors.beads),
+    )
+    assert (facts["radius of a bead"], facts["mass of a bead"], facts["speed of the striker"]) == (
+        2.38e-3,
+        0.45e-3,
+        case.striker.speed,
+    )
     table = np.loadtxt(folder / "peak-force-errors.csv", delimiter=",", skiprows=1)
     assert table[:, 0].tolist() == facts["beads with a sensor"]
     # the review's means of the two rows: 9.89 and 16.89
@@ -790,7 +1102,10 @@ def test_the_synthetic_trace_says_in_name_and_file_that_it_is_no_experiment():
     source = ROOT / "docs" / "examples" / "synthetic-oscilloscope.csv"
     assert "SYNTHETIC" in source.read_text().splitlines()[0]
     again = import_trace(source, "again", "synthetic", Asked(gain=0.02))
-    assert np.array_equal(again.sensor_force, trace.sensor_force) or np.abs(again.sensor_force - trace.sensor_force).max() < 1e-9
+    assert (
+        np.array_equal(again.sensor_force, trace.sensor_force)
+        or np.abs(again.sensor_force - trace.sensor_force).max() < 1e-9
+    )
     with pytest.raises(TraceError, match="--kind synthetic"):
         import_trace(source, "passed-off", "measured", Asked(gain=0.02))
 

@@ -17,12 +17,15 @@ from granchain.store.units import READ_BY_UDUNITS, unit_attributes
 from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 from granchain.store.writer import NUMBERS
 
-# Each unit with its powers of m, kg and s, and a factor: of the SI Brochure, 9th edition 2019, tables 2 and 4, doi:10.59161/AUEZ1291.
+# Each unit with its powers of m, kg and s, and a factor: of the SI Brochure, 9th edition 2019,
+# tables 2 and 4, doi:10.59161/AUEZ1291.
 SAME_IN_BASE_UNITS = {
-    "1": "1", "m": "m", "s": "s", "kg": "kg", "N": "kg.m.s-2", "Pa": "kg.m-1.s-2", "J": "kg.m2.s-2", "Hz": "s-1", "rad": "1",
+    "1": "1", "m": "m", "s": "s", "kg": "kg", "N": "kg.m.s-2", "Pa": "kg.m-1.s-2", "J": "kg.m2.s-2",
+    "Hz": "s-1", "rad": "1",
     "m/s": "m.s-1", "m/s^2": "m.s-2", "m/s2": "m.s-2", "m^2": "m2",
     "kg/m^3": "kg.m-3", "N/m": "kg.s-2", "N s/m": "kg.s-1", "N s/m^2": "kg.m-1.s-1",
-    "1/s": "s-1", "1/m": "m-1", "1/N": "kg-1.m-1.s2", "1/Pa": "kg-1.m.s2", "s/m": "s.m-1", "m/N": "kg-1.s2",
+    "1/s": "s-1", "1/m": "m-1", "1/N": "kg-1.m-1.s2", "1/Pa": "kg-1.m.s2", "s/m": "s.m-1",
+    "m/N": "kg-1.s2",
 }  # fmt: skip
 
 
@@ -37,15 +40,23 @@ def test_udunits_reads_every_unit_of_the_table_as_it_is_meant() -> None:
 
 @pytest.mark.plain
 def test_every_unit_of_a_file_is_in_the_table() -> None:
-    units = {name: entry.unit for name, entry in {**VARIABLES, **VARIABLES_OF_MECHANISM}.items()} | {
-        name: unit for name, (unit, _) in NUMBERS.items()
-    }
+    units = {
+        name: entry.unit for name, entry in {**VARIABLES, **VARIABLES_OF_MECHANISM}.items()
+    } | {name: unit for name, (unit, _) in NUMBERS.items()}
     assert {name: unit for name, unit in units.items() if unit not in READ_BY_UDUNITS} == {}
     for law in laws().values():
         for quantity in (*law.history, *law.inputs):
-            assert unit_attributes(quantity.unit or "1")["units"] in READ_BY_UDUNITS, (law.name, quantity.name)
+            assert unit_attributes(quantity.unit or "1")["units"] in READ_BY_UDUNITS, (
+                law.name,
+                quantity.name,
+            )
     # the one variable of a run that is in a unit with a power that is no whole number
-    assert {q.name for law in laws().values() for q in law.history if q.output and q.unit not in READ_BY_UDUNITS} == {"unloading_stiffness"}
+    assert {
+        q.name
+        for law in laws().values()
+        for q in law.history
+        if q.output and q.unit not in READ_BY_UDUNITS
+    } == {"unloading_stiffness"}
 
 
 def dented(unit: str) -> Result:
@@ -57,13 +68,18 @@ def dented(unit: str) -> Result:
 
 @pytest.mark.plain
 def test_a_number_in_another_unit_says_so_in_words_and_comes_back_with_it(tmp_path: Path) -> None:
-    for unit, said in (("N/m^n", {"units": "1", "unit_in_words": "N/m^n"}), ("N/m", {"units": "N/m"})):
+    for unit, said in (
+        ("N/m^n", {"units": "1", "unit_in_words": "N/m^n"}),
+        ("N/m", {"units": "N/m"}),
+    ):
         path = tmp_path / f"{len(said)}.h5"
         result = dented(unit)
         result.save(path)
         with h5py.File(path, "r") as file:
             attributes = dict(file["unloading_stiffness"].attrs)
-        assert {name: attributes[name] for name in ("units", "unit_in_words") if name in attributes} == said
+        assert {
+            name: attributes[name] for name in ("units", "unit_in_words") if name in attributes
+        } == said
         opened = open_result(path)
         assert opened.variables["unloading_stiffness"].unit == unit and opened.equals(result)
         assert opened.to_xarray()["unloading_stiffness"].attrs["units"] == said["units"]

@@ -1,4 +1,5 @@
-"""A command line that cannot be read is refused in the form of every error: where, got, allowed, what to do."""
+"""A command line that cannot be read is refused in the form of every error: where, got,
+allowed, what to do."""
 
 from __future__ import annotations
 
@@ -24,13 +25,26 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
     """Every kind of wrong use of every command, made from what the command declares."""
     for path, command in commands(root):
-        yield from ((*path, word) for word in ("--no-such-option", "--no-such-option=1", "-z", "-hz", "--help=3", "--\x1b[2J\u202e"))
+        yield from (
+            (*path, word)
+            for word in (
+                "--no-such-option",
+                "--no-such-option=1",
+                "-z",
+                "-hz",
+                "--help=3",
+                "--\x1b[2J\u202e",
+            )
+        )
         if hasattr(command, "commands"):
             yield from ((*path, word) for word in ("no-such-command", "", "x" * 500))
             continue
         arguments = [one for one in command.params if one.param_type_name == "argument"]
         options = [one for one in command.params if one.param_type_name == "option"]
-        needed = [*("x" for one in arguments if one.required), *(word for one in options if one.required for word in (one.opts[0], "x"))]
+        needed = [
+            *("x" for one in arguments if one.required),
+            *(word for one in options if one.required for word in (one.opts[0], "x")),
+        ]
         if needed:
             yield path
             yield (*path, "--no-such-option")
@@ -40,14 +54,23 @@ def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
             for name in option.opts:
                 yield (*path, *needed, f"{name}=yes") if option.is_flag else (*path, *needed, name)
                 yield (*path, *needed, f"{name}x", "3")
-                if option.metavar in ("N", "HZ", "X", "G", "DT", "BYTES") and option.type_descriptor.annotation not in (str, str | None):
+                if option.metavar in (
+                    "N",
+                    "HZ",
+                    "X",
+                    "G",
+                    "DT",
+                    "BYTES",
+                ) and option.type_descriptor.annotation not in (str, str | None):
                     yield from ((*path, *needed, name, value) for value in NO_NUMBERS)
                     # several at once: the first one is said
                     yield (*path, *needed, name, "x", "--no-such-option")
 
 
 @pytest.mark.promise("I2")
-def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(capsys, figure, monkeypatch) -> None:
+def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
+    capsys, figure, monkeypatch
+) -> None:
     # made once: a thirtieth of a second
     command = get_command(app)
     monkeypatch.setattr("granchain.cli.process.app", command)
@@ -58,12 +81,21 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(cap
         code, said = obey(line), capsys.readouterr()
         (sentence,) = said.err.splitlines()
         _, where, got, *_ = sentence.split(": ", 2)
-        parts = where and got.startswith("got ") and 0 < got.find(", allowed ") < got.find("; ") and " --help" in got.rpartition("; ")[2]
+        parts = (
+            where
+            and got.startswith("got ")
+            and 0 < got.find(", allowed ") < got.find("; ")
+            and " --help" in got.rpartition("; ")[2]
+        )
         if code != 2 or said.out or not parts or not sentence.isprintable():
             lacking.append((line, sentence))
-    assert len(lines) > 400 and {line[0] for line in lines if len(line) > 1} >= set(command.commands)
+    assert len(lines) > 400 and {line[0] for line in lines if len(line) > 1} >= set(
+        command.commands
+    )
     print(*lacking, sep="\n")
-    figure("wrong command lines without where, got, allowed and what to do", len(lacking), at_most=0)
+    figure(
+        "wrong command lines without where, got, allowed and what to do", len(lacking), at_most=0
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,16 +103,26 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(cap
     [
         (["rum"], 'command: got "rum", allowed run, '),
         (["rum"], '; did you mean "run"? see granchain --help'),
-        (["traces"], "traces command: got nothing, allowed import; name one of these, or see granchain traces --help"),
+        (["traces"],
+        "traces command: got nothing, allowed import; name one of these, or see granchain "
+            "traces --help"),
         (["run", "--stes=3"], 'run: got the option "--stes", allowed --set, --out, '),
         (["run", "--stes=3"], '--help; did you mean "--set"? see granchain run --help'),
-        (["run", "--out"], "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here); give it, or see"),
-        (["run", "--json=3"], "run --json: got a value, allowed --json alone; take the value out, or see granchain run --help"),
-        (["run", "a", "b", "c d"], 'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or quote a value'),
+        (["run", "--out"],
+        "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here); "
+            "give it, or see"),
+        (["run", "--json=3"],
+        "run --json: got a value, allowed --json alone; take the value out, or see granchain "
+            "run --help"),
+        (["run", "a", "b", "c d"],
+        'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or '
+            'quote a value'),
         (["compare"], "compare FILE...: got nothing, allowed FILE... (Output file of a run"),
         (["compare", "a.h5"], "compare --trace: got nothing, allowed DIR (Folder of the trace"),
-        (["animate", "a.h5", "--frames=7.5"], 'animate --frames: got "7.5", allowed a whole number (Pictures, 2 to 600'),
-        (["animate", "a.h5", "--magnify", "x"], 'animate --magnify: got "x", allowed a number (Times that'),
+        (["animate", "a.h5", "--frames=7.5"], 'animate --frames: got "7.5", allowed a whole '
+            'number (Pictures, 2 to 600'),
+        (["animate", "a.h5", "--magnify", "x"], 'animate --magnify: got "x", allowed a number '
+            '(Times that'),
         (["-z"], 'command: got the option "-z", allowed --version'),
     ],
 )  # fmt: skip

@@ -29,13 +29,19 @@ def computed(script):
 
 
 def test_every_difference_from_the_exact_values_is_within_its_bound(computed):
-    beyond = [f"{one.what}: {one.difference:.3g}, allowed {one.allowed:g}" for part in computed for one in part.checks if not one.holds]
+    beyond = [
+        f"{one.what}: {one.difference:.3g}, allowed {one.allowed:g}"
+        for part in computed
+        for one in part.checks
+        if not one.holds
+    ]
     assert not beyond
 
 
 def test_the_bounds_are_those_promised(computed):
     bounds = {one.what: one.allowed for part in computed for one in part.checks}
-    # what the page is for: wave speed to 1e-4 of the exact discrete one, velocities of N balls to 1e-6 of the striker's
+    # what the page is for: wave speed to 1e-4 of the exact discrete one, velocities of N balls to
+    # 1e-6 of the striker's
     assert bounds["wave speed, contact 20 to 60"] == 1e-4
     balls = [allowed for what, allowed in bounds.items() if " balls, ball " in what]
     assert balls == [1e-6] * 10
@@ -44,7 +50,9 @@ def test_the_bounds_are_those_promised(computed):
 
 
 def test_the_page_is_what_the_script_prints(script, computed):
-    assert not differences(PAGE.read_text(), script.page(computed)), "write it anew: python docs/verification.py > docs/verification.md"
+    assert not differences(PAGE.read_text(), script.page(computed)), (
+        "write it anew: python docs/verification.py > docs/verification.md"
+    )
 
 
 def test_a_check_outside_its_bound_does_not_hold(script):

@@ -1,4 +1,5 @@
-"""`verify`: the error bars bound the errors, the order is the law's own, and what cannot be shown is not said to be shown."""
+"""`verify`: the error bars bound the errors, the order is the law's own, and what cannot be
+shown is not said to be shown."""
 
 from __future__ import annotations
 
@@ -28,8 +29,15 @@ from granchain.verification import (
     verify,
 )
 
-# Twelve beads of the steel chain, the pulse past the eighth: eight diameters of 4.76 mm at 734 m/s, with their width.
-SMALL = {"chain.beads": 12, "sensors.beads": [1, 8], "sensors.contacts": [], "snapshots": None, "time.end": 8e-5}
+# Twelve beads of the steel chain, the pulse past the eighth: eight diameters of 4.76 mm at 734 m/s,
+# with their width.
+SMALL = {
+    "chain.beads": 12,
+    "sensors.beads": [1, 8],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 8e-5,
+}
 LAWS = {
     "hertz": {"contact.law": "hertz"},
     "ma-liu": {},
@@ -42,10 +50,16 @@ def small(law: str, **more: object) -> Case:
 
 
 def true_errors(case: Case, found: Verification) -> list[tuple[float, float]]:
-    """Errors of peak and arrival at each sensor by the step alone: a run at a sixteenth of it, with the same samples."""
-    fine = gc.run(case.replace(**{"time.step": found.time_step / 16.0, "sensors.interval": found.interval}))
+    """Errors of peak and arrival at each sensor by the step alone: a run at a sixteenth of it,
+    with the same samples."""
+    fine = gc.run(
+        case.replace(**{"time.step": found.time_step / 16.0, "sensors.interval": found.interval})
+    )
     tops = [peak(fine.time, column) for column in fine.sensor_force.T]
-    return [(abs(top.force - one.peak), abs(top.time - one.arrival)) for top, one in zip(tops, found.sensors, strict=True)]
+    return [
+        (abs(top.force - one.peak), abs(top.time - one.arrival))
+        for top, one in zip(tops, found.sensors, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -67,7 +81,12 @@ def test_the_error_bars_hold_the_true_errors_and_not_much_more(law: str, step: s
 @pytest.mark.parametrize("law", LAWS)
 def test_the_observed_order_is_two(law: str, figure) -> None:
     found = verify(small(law))
-    figure("observed order of 12 beads at 2, 1 and 1/2 automatic steps", found.order, at_least=1.85, at_most=2.15)
+    figure(
+        "observed order of 12 beads at 2, 1 and 1/2 automatic steps",
+        found.order,
+        at_least=1.85,
+        at_most=2.15,
+    )
     assert found.confirmed and found.order_stated == 2
     assert found.steps == tuple(factor * found.time_step for factor in AROUND)
     # a quarter of the residual at half the step
@@ -80,14 +99,20 @@ def test_the_sufficient_step_is_sufficient_and_not_far_from_it() -> None:
     found = verify(case, tolerance=1e-4)
     assert found.time_step < found.sufficient_step < found.largest_known_step
     again = verify(case.replace(**{"time.step": found.sufficient_step}))
-    reached = max(max(p / one.peak, a / one.arrival) for one, (p, a) in zip(again.sensors, true_errors(case, again), strict=True))
+    reached = max(
+        max(p / one.peak, a / one.arrival)
+        for one, (p, a) in zip(again.sensors, true_errors(case, again), strict=True)
+    )
     assert 0.5e-4 < reached < 1e-4
     # a hundredth of the tolerance is a tenth of the step, at order two
-    assert verify(case, tolerance=1e-6).sufficient_step == pytest.approx(found.sufficient_step / 10.0, rel=1e-12)
+    assert verify(case, tolerance=1e-6).sufficient_step == pytest.approx(
+        found.sufficient_step / 10.0, rel=1e-12
+    )
 
 
 def test_the_sampling_is_told_apart_from_the_step() -> None:
-    # the pulse is 10 us wide at half height: of samples 4 us apart, the parabola loses far more than the step does
+    # the pulse is 10 us wide at half height: of samples 4 us apart, the parabola loses far more
+    # than the step does
     found = verify(small("hertz", **{"sensors.interval": 4e-6}))
     # at bead 8 the pulse's peak happens to fall on a sample
     coarse, fine = found.sensors[0], verify(small("hertz")).sensors[0]
@@ -101,13 +126,19 @@ def test_the_peaks_are_those_of_a_run_of_the_case() -> None:
     # 7 steps between the samples, in which no sample of the coarsest step falls
     case = small("hertz", **{"sensors.interval": 3e-7})
     found, result = verify(case), gc.run(case)
-    assert found.interval == pytest.approx(result.time[1], rel=1e-12) and round(found.interval / found.time_step) == 7
+    assert (
+        found.interval == pytest.approx(result.time[1], rel=1e-12)
+        and round(found.interval / found.time_step) == 7
+    )
     tops = [peak(result.time, column) for column in result.sensor_force.T]
-    assert [(one.peak, one.arrival) for one in found.sensors] == [(top.force, top.time) for top in tops]
+    assert [(one.peak, one.arrival) for one in found.sensors] == [
+        (top.force, top.time) for top in tops
+    ]
 
 
 def pulse(time: np.ndarray) -> np.ndarray:
-    """A pulse with a steeper front, the solution of no equation: its largest value is 4/27 at 1/3, by its derivative."""
+    """A pulse with a steeper front, the solution of no equation: its largest value is 4/27 at
+    1/3, by its derivative."""
     return np.where((time > 0.0) & (time < 1.0), time * (1.0 - time) ** 2, 0.0)
 
 
@@ -116,8 +147,11 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interv
     over_errors = []
     for place in np.linspace(0.0, interval, 37):
         time = np.arange(place - 1.0, 2.0, interval / 16.0)
-        # a peak from the case's own samples; from four times closer ones; and those that show what the latter still miss
-        sampled, close, closest = (peak(time[::every], pulse(time[::every])) for every in (16, 4, 1))
+        # a peak from the case's own samples; from four times closer ones; and those that show what
+        # the latter still miss
+        sampled, close, closest = (
+            peak(time[::every], pulse(time[::every])) for every in (16, 4, 1)
+        )
         placed = [peak(time[phase::4], pulse(time[phase::4])) for phase in range(4)]
         for i, exact in ((0, 4.0 / 27.0), (1, 1.0 / 3.0)):
             bar = sampling_error(sampled[i], close[i], [top[i] for top in placed], closest[i])
@@ -130,17 +164,42 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interv
 def test_every_step_is_sampled_unless_there_are_too_many() -> None:
     assert saved_every(12, 1000) == saved_every(12, COMPARED_VALUES) == 1
     # a divisor of the case's own stride, so that its samples are among them
-    assert [saved_every(12, n * COMPARED_VALUES) for n in (2, 3, 4, 5, 6, 11, 12, 13, 1000)] == [2, 3, 4, 6, 6, 12, 12, 12, 12]
+    assert [saved_every(12, n * COMPARED_VALUES) for n in (2, 3, 4, 5, 6, 11, 12, 13, 1000)] == [
+        2,
+        3,
+        4,
+        6,
+        6,
+        12,
+        12,
+        12,
+        12,
+    ]
     assert saved_every(13, 2 * COMPARED_VALUES) == 13 and saved_every(1, 10 * COMPARED_VALUES) == 1
 
 
 def test_an_order_that_is_not_the_laws_is_not_confirmed() -> None:
-    assert [confirms(order, 2) for order in (1.69, 1.71, 2.0, 2.39, 2.41, 3.06, math.nan)] == [False, True, True, True, False, False, True]
-    assert [confirms(order, 1) for order in (0.69, 0.71, 1.5, 2.39, 2.41)] == [False, True, True, True, False]
+    assert [confirms(order, 2) for order in (1.69, 1.71, 2.0, 2.39, 2.41, 3.06, math.nan)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert [confirms(order, 1) for order in (0.69, 0.71, 1.5, 2.39, 2.41)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken() -> None:
-    # at 3 m/s each contact of the beads yields anew, and each step crosses the kink at first yield at a place of its own
+    # at 3 m/s each contact of the beads yields anew, and each step crosses the kink at first yield
+    # at a place of its own
     yielding = small("ma-liu", **{"striker.speed": 3.0})
     found = verify(yielding.replace(**{"time.end": 2e-4, "time.step": "fast"}))
     assert found.steps == tuple(factor * found.time_step for factor in (*AROUND, 0.25))
@@ -162,7 +221,8 @@ JUMPING = {"contact.law": "wang-liu-hysteretic", "contact.restitution": 0.65}
 
 
 def test_a_law_whose_force_jumps_at_an_overlap_that_it_names_is_of_order_two() -> None:
-    # over three small steps the order scatters, 1.55 to 2.5: a contact that just grazes the jump crosses it in one and not in another
+    # over three small steps the order scatters, 1.55 to 2.5: a contact that just grazes the jump
+    # crosses it in one and not in another
     found = verify(small("ma-liu", **JUMPING, **{"time.step": "fast"}))
     assert found.order_stated == 2 and found.confirmed
     assert 1.8 < found.order < 2.4
@@ -188,7 +248,11 @@ def test_a_step_near_the_limit_is_verified_downwards() -> None:
 
 
 def test_what_does_not_move_has_no_order_and_no_error_bar() -> None:
-    case = small("hertz", striker=None, **{"chain.precompression": 10.0, "ends": {"left": "wall", "right": "wall"}})
+    case = small(
+        "hertz",
+        striker=None,
+        **{"chain.precompression": 10.0, "ends": {"left": "wall", "right": "wall"}},
+    )
     found = verify(case)
     assert math.isnan(found.order) and found.confirmed and found.sensors == ()
     assert math.isnan(found.sufficient_step) and math.isnan(found.largest) and not found.kept
@@ -201,21 +265,33 @@ def test_the_error_bar_is_richardsons_with_roaches_safety() -> None:
     assert error_bar(values, AROUND, 2.0, CONFIRMED) == pytest.approx(1.25 * 0.3, rel=1e-12)
     assert error_bar(values, AROUND, 2.0, UNCONFIRMED) == pytest.approx(3.0 * 0.3, rel=1e-12)
     # at h = 1, 1/2, 1/4 the own step is the coarsest
-    assert error_bar([1.0 + 0.3 * h * h for h in BELOW], BELOW, 2.0, 1.0) == pytest.approx(0.3, rel=1e-12)
+    assert error_bar([1.0 + 0.3 * h * h for h in BELOW], BELOW, 2.0, 1.0) == pytest.approx(
+        0.3, rel=1e-12
+    )
     # a fourth step agrees with the three
     four = (*AROUND, 0.25)
-    assert error_bar([1.0 + 0.3 * h * h for h in four], four, 2.0, 1.0) == pytest.approx(0.3, rel=1e-12)
+    assert error_bar([1.0 + 0.3 * h * h for h in four], four, 2.0, 1.0) == pytest.approx(
+        0.3, rel=1e-12
+    )
     # order one; and a peak that by chance is the same at the two finer steps is not without error
-    assert error_bar([1.0 - 0.3 * h for h in AROUND], AROUND, 1.0, 1.0) == pytest.approx(0.3, rel=1e-12)
+    assert error_bar([1.0 - 0.3 * h for h in AROUND], AROUND, 1.0, 1.0) == pytest.approx(
+        0.3, rel=1e-12
+    )
     assert error_bar([1.3, 1.0, 1.0], AROUND, 2.0, 1.0) == pytest.approx(0.1, rel=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The command
 
 SETTINGS = [
     item
-    for change in ("chain.beads=12", "sensors.beads=[1, 8]", "sensors.contacts=[]", "time.end=8e-5", "contact.law=hertz")
+    for change in (
+        "chain.beads=12",
+        "sensors.beads=[1, 8]",
+        "sensors.contacts=[]",
+        "time.end=8e-5",
+        "contact.law=hertz",
+    )
     for item in ("--set", change)
 ]
 
@@ -223,7 +299,10 @@ SETTINGS = [
 def test_the_command_prints_steps_order_bars_and_the_step_to_take(capsys) -> None:
     assert obey(["verify", "steel-chain", *SETTINGS]) == 0
     told = capsys.readouterr().out
-    assert "Observed order of the motion, from the velocities of all bodies over the whole run: 2.0" in told
+    assert (
+        "Observed order of the motion, from the velocities of all bodies over the whole run: 2.0"
+        in told
+    )
     assert "hertz states 2." in " ".join(told.split())
     assert "gives 0.1 %" in " ".join(told.split())
     rows = [line.split() for line in told.splitlines()]
@@ -240,10 +319,20 @@ def test_the_command_prints_one_object_and_says_what_it_found(capsys) -> None:
 
 
 def test_the_command_says_why_an_order_is_not_confirmed(capsys) -> None:
-    yielding = ["--set", "contact.law=ma-liu", "--set", "striker.speed=3.0", "--set", "time.end=4e-4"]
+    yielding = [
+        "--set",
+        "contact.law=ma-liu",
+        "--set",
+        "striker.speed=3.0",
+        "--set",
+        "time.end=4e-4",
+    ]
     assert obey(["verify", "steel-chain", *SETTINGS, *yielding, "--tolerance", "1e-2"]) == 5
     told = capsys.readouterr()
-    assert "ma-liu states 2. The order is not reached: the step is too long for the case" in " ".join(told.out.split())
+    assert (
+        "ma-liu states 2. The order is not reached: the step is too long for the case"
+        in " ".join(told.out.split())
+    )
     assert "was seen, ma-liu states 2; take a smaller step" in told.err
 
 
@@ -251,19 +340,46 @@ def test_a_stated_tolerance_that_is_missed_is_exit_code_5(capsys) -> None:
     assert obey(["verify", "steel-chain", *SETTINGS, "--tolerance", "1e-3"]) == 0
     capsys.readouterr()
     assert obey(["verify", "steel-chain", *SETTINGS, "--tolerance", "1e-7"]) == 5
-    assert "the tolerance of 1e-07 is not shown to be kept: the error bars reach" in capsys.readouterr().err
-    assert obey(["verify", "steel-chain", *SETTINGS, "--set", "sensors.beads=[]", "--tolerance", "0.1"]) == 5
+    assert (
+        "the tolerance of 1e-07 is not shown to be kept: the error bars reach"
+        in capsys.readouterr().err
+    )
+    assert (
+        obey(
+            ["verify", "steel-chain", *SETTINGS, "--set", "sensors.beads=[]", "--tolerance", "0.1"]
+        )
+        == 5
+    )
     assert "no sensor has the peak of its first pulse in the run" in capsys.readouterr().err
     # samples 4 us apart, and a step that is good enough
-    assert obey(["verify", "steel-chain", *SETTINGS, "--set", "sensors.interval=4e-6", "--tolerance", "1e-3"]) == 5
+    assert (
+        obey(
+            [
+                "verify",
+                "steel-chain",
+                *SETTINGS,
+                "--set",
+                "sensors.interval=4e-6",
+                "--tolerance",
+                "1e-3",
+            ]
+        )
+        == 5
+    )
     told = capsys.readouterr()
-    assert "take a shorter sensors.interval" in " ".join(told.out.split()) and "take a shorter sensors.interval" in told.err
+    assert (
+        "take a shorter sensors.interval" in " ".join(told.out.split())
+        and "take a shorter sensors.interval" in told.err
+    )
 
 
 @pytest.mark.parametrize("text", ["x", "0", "-1", "nan", "1", "inf"])
 def test_a_tolerance_that_is_none_is_refused(text: str, capsys) -> None:
     assert obey(["verify", "steel-chain", "--tolerance", text]) == 2
-    assert f'--tolerance: got "{text}", allowed a number above 0 and below 1; give 1e-3 for 0.1 %' in capsys.readouterr().err
+    assert (
+        f'--tolerance: got "{text}", allowed a number above 0 and below 1; give 1e-3 for 0.1 %'
+        in capsys.readouterr().err
+    )
 
 
 def test_the_function_is_public() -> None:

@@ -1,4 +1,5 @@
-"""Viscous dashpots: what each delivers, where its contact ends at zero overlap and where it is clamped at zero force."""
+"""Viscous dashpots: what each delivers, where its contact ends at zero overlap and where it is
+clamped at zero force."""
 
 from __future__ import annotations
 
@@ -21,7 +22,12 @@ from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 MASS = 2.25e-4
-PAIR = Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=MASS, yield_stress=900e6)
+PAIR = Pair(
+    effective_radius=1.19e-3,
+    effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)),
+    effective_mass=MASS,
+    yield_stress=900e6,
+)
 STIFFNESS = float(PAIR.hertz_stiffness)
 
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -34,38 +40,62 @@ MORE: dict[str, dict[str, Any]] = {
 
 
 def delivered(law: str, **inputs: Any) -> float:
-    return impact(law=law, pair=PAIR, speed=SPEED, refine=10, **MORE.get(law, {}), **inputs).restitution
+    return impact(
+        law=law, pair=PAIR, speed=SPEED, refine=10, **MORE.get(law, {}), **inputs
+    ).restitution
 
 
 def integrated(law: type[ContactLaw], pair: Pair, speed: float, **inputs: Any) -> float:
-    """Restitution by an integration that shares the law's force with the engine and nothing else: DOP853, rtol 1e-13."""
+    """Restitution by an integration that shares the law's force with the engine and nothing
+    else: DOP853, rtol 1e-13."""
     c = tuple(float(x) for x in law.coefficients_of(pair, inputs_for(law.name, **inputs)))
-    free = tuple(-math.inf if quantity.name == "lowest_force" else x for quantity, x in zip(law.coefficients, c, strict=True))
+    free = tuple(
+        -math.inf if quantity.name == "lowest_force" else x
+        for quantity, x in zip(law.coefficients, c, strict=True)
+    )
     mass = float(pair.effective_mass)
-    length = theory.elastic_impact(c[0], mass, speed, 1.0 if law.coefficients[0].unit == "N/m" else 1.5).max_overlap
+    length = theory.elastic_impact(
+        c[0], mass, speed, 1.0 if law.coefficients[0].unit == "N/m" else 1.5
+    ).max_overlap
 
     def force(y: np.ndarray, c: tuple) -> float:
-        return law.force(float(y[0]) * length, float(y[1]) * speed, c, (1.0, 1.0)) * length / (mass * speed * speed)
+        return (
+            law.force(float(y[0]) * length, float(y[1]) * speed, c, (1.0, 1.0))
+            * length
+            / (mass * speed * speed)
+        )
 
     def piece(start: list[float], c: tuple, ends: Callable) -> np.ndarray:
         ends.terminal, ends.direction = True, -1.0  # type: ignore[attr-defined]
-        found = solve_ivp(lambda _, y: [y[1], -force(y, c)], (0.0, 100.0), start, method="DOP853", rtol=1e-13, atol=1e-16, events=ends)
+        found = solve_ivp(
+            lambda _, y: [y[1], -force(y, c)],
+            (0.0, 100.0),
+            start,
+            method="DOP853",
+            rtol=1e-13,
+            atol=1e-16,
+            events=ends,
+        )
         assert found.status == 1
         return found.y_events[0][0]
 
-    # up to the corner where the clamp begins to act, then to the end; an open contact has no force: begin inside, by what is nothing
+    # up to the corner where the clamp begins to act, then to the end; an open contact has no force:
+    # begin inside, by what is nothing
     y = piece([1e-15, 1.0], free, lambda _, y: y[0] if c == free or y[1] > 0.0 else force(y, free))
     if c != free and y[0] > 0.0:
         y = piece(list(y), c, lambda _, y: y[0])
     return -float(y[1])
 
 
-# --- what is tabulated ----------------------------------------------------------------------------------------------
+# --- what is tabulated
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("law", ["kelvin-voigt", "wang-liu-viscous", "tsuji"])
 def test_a_contact_that_may_pull_delivers_what_is_asked(law):
-    assert [delivered(law, restitution=e, separation="tensile") for e in ASKED] == pytest.approx(ASKED, abs=1e-6)
+    assert [delivered(law, restitution=e, separation="tensile") for e in ASKED] == pytest.approx(
+        ASKED, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("law", ["kelvin-voigt", "wang-liu-viscous", "tsuji"])
@@ -78,12 +108,16 @@ def test_a_clamped_contact_delivers_more(law):
 
 def test_jankowskis_law_delivers_less_than_is_asked():
     # integrated to the digits shown
-    assert [delivered("jankowski", restitution=e) for e in (0.1, 0.5, 0.9)] == pytest.approx((0.0933, 0.4946, 0.8997), abs=5e-5 + 1e-6)
+    assert [delivered("jankowski", restitution=e) for e in (0.1, 0.5, 0.9)] == pytest.approx(
+        (0.0933, 0.4946, 0.8997), abs=5e-5 + 1e-6
+    )
 
 
 def test_jankowskis_law_in_both_phases_delivers_far_less():
     # integrated to the digits shown, for contacts that end at d = 0 and clamped ones
-    tensile = [delivered("jankowski-both-phases", restitution=e, separation="tensile") for e in (0.5, 0.9)]
+    tensile = [
+        delivered("jankowski-both-phases", restitution=e, separation="tensile") for e in (0.5, 0.9)
+    ]
     assert tensile == pytest.approx((0.0892, 0.8015), abs=5e-5 + 1e-5)
     clamped = [delivered("jankowski-both-phases", restitution=e) for e in (0.1, 0.5, 0.9)]
     assert clamped == pytest.approx((0.0087, 0.2446, 0.8095), abs=5e-5 + 1e-6)
@@ -103,7 +137,8 @@ def test_jankowskis_dashpot_does_not_act_on_the_way_back_and_its_force_is_contin
     d, h = 5e-6, (1.0, 1.0)
     elastic = STIFFNESS * d**1.5
     assert law.force(d, -1.0, c, h) == pytest.approx(elastic, rel=1e-14)
-    # 2 xi sqrt(K m) d^.25, xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)): Jankowski 2005, doi:10.1002/eqe.434
+    # 2 xi sqrt(K m) d^.25, xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)): Jankowski 2005,
+    # doi:10.1002/eqe.434
     xi = 4.5 * math.sqrt(5.0) * 0.75 / (0.5 * (0.5 * (9.0 * math.pi - 16.0) + 16.0))
     damping = 2.0 * xi * math.sqrt(STIFFNESS * MASS) * d**0.25
     assert law.force(d, 1.0, c, h) == pytest.approx(elastic + damping, rel=1e-13)
@@ -116,7 +151,9 @@ def test_kuwabara_and_kono_deliver_the_series_of_weak_damping(b):
     chi = b * STIFFNESS / ((STIFFNESS / MASS) ** 0.4 * SPEED**0.2)
     tensile = delivered("kuwabara-kono", chi=chi, separation="tensile")
     # the next term, from the runs: -.5 b^3, and the loop's 2e-6
-    assert tensile == pytest.approx(1.0 - 1.15344 * b + 0.79826 * b * b - 0.5 * b**3, abs=0.1 * b**3 + 2e-6)
+    assert tensile == pytest.approx(
+        1.0 - 1.15344 * b + 0.79826 * b * b - 0.5 * b**3, abs=0.1 * b**3 + 2e-6
+    )
     clamped = delivered("kuwabara-kono", chi=chi)
     # .263 b^2.5, and terms of the next half power
     assert (clamped - tensile) / b**2.5 == pytest.approx(0.263, rel=0.01 + 2.0 * b)
@@ -125,7 +162,10 @@ def test_kuwabara_and_kono_deliver_the_series_of_weak_damping(b):
 def test_kuwabara_and_kono_lose_more_at_a_higher_speed():
     # 1 - e ~ v^(1/5): a hundred times the speed, 2.51 times the loss, for weak damping
     chi = 1e-3 * STIFFNESS / (STIFFNESS / MASS) ** 0.4
-    slow, fast = (1.0 - impact(law="kuwabara-kono", pair=PAIR, speed=v, refine=10, chi=chi).restitution for v in (0.05, 5.0))
+    slow, fast = (
+        1.0 - impact(law="kuwabara-kono", pair=PAIR, speed=v, refine=10, chi=chi).restitution
+        for v in (0.05, 5.0)
+    )
     assert fast / slow == pytest.approx(100.0**0.2, rel=5e-3)
 
 
@@ -133,14 +173,19 @@ def test_kuwabara_and_kono_lose_more_at_a_higher_speed():
 def test_hunt_and_crossley_with_alpha_lose_in_proportion_to_the_speed(alpha):
     # alpha of steel, bronze and ivory, .08 to .32 s/m: Hunt & Crossley 1975, doi:10.1115/1.3423596
     for speed in (0.05, 1.0, 5.0):
-        found = impact(law="hunt-crossley-alpha", pair=PAIR, speed=speed, refine=10, alpha=alpha).restitution
+        found = impact(
+            law="hunt-crossley-alpha", pair=PAIR, speed=speed, refine=10, alpha=alpha
+        ).restitution
         assert found == pytest.approx(theory.delivered_restitution(1.5 * alpha * speed), abs=1e-6)
-    slow = impact(law="hunt-crossley-alpha", pair=PAIR, speed=0.05, refine=10, alpha=alpha).restitution
+    slow = impact(
+        law="hunt-crossley-alpha", pair=PAIR, speed=0.05, refine=10, alpha=alpha
+    ).restitution
     # to first order in alpha v, the next term a share alpha v of it
     assert (1.0 - slow) / (alpha * 0.05) == pytest.approx(1.0, abs=0.05 * alpha)
 
 
-# --- by an independent integration ----------------------------------------------------------------------------------
+# --- by an independent integration
+# ----------------------------------------------------------------------------------
 
 # Damping that takes about a third of the speed.
 EMPIRICAL: dict[str, dict[str, Any]] = {
@@ -157,7 +202,9 @@ EMPIRICAL: dict[str, dict[str, Any]] = {
 LATER = ("lee-herrmann", "ristow")
 
 
-@pytest.mark.parametrize("law", [pytest.param(law, marks=pytest.mark.long if law in LATER else ()) for law in EMPIRICAL])
+@pytest.mark.parametrize(
+    "law", [pytest.param(law, marks=pytest.mark.long if law in LATER else ()) for law in EMPIRICAL]
+)
 @pytest.mark.parametrize("separation", ["clamped", "tensile"])
 def test_an_impact_is_that_of_an_independent_integration(law, separation):
     inputs = {**MORE.get(law, {}), **EMPIRICAL[law], "separation": separation}
@@ -171,13 +218,25 @@ def test_an_impact_is_that_of_an_independent_integration(law, separation):
 @pytest.mark.plain
 def test_the_transition_of_lee_and_wang_is_the_printed_one():
     law, d_values, epsilon, q = laws()["lee-wang-transition"], (1e-8, 1e-6, 2e-6, 5e-6), 2e-6, 3.0
-    inputs = inputs_for(law.name, restitution=0.5, stiffness=1e7, q=q, epsilon=epsilon, separation="tensile")
+    inputs = inputs_for(
+        law.name, restitution=0.5, stiffness=1e7, q=q, epsilon=epsilon, separation="tensile"
+    )
     c = law.coefficients_of(PAIR, inputs)
-    zeta2 = 2.0 * MASS * math.sqrt(1e7 / MASS) * math.sqrt(math.log(0.5) ** 2 / (math.log(0.5) ** 2 + math.pi**2))
+    zeta2 = (
+        2.0
+        * MASS
+        * math.sqrt(1e7 / MASS)
+        * math.sqrt(math.log(0.5) ** 2 / (math.log(0.5) ** 2 + math.pi**2))
+    )
     for d in d_values:
-        # Lee & Wang 1983, eqs. (41), (44), (45) of Autiero et al. 2022, doi:10.3390/machines10110966, with abs(d)
-        transition = (d + abs(d)) / (2.0 * d) * math.exp(((d - epsilon) - abs(d - epsilon)) * q / epsilon)
-        assert law.force(d, -0.1, c, (1.0, 1.0)) == pytest.approx(1e7 * d - zeta2 * transition * 0.1, rel=1e-13)
+        # Lee & Wang 1983, eqs. (41), (44), (45) of Autiero et al. 2022,
+        # doi:10.3390/machines10110966, with abs(d)
+        transition = (
+            (d + abs(d)) / (2.0 * d) * math.exp(((d - epsilon) - abs(d - epsilon)) * q / epsilon)
+        )
+        assert law.force(d, -0.1, c, (1.0, 1.0)) == pytest.approx(
+            1e7 * d - zeta2 * transition * 0.1, rel=1e-13
+        )
 
 
 @pytest.mark.plain
@@ -186,7 +245,8 @@ def test_lee_and_herrmann_and_ristow_share_one_form():
     assert laws()["tsuji"].force is laws()["jankowski-both-phases"].force
 
 
-# --- identified -----------------------------------------------------------------------------------------------------
+# --- identified
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.plain
@@ -206,16 +266,23 @@ def test_the_ratio_of_a_decay_solves_its_equation():
 def test_identified_the_damping_is_that_of_the_inverse_of_the_clamped_restitution(law):
     for asked, ask_instead in ((0.5, 0.436288), (0.7, 0.679194), (0.9, 0.897887)):
         made = laws()[law]
-        found = made.coefficients_of(PAIR, inputs_for(law, restitution=asked, damping="identified", **MORE.get(law, {})))
+        found = made.coefficients_of(
+            PAIR, inputs_for(law, restitution=asked, damping="identified", **MORE.get(law, {}))
+        )
         # computed to the digits shown
-        published = made.coefficients_of(PAIR, inputs_for(law, restitution=ask_instead, **MORE.get(law, {})))
+        published = made.coefficients_of(
+            PAIR, inputs_for(law, restitution=ask_instead, **MORE.get(law, {}))
+        )
         assert found[1] == pytest.approx(published[1], rel=1e-5)
-        exact = made.coefficients_of(PAIR, inputs_for(law, restitution=theory.asked_for_clamped(asked), **MORE.get(law, {})))
+        exact = made.coefficients_of(
+            PAIR, inputs_for(law, restitution=theory.asked_for_clamped(asked), **MORE.get(law, {}))
+        )
         assert found == pytest.approx(exact, rel=1e-12)
 
 
 IDENTIFIED = [
-    ("kelvin-voigt", "clamped"), ("kelvin-voigt", "tensile"), ("wang-liu-viscous", "clamped"), ("tsuji", "clamped"), ("tsuji", "tensile"),
+    ("kelvin-voigt", "clamped"), ("kelvin-voigt", "tensile"), ("wang-liu-viscous", "clamped"),
+    ("tsuji", "clamped"), ("tsuji", "tensile"),
     ("jankowski", None), ("jankowski-both-phases", "clamped"), ("jankowski-both-phases", "tensile"),
 ]  # fmt: skip
 
@@ -223,26 +290,34 @@ IDENTIFIED = [
 @pytest.mark.parametrize(("law", "separation"), IDENTIFIED)
 @pytest.mark.parametrize("asked", [0.2, 0.5, 0.9])
 def test_identified_an_integration_delivers_what_is_asked(law, separation, asked):
-    inputs = {"restitution": asked, "damping": "identified"} | ({"separation": separation} if separation else {})
+    inputs = {"restitution": asked, "damping": "identified"} | (
+        {"separation": separation} if separation else {}
+    )
     if law == "wang-liu-viscous":
         inputs |= MORE[law]
     else:
         inputs["stiffness"] = 1.0
     # a pair of no size in particular
     pair = Pair(effective_mass=1.0) if law != "wang-liu-viscous" else PAIR
-    assert integrated(laws()[law], pair, 1.0 if law != "wang-liu-viscous" else SPEED, **inputs) == pytest.approx(asked, abs=1e-9)
+    assert integrated(
+        laws()[law], pair, 1.0 if law != "wang-liu-viscous" else SPEED, **inputs
+    ) == pytest.approx(asked, abs=1e-9)
 
 
 @pytest.mark.parametrize(("law", "separation"), IDENTIFIED)
 @pytest.mark.parametrize("asked", [0.2, 0.5, 0.9])
 def test_identified_an_impact_delivers_what_is_asked(law, separation, asked):
-    inputs = {"restitution": asked, "damping": "identified"} | ({"separation": separation} if separation else {})
+    inputs = {"restitution": asked, "damping": "identified"} | (
+        {"separation": separation} if separation else {}
+    )
     assert delivered(law, **inputs) == pytest.approx(asked, abs=1e-6)
 
 
 def test_identified_jankowskis_law_in_both_phases_goes_below_a_critical_damping():
     # exp(-2) is what the critical damping returns where it is clamped
-    assert delivered("jankowski-both-phases", restitution=0.05, damping="identified") == pytest.approx(0.05, abs=1e-6)
+    assert delivered(
+        "jankowski-both-phases", restitution=0.05, damping="identified"
+    ) == pytest.approx(0.05, abs=1e-6)
 
 
 @pytest.mark.plain
@@ -261,9 +336,17 @@ def test_identified_a_clamped_contact_is_not_asked_for_less_than_it_returns(law)
     assert laws()[law].coefficients_of(PAIR, inputs) == laws()[law].coefficients_of(PAIR, published)
 
 
-# --- arrays and ranges ----------------------------------------------------------------------------------------------
+# --- arrays and ranges
+# ----------------------------------------------------------------------------------------------
 
-WITH_RESTITUTION = ["kelvin-voigt", "wang-liu-viscous", "lee-wang-transition", "tsuji", "jankowski", "jankowski-both-phases"]
+WITH_RESTITUTION = [
+    "kelvin-voigt",
+    "wang-liu-viscous",
+    "lee-wang-transition",
+    "tsuji",
+    "jankowski",
+    "jankowski-both-phases",
+]
 
 
 @pytest.mark.plain
@@ -286,7 +369,17 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_damping(law, dampin
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", [*WITH_RESTITUTION, "kuwabara-kono", "schwager-poschel", "lee-herrmann", "ristow", "hunt-crossley-alpha"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        *WITH_RESTITUTION,
+        "kuwabara-kono",
+        "schwager-poschel",
+        "lee-herrmann",
+        "ristow",
+        "hunt-crossley-alpha",
+    ],
+)
 def test_a_clamped_force_is_never_negative(law):
     made = laws()[law]
     inputs = inputs_for(law, **MORE.get(law, {}))

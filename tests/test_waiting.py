@@ -1,4 +1,5 @@
-"""A law that never ends: the command says what it waits for, and an interruption ends it; a pipe for a lock file is refused."""
+"""A law that never ends: the command says what it waits for, and an interruption ends it; a
+pipe for a lock file is refused."""
 
 from __future__ import annotations
 
@@ -43,16 +44,25 @@ class Endless(ContactLaw):
         d = overlap if overlap > 1e-60 else 0.0
         return 0.5 * c[0] * d * d
 '''
-RUN = ["run", "steel-chain", "--law-module", "endless.py", "--set", "contact.law=endless", "--set", "contact.stiffness=1e7",
-       "--set", "chain.beads=3", "--set", "sensors.beads=[2]", "--set", "sensors.contacts=[1]", "--out", "never.h5"]  # fmt: skip
+RUN = ["run", "steel-chain", "--law-module", "endless.py", "--set", "contact.law=endless", "--set",
+    "contact.stiffness=1e7",
+       "--set", "chain.beads=3", "--set", "sensors.beads=[2]", "--set", "sensors.contacts=[1]",
+       "--out", "never.h5"]  # fmt: skip
 # After half a second in place of ten.
-SOON = "import granchain.cli.waiting as w; w.AFTER = 0.5; from granchain.__main__ import main; main()"
+SOON = (
+    "import granchain.cli.waiting as w; w.AFTER = 0.5; from granchain.__main__ import main; main()"
+)
 
 
 def waits(folder, command, says, stop, **environment):
-    """Start a command, wait until it says what it waits for, stop it; what it said, its exit code, and how long it took to end."""
+    """Start a command, wait until it says what it waits for, stop it; what it said, its exit
+    code, and how long it took to end."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SOON, *command], cwd=folder, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+        [sys.executable, "-c", SOON, *command],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
     )
     try:
         line = process.stderr.readline()
@@ -70,14 +80,21 @@ def waits(folder, command, says, stop, **environment):
 
 @pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=pytest.mark.long)])
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_law_whose_force_never_ends_is_named_and_an_interruption_ends_the_command(tmp_path, jit, stop):
+def test_a_law_whose_force_never_ends_is_named_and_an_interruption_ends_the_command(
+    tmp_path, jit, stop
+):
     (tmp_path / "endless.py").write_text(ENDLESS)
     says = 'what compiles and runs the functions of contact law "endless"'
     said, code = waits(tmp_path, RUN, says, stop, NUMBA_DISABLE_JIT="1" if jit == "0" else "0")
     assert code == 128 + stop
-    assert "granchain: waiting: for 0.5 s " in said and "endless.py has not ended; if it never does, Ctrl-C ends the command" in said
+    assert (
+        "granchain: waiting: for 0.5 s " in said
+        and "endless.py has not ended; if it never does, Ctrl-C ends the command" in said
+    )
     assert "Traceback" not in said and "interrupted" in said
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["endless.py"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == [
+        "endless.py"
+    ]
 
 
 def test_a_law_file_whose_code_never_ends_is_named(tmp_path):
@@ -96,4 +113,8 @@ def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
     with waiting.Waiting("a law") as there:
         there.beat("a step")
         time.sleep(1.0)
-    assert capsys.readouterr().err == "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends the command\n"
+    assert (
+        capsys.readouterr().err
+        == "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends "
+        "the command\n"
+    )

@@ -1,6 +1,8 @@
-"""Elastoplastic laws: table 3 of the review of Wang et al. 2022, in the consistent forms that each law's page states.
+"""Elastoplastic laws: table 3 of the review of Wang et al. 2022, in the consistent forms that each
+law's page states.
 
-Completed from Etsion, Kligerman & Kadin 2005, doi:10.1016/j.ijsolstr.2004.12.006, and Jackson, Chusoipin & Green 2005,
+Completed from Etsion, Kligerman & Kadin 2005, doi:10.1016/j.ijsolstr.2004.12.006, and Jackson,
+Chusoipin & Green 2005,
 doi:10.1115/1.1843166."""
 
 from __future__ import annotations
@@ -61,8 +63,12 @@ beta = symbol(r"\beta", "of the logarithmic branch", "N/m")
 
 
 def first_yield(pressure: Symbol) -> tuple[tuple[Symbol, object], ...]:
-    """Overlap and force at which the largest pressure of a Hertz contact reaches this one: Johnson 1985, Contact Mechanics, sec. 6.1."""
-    return (d_y, pi**2 * R * pressure**2 / (4 * E**2)), (F_y, pi**3 * R**2 * pressure**3 / (6 * E**2))
+    """Overlap and force at which the largest pressure of a Hertz contact reaches this one:
+    Johnson 1985, Contact Mechanics, sec. 6.1."""
+    return (d_y, pi**2 * R * pressure**2 / (4 * E**2)), (
+        F_y,
+        pi**3 * R**2 * pressure**3 / (6 * E**2),
+    )
 
 
 with evaluate(False):
@@ -119,7 +125,10 @@ with evaluate(False):
                 (F_u, F_max * ((d - d_r) / (d_max - d_r)) ** n),
                 (
                     d_r,
-                    Piecewise((0, w_max < 1), (d_max * (1 - w_max ** (-0.28)) * (1 - w_max ** (-0.69)), True)),
+                    Piecewise(
+                        (0, w_max < 1),
+                        (d_max * (1 - w_max ** (-0.28)) * (1 - w_max ** (-0.69)), True),
+                    ),
                 ),
                 (n, Piecewise((THREE_HALVES, w_max < 1), (1.5 * w_max ** (-0.0331), True))),
                 (w_max, d_max / d_c),
@@ -147,7 +156,13 @@ with evaluate(False):
                 ),
                 (w, d / d_c),
                 (F_u, F_max * ((d - d_r) / (d_max - d_r)) ** THREE_HALVES),
-                (d_r, Piecewise((0, w_max < 1), (1.02 * d_max * (1 - ((w_max + 5.9) / 6.9) ** (-0.54)), True))),
+                (
+                    d_r,
+                    Piecewise(
+                        (0, w_max < 1),
+                        (1.02 * d_max * (1 - ((w_max + 5.9) / 6.9) ** (-0.54)), True),
+                    ),
+                ),
                 (w_max, d_max / d_c),
                 (d_c, (pi * C * s_y / (2 * E)) ** 2 * R),
                 (C, 1.295 * exp(0.736 * nu)),
@@ -160,7 +175,13 @@ with evaluate(False):
         ),
         "du-wang": Equation(
             (
-                (F, Piecewise((HERTZ, d < d_y), (pi * R * p_p * d - pi**3 * R**2 * p_p**3 / (12 * E**2), d >= d_y))),
+                (
+                    F,
+                    Piecewise(
+                        (HERTZ, d < d_y),
+                        (pi * R * p_p * d - pi**3 * R**2 * p_p**3 / (12 * E**2), d >= d_y),
+                    ),
+                ),
                 *THROUGH_THE_POINT,
                 (R_u, R),
                 (d_y, pi**2 * R * p_p**2 / (4 * E**2)),
@@ -177,7 +198,13 @@ with evaluate(False):
                         (p_0 * pi * (2 * R * d - a_p**2), d >= d_p),
                     ),
                 ),
-                (F_m, (2 * s**3 - 3 * s**2 + 1) * F_y + (s**3 - 2 * s**2 + s) * G_y + (3 * s**2 - 2 * s**3) * F_p + (s**3 - s**2) * G_p),
+                (
+                    F_m,
+                    (2 * s**3 - 3 * s**2 + 1) * F_y
+                    + (s**3 - 2 * s**2 + s) * G_y
+                    + (3 * s**2 - 2 * s**3) * F_p
+                    + (s**3 - s**2) * G_p,
+                ),
                 (s, (d - d_y) / (d_p - d_y)),
                 (G_y, 2 * E * sqrt(R * d_y) * (d_p - d_y)),
                 (G_p, 2 * pi * R * p_0 * (d_p - d_y)),

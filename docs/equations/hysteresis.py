@@ -1,4 +1,5 @@
-"""Hysteresis dashpots: the table of damping factors of Autiero et al. 2022, doi:10.3390/machines10110966, sec. 3, and of the review of
+"""Hysteresis dashpots: the table of damping factors of Autiero et al. 2022,
+doi:10.3390/machines10110966, sec. 3, and of the review of
 Wang et al. 2022, table 1, with the misprints that the laws' pages name put right."""
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ LINEAR = {K: Meaning("stiffness", "N/m", "stiffness")}
 
 def dashpot(*factor: tuple[Expr, Expr]) -> Equation:
     """F = K d^1.5 (1 + a rate/v0) with the line of its factor and Hertz's K."""
-    return Equation(((F, K * d ** Rational(3, 2) * (1 + a * rate / v_0)), *factor, (K, 4 * E * sqrt(R) / 3)))
+    return Equation(
+        ((F, K * d ** Rational(3, 2) * (1 + a * rate / v_0)), *factor, (K, 4 * E * sqrt(R) / 3))
+    )
 
 
 with evaluate(False):
@@ -39,7 +42,9 @@ with evaluate(False):
     }
     EQUATIONS = {name: dashpot((a, factor)) for name, factor in FACTORS.items()}
     EQUATIONS |= {
-        "khulief-shabana": Equation(((F, K * d * (1 + a * rate / v_0)), (a, Rational(3, 4) * (1 - e**2))), LINEAR),
+        "khulief-shabana": Equation(
+            ((F, K * d * (1 + a * rate / v_0)), (a, Rational(3, 4) * (1 - e**2))), LINEAR
+        ),
         "gonthier-exact": dashpot((a * (1 + e), log((1 + a) / (1 - a * e)))),
         # eqs. (22), (153) of Autiero et al.
         "hunt-crossley-alpha": Equation(
@@ -54,7 +59,10 @@ with evaluate(False):
                 (
                     F,
                     Piecewise(
-                        (K * d ** Rational(3, 2) * (1 + 8 * (1 - e) / (5 * e) * (rate / v_0)), d <= d_y),
+                        (
+                            K * d ** Rational(3, 2) * (1 + 8 * (1 - e) / (5 * e) * (rate / v_0)),
+                            d <= d_y,
+                        ),
                         (K_p * d * (1 + 3 * (1 - e) / (2 * e) * (rate / v_0)), d > d_y),
                     ),
                 ),

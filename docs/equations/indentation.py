@@ -1,4 +1,5 @@
-"""Permanent indentation: Autiero et al. 2022, eqs. (91)-(97) and (135)-(145), doi:10.3390/machines10110966, with v squared in (97)."""
+"""Permanent indentation: Autiero et al. 2022, eqs. (91)-(97) and (135)-(145),
+doi:10.3390/machines10110966, with v squared in (97)."""
 
 from __future__ import annotations
 
@@ -13,6 +14,10 @@ with evaluate(False):
     LOADING = (F, K * d**THREE_HALVES)
     DENT = ((d_r, d_max * (1 - e**2)), (K, 4 * E * sqrt(R) / 3))
     EQUATIONS = {
-        "lankarani-nikravesh-plastic": Equation((LOADING, (F_u, F_max * ((d - d_r) / (d_max - d_r)) ** THREE_HALVES), *DENT)),
-        "gharib-hurmuzlu-plastic": Equation((LOADING, (F_u, K_r * (d - d_r) ** THREE_HALVES), (K_r, K / e**3), *DENT)),
+        "lankarani-nikravesh-plastic": Equation(
+            (LOADING, (F_u, F_max * ((d - d_r) / (d_max - d_r)) ** THREE_HALVES), *DENT)
+        ),
+        "gharib-hurmuzlu-plastic": Equation(
+            (LOADING, (F_u, K_r * (d - d_r) ** THREE_HALVES), (K_r, K / e**3), *DENT)
+        ),
     }

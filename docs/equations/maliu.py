@@ -1,4 +1,5 @@
-"""Ma & Liu 2015, doi:10.1115/1.4031483, as Wang, Liu & Liu 2022, eqs. (1)-(4), doi:10.1016/j.ijmecsci.2022.107214, print it, with d_max for
+"""Ma & Liu 2015, doi:10.1115/1.4031483, as Wang, Liu & Liu 2022, eqs. (1)-(4),
+doi:10.1016/j.ijmecsci.2022.107214, print it, with d_max for
 d_y in the unloading radius."""
 
 from __future__ import annotations

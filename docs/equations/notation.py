@@ -1,4 +1,5 @@
-"""What equations are made of: symbols with their meaning, unit and key; how they are evaluated, and printed as LaTeX."""
+"""What equations are made of: symbols with their meaning, unit and key; how they are evaluated,
+and printed as LaTeX."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Meaning(NamedTuple):
     unit : str
         SI unit, "1" for a pure number.
     key : str
-        The input of the law, or the quantity of the pair, that holds its value; empty for what an equation defines, and for variables.
+        The input of the law, or the quantity of the pair, that holds its value; empty for what an
+        equation defines, and for variables.
     given : str
         Where a case says it, for quantities of the pair.
     """
@@ -42,11 +44,13 @@ class Equation:
     Parameters
     ----------
     lines : tuple of (expression, expression)
-        Left and right side. A symbol on the left is defined by the right side; any other left side makes an equation to be solved.
+        Left and right side. A symbol on the left is defined by the right side; any other left side
+        makes an equation to be solved.
     where : dict
         Meanings of symbols that differ from those of `MEANINGS`.
     millimetres : bool
-        Whether lengths are in mm, pressures in MPa: the numbers of the source hold in these units only.
+        Whether lengths are in mm, pressures in MPa: the numbers of the source hold in these units
+        only.
     """
 
     lines: tuple[tuple[Expr, Expr], ...]
@@ -70,10 +74,13 @@ class Equation:
         return [left - right for left, right in self.lines if not isinstance(left, Symbol)]
 
     def value(self, wanted: Symbol, known: dict[Symbol, Any]) -> float:
-        """A symbol's value, from the values that are known and the definitions; what is found on the way is added to `known`."""
+        """A symbol's value, from the values that are known and the definitions; what is found
+        on the way is added to `known`."""
         if wanted not in known:
             expression = self.definitions[wanted]
-            known[wanted] = evaluated(expression, {symbol: self.value(symbol, known) for symbol in symbols_in(expression)})
+            known[wanted] = evaluated(
+                expression, {symbol: self.value(symbol, known) for symbol in symbols_in(expression)}
+            )
         return float(known[wanted])
 
 
@@ -111,12 +118,13 @@ def quantity_of(law: type[ContactLaw], meaning: Meaning) -> tuple[str, str, str]
     return meaning.text, meaning.unit, meaning.given
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Print
 
 
 class Printer(LatexPrinter):
-    """As sympy prints it, in the order in which it is written; exp as a word, for e is the restitution."""
+    """As sympy prints it, in the order in which it is written; exp as a word, for e is the
+    restitution."""
 
     def __init__(self) -> None:
         super().__init__({"order": "none", "ln_notation": True, "fold_frac_powers": True})
@@ -128,7 +136,11 @@ class Printer(LatexPrinter):
     def _print_log(self, expr: Any, exp: Any = None) -> str:
         argument = self._print(expr.args[0])
         power = f"^{{{exp}}}" if exp == "2" else ""
-        text = rf"\ln{power} {argument}" if isinstance(expr.args[0], Symbol) else rf"\ln{power}{{\left({argument} \right)}}"
+        text = (
+            rf"\ln{power} {argument}"
+            if isinstance(expr.args[0], Symbol)
+            else rf"\ln{power}{{\left({argument} \right)}}"
+        )
         return text if exp in (None, "2") else rf"\left[{text}\right]^{{{exp}}}"
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:
@@ -138,14 +150,20 @@ class Printer(LatexPrinter):
         return super()._print_Add(expr, order)
 
     def _print_Piecewise(self, expr: Any) -> str:
-        rows = [rf"{self._print(value)} & {self.condition(condition)}" for value, condition in expr.args]
+        rows = [
+            rf"{self._print(value)} & {self.condition(condition)}" for value, condition in expr.args
+        ]
         return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
 
     def condition(self, condition: Any) -> str:
         """When a branch holds."""
         if condition == True:  # noqa: E712  sympy's own true
             return r"\text{else}"
-        return rf"\text{{{CONDITIONS[condition]}}}" if condition in CONDITIONS else self._print(condition)
+        return (
+            rf"\text{{{CONDITIONS[condition]}}}"
+            if condition in CONDITIONS
+            else self._print(condition)
+        )
 
 
 def terms_of(expression: Expr) -> list[Expr]:
@@ -158,21 +176,26 @@ def terms_of(expression: Expr) -> list[Expr]:
 def latex(equation: Equation) -> str:
     """The lines of an equation as one display in LaTeX."""
     printer = Printer()
-    rows = [f"{printer.doprint(left)} &= {printer.doprint(right)}" for left, right in equation.lines]
+    rows = [
+        f"{printer.doprint(left)} &= {printer.doprint(right)}" for left, right in equation.lines
+    ]
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Symbols
 
 MEANINGS: dict[Symbol, Meaning] = {}
 
 
 def symbol(text: str, *meaning: str, **more: str) -> Symbol:
-    """A symbol as LaTeX has it, with its meaning; one that means something else in some equation gets that in its `where`."""
+    """A symbol as LaTeX has it, with its meaning; one that means something else in some
+    equation gets that in its `where`."""
     made = Symbol(text)
     if MEANINGS.setdefault(made, Meaning(*meaning, **more)) != Meaning(*meaning, **more):
-        raise ValueError(f"{text}: got two meanings, allowed one; state the other in the equation's `where`")
+        raise ValueError(
+            f"{text}: got two meanings, allowed one; state the other in the equation's `where`"
+        )
     return made
 
 
@@ -180,7 +203,11 @@ def symbol(text: str, *meaning: str, **more: str) -> Symbol:
 d = symbol("d", "overlap", "m")
 rate = symbol(r"\dot{d}", "rate of the overlap, positive in approach", "m/s")
 F = symbol("F", "force", "N")
-F_u = symbol("F_u", "force on unloading and reloading, up to the largest overlap; 0 below the residual one", "N")
+F_u = symbol(
+    "F_u",
+    "force on unloading and reloading, up to the largest overlap; 0 below the residual one",
+    "N",
+)
 d_max = symbol(r"d_{\max}", "largest overlap so far", "m")
 F_max = symbol(r"F_{\max}", "force at the largest overlap, on the loading curve", "N")
 d_r = symbol("d_r", "residual overlap: the dent", "m")
@@ -188,14 +215,44 @@ R_u = symbol("R_u", "radius of curvature on unloading", "m")
 
 # Of the two bodies.
 E = symbol(
-    "E", "effective modulus, 1/E = (1 - ν₁²)/E₁ + (1 - ν₂²)/E₂", "Pa", "effective_modulus", "material: `youngs_modulus`, `poissons_ratio`"
+    "E",
+    "effective modulus, 1/E = (1 - ν₁²)/E₁ + (1 - ν₂²)/E₂",
+    "Pa",
+    "effective_modulus",
+    "material: `youngs_modulus`, `poissons_ratio`",
 )
 R = symbol("R", "effective radius, 1/R = 1/R₁ + 1/R₂", "m", "effective_radius", "`chain.radius`")
-m = symbol("m", "effective mass, 1/m = 1/m₁ + 1/m₂", "kg", "effective_mass", "`chain.mass`, or density and radius")
-s_y = symbol("s_y", "yield stress of the softer body", "Pa", "yield_stress", "material: `yield_stress`")
-nu = symbol(r"\nu", "Poisson's ratio of the softer body", "1", "poissons_ratio", "material: `poissons_ratio`")
-H = symbol("H", "hardness of the softer body", "Pa", "hardness", "material: `hardness`; or `contact.hardness_factor`")
-R_1 = symbol("R_1", "radius of body 1, the outer one of an internal contact", "m", "radius_1", "`chain.radius`")
+m = symbol(
+    "m",
+    "effective mass, 1/m = 1/m₁ + 1/m₂",
+    "kg",
+    "effective_mass",
+    "`chain.mass`, or density and radius",
+)
+s_y = symbol(
+    "s_y", "yield stress of the softer body", "Pa", "yield_stress", "material: `yield_stress`"
+)
+nu = symbol(
+    r"\nu",
+    "Poisson's ratio of the softer body",
+    "1",
+    "poissons_ratio",
+    "material: `poissons_ratio`",
+)
+H = symbol(
+    "H",
+    "hardness of the softer body",
+    "Pa",
+    "hardness",
+    "material: `hardness`; or `contact.hardness_factor`",
+)
+R_1 = symbol(
+    "R_1",
+    "radius of body 1, the outer one of an internal contact",
+    "m",
+    "radius_1",
+    "`chain.radius`",
+)
 R_2 = symbol("R_2", "radius of body 2", "m", "radius_2", "`chain.radius`")
 
 # Of the law.

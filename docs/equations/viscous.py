@@ -1,5 +1,8 @@
-"""Viscous dashpots: the review of Wang et al. 2022, eqs. (31), (32), (55) and table 2; Autiero et al. 2022, eqs. (41), (44), (45),
-doi:10.3390/machines10110966; Tsuji, Tanaka & Ishida 1992, doi:10.1016/0032-5910(92)88030-L; Jankowski 2005, doi:10.1002/eqe.434."""
+"""Viscous dashpots: the review of Wang et al. 2022, eqs. (31), (32), (55) and table 2; Autiero et
+al. 2022, eqs. (41), (44), (45),
+doi:10.3390/machines10110966; Tsuji, Tanaka & Ishida 1992, doi:10.1016/0032-5910(92)88030-L;
+Jankowski 2005, doi:10.1002/eqe.434.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +45,21 @@ with evaluate(False):
         ),
         "tsuji": Equation(
             (
-                (F, SPRING + sqrt(5) * Abs(log(e)) * sqrt(K * m / (pi**2 + log(e) ** 2)) * d ** Rational(1, 4) * rate),
+                (
+                    F,
+                    SPRING
+                    + sqrt(5)
+                    * Abs(log(e))
+                    * sqrt(K * m / (pi**2 + log(e) ** 2))
+                    * d ** Rational(1, 4)
+                    * rate,
+                ),
                 HERTZ,
             )
         ),
-        "jankowski": Equation(((F, Piecewise((JANKOWSKI, rate > 0), (SPRING, rate <= 0))), XI_OF_JANKOWSKI, HERTZ)),
+        "jankowski": Equation(
+            ((F, Piecewise((JANKOWSKI, rate > 0), (SPRING, rate <= 0))), XI_OF_JANKOWSKI, HERTZ)
+        ),
         "jankowski-both-phases": Equation(((F, JANKOWSKI), XI_OF_JANKOWSKI, HERTZ)),
         "kuwabara-kono": empirical(Rational(1, 2)),
         "schwager-poschel": empirical(0.65),

@@ -1,4 +1,5 @@
-"""A law with damping, in a file outside the package: Hertz's spring beside a dashpot that begins like the square root of the overlap."""
+"""A law with damping, in a file outside the package: Hertz's spring beside a dashpot that
+begins like the square root of the overlap."""
 
 import math
 
@@ -6,13 +7,15 @@ from granchain import OPEN, ContactLaw, Quantity, Source
 from granchain.contact.law import ONSET_HISTORY
 from granchain.contact.onset import onset_weight
 
-# At the step in which a contact closes, a damping ~ d^a acts for a part of the step only. Its weight there, a polynomial in that part over
-# the part to the power a, keeps order two: here a = 1/2.
+# At the step in which a contact closes, a damping ~ d^a acts for a part of the step only. Its
+# weight there, a polynomial in that part over the part to the power a, keeps order two: here a =
+# 1/2.
 WEIGHT = onset_weight(0.5)
 
 
 class DampedHertz(ContactLaw):
-    """F = K d^1.5 + c sqrt(d) rate, never below 0: a clamped contact stays closed until its overlap is gone."""
+    """F = K d^1.5 + c sqrt(d) rate, never below 0: a clamped contact stays closed until its
+    overlap is gone."""
 
     name = "damped-hertz"
     source = Source("an example of this documentation")

@@ -1,13 +1,16 @@
-"""A contact law of one's own, in a file outside the package: `granchain laws walton-braun --law-module docs/examples/my_law.py`."""
+"""A contact law of one's own, in a file outside the package: `granchain laws walton-braun
+--law-module docs/examples/my_law.py`."""
 
 from granchain import Elastoplastic, Quantity, Source
 
 
 class WaltonBraun(Elastoplastic):
-    """Walton and Braun with constant stiffnesses: K d while loading, K/e^2 (d - d_r) while unloading and reloading.
+    """Walton and Braun with constant stiffnesses: K d while loading, K/e^2 (d - d_r) while
+    unloading and reloading.
 
-    Both lines meet at the largest overlap, so the dent is d_r = (1 - e^2) d_max and the work given back e^2 of the work taken: an impact
-    returns the asked restitution at every speed. Rate independent. The contact ends at d = d_r.
+    Both lines meet at the largest overlap, so the dent is d_r = (1 - e^2) d_max and the work given
+    back e^2 of the work taken: an impact returns the asked restitution at every speed. Rate
+    independent. The contact ends at d = d_r.
     """
 
     name = "walton-braun"
@@ -16,8 +19,13 @@ class WaltonBraun(Elastoplastic):
         Quantity("stiffness", "N/m", "K, loading", above=0.0),
         Quantity("restitution", "1", "asked coefficient of restitution", above=0.0, high=1.0),
     )
-    coefficients = (Quantity("stiffness", "N/m", "K, loading"), Quantity("dent_share", "1", "1 - e^2, dent over largest overlap"))
-    varying_exponent = True  # the base unloads with the exponent 3/2, as Hertz does, unless a law gives its own
+    coefficients = (
+        Quantity("stiffness", "N/m", "K, loading"),
+        Quantity("dent_share", "1", "1 - e^2, dent over largest overlap"),
+    )
+    varying_exponent = (
+        True  # the base unloads with the exponent 3/2, as Hertz does, unless a law gives its own
+    )
     validity = "impacts whose restitution does not depend on the speed; the dent stays"
     status = "verified against its closed forms"
 

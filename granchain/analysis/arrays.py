@@ -67,15 +67,21 @@ def first_pulses(
         Where the jumps are not known: whether there are none.
     """
     shape = len(force), force[0].shape[1] if len(force) else 0
-    found = FirstPulses(*(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False)))
+    found = FirstPulses(
+        *(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False))
+    )
     plain = np.zeros(shape, dtype=bool)
     if beside is None and smooth:
         # memory for the traces of a group, used again by the next one: a worker of dask gives back
         # what is freed, and it comes slowly
-        room = np.empty(min(GROUP, len(force)) * shape[1] * max((len(one) for one in force), default=0))
+        room = np.empty(
+            min(GROUP, len(force)) * shape[1] * max((len(one) for one in force), default=0)
+        )
         for at in range(0, len(force), GROUP):
             group = slice(at, at + GROUP)
-            plain[group] = _plain_pulses(time[group], force[group], FirstPulses(*(values[group] for values in found)), room)
+            plain[group] = _plain_pulses(
+                time[group], force[group], FirstPulses(*(values[group] for values in found)), room
+            )
     for run, sensor in zip(*np.nonzero(~plain), strict=True):
         jumps = None if beside is None else ForceJumps(*(side[:, sensor] for side in beside[run]))
         trace = force[run][:, sensor]
@@ -85,8 +91,11 @@ def first_pulses(
     return found
 
 
-def _rises_of(above: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Where the first pulse of each trace (trace, sample) begins, its top, the force there, whether it is plain, and merged.
+def _rises_of(
+    above: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Where the first pulse of each trace (trace, sample) begins, its top, the force there, whether
+    it is plain, and merged.
 
     Plain: that force is the trace's largest, finite, and not too long after the begin.
     """
@@ -105,7 +114,9 @@ def _rises_of(above: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     return start, top, largest, plain, merged
 
 
-def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses, room: np.ndarray) -> np.ndarray:
+def _plain_pulses(
+    time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses, room: np.ndarray
+) -> np.ndarray:
     """Put the pulses of plain traces where they belong; says which traces are done.
 
     `room` is memory for all their samples.
@@ -147,7 +158,10 @@ def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found
     # the first after
     back, on = np.arange(1, longest + 1), np.arange(MOST_FALL * longest)
     before = flat[of_trace[:, None] + np.maximum(i[:, None] - back, 0)] < level[:, None]
-    after = flat[of_trace[:, None] + np.minimum(i[:, None] + on, counts[runs, None] - 1)] < level[:, None]
+    after = (
+        flat[of_trace[:, None] + np.minimum(i[:, None] + on, counts[runs, None] - 1)]
+        < level[:, None]
+    )
     kept &= before.any(axis=1) & after.any(axis=1)
     crossed = []
     with np.errstate(all="ignore"):
@@ -157,7 +171,9 @@ def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found
             crossed.append(begin + (level - low) / (high - low) * (end - begin))
         width = crossed[1] - crossed[0]
     place = np.divmod(of_sensor[kept], shape[1])
-    for values, value in zip(found, (height, at, width, np.ones(len(at), dtype=bool), merged[plain]), strict=True):
+    for values, value in zip(
+        found, (height, at, width, np.ones(len(at), dtype=bool), merged[plain]), strict=True
+    ):
         values[place] = value[kept]
     done[of_sensor[kept]] = True
     return done.reshape(shape)
@@ -183,7 +199,9 @@ def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
     return found
 
 
-def passed_on(interval: Sequence[float], left: Sequence[np.ndarray], net: Sequence[np.ndarray]) -> np.ndarray:
+def passed_on(
+    interval: Sequence[float], left: Sequence[np.ndarray], net: Sequence[np.ndarray]
+) -> np.ndarray:
     """(run,) Momentum that bodies at rest have when their first pulse has passed, see `pulse_stop`.
 
     Parameters

@@ -1,4 +1,5 @@
-"""What an instrument adds to a force: its baseline and its noise, as the trace itself shows them."""
+"""What an instrument adds to a force: its baseline and its noise, as the trace itself shows
+them."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _PARTS = 6
 
 
 class Baseline(NamedTuple):
-    """What the instrument reads without a force: a value [N] in the middle of the quiet samples and a slope [N a sample].
+    """What the instrument reads without a force: a value [N] in the middle of the quiet samples and
+    a slope [N a sample].
 
     Attributes
     ----------
@@ -69,7 +71,8 @@ NO_BASELINE = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
 
 
 def baseline_of(force: np.ndarray, noise: float) -> Baseline:
-    """Line through the quiet samples of a sensor, from the first on, by least squares; disturbances are left out.
+    """Line through the quiet samples of a sensor, from the first on, by least squares; disturbances
+    are left out.
 
     Parameters
     ----------
@@ -82,20 +85,28 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     middle = 0.5 * (n - 1)
     if n < LEAST_QUIET:
         # Too few for a slope.
-        return Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n) if n else NO_BASELINE
+        return (
+            Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n)
+            if n
+            else NO_BASELINE
+        )
     x = np.arange(n) - middle
     used = np.ones(n, dtype=bool)
     for _ in range(3):
         slope, value = np.polyfit(x[used], force[used], 1)
         off = force - value - slope * x
-        near = np.abs(off - np.median(off)) <= _OUTLYING * max(noise, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE)
+        near = np.abs(off - np.median(off)) <= _OUTLYING * max(
+            noise, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE
+        )
         if near.sum() < LEAST_QUIET:
             break
         used = near
     off, m = (force - value - slope * x)[used], int(used.sum())
     # Noise of long periods moves the means of parts of the stretch by more than white noise would.
     means = np.array([part.mean() for part in np.array_split(off, _PARTS)])
-    wander = max(noise, float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS))
+    wander = max(
+        noise, float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS)
+    )
     spread = float(np.linalg.norm(x[used] - x[used].mean()))
     value_error, slope_error = wander / math.sqrt(m), wander / spread
     if abs(slope) > DRIFTS * slope_error:
@@ -116,13 +127,15 @@ def rapid(force: np.ndarray) -> float:
 
 
 def step_of(force: np.ndarray) -> float:
-    """Step of the analogue-to-digital converter [N]: the least difference of two samples, where values come again; else 0."""
+    """Step of the analogue-to-digital converter [N]: the least difference of two samples, where
+    values come again; else 0."""
     levels = np.unique(force)
     return float(np.diff(levels).min()) if 1 < len(levels) < len(force) // 4 else 0.0
 
 
 def noise_of(trace: Trace, column: int) -> float:
-    """Standard deviation of the noise of one sample of a sensor [N]: as in about.toml, or estimated.
+    """Standard deviation of the noise of one sample of a sensor [N]: as in about.toml, or
+    estimated.
 
     The estimate is the largest of three: the spread of the samples before the pulse about a line,
     the median of parts of them; what is rapid in the whole trace; and what rounding to the steps of

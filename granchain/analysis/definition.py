@@ -1,4 +1,5 @@
-"""The first pulse of a trace: where it begins and ends, its peak and width; and the pulses after it.
+"""The first pulse of a trace: where it begins and ends, its peak and width; and the pulses after
+it.
 
 A trace without a pulse has peak 0 and arrival nan, without a warning. SI units.
 """
@@ -25,7 +26,9 @@ PULSE_ENDS = 0.5
 MERGED_FALL, MERGED_NOISE = 1e-3, 6.0 * math.sqrt(2.0)
 
 
-def first_pulse(force: ArrayLike, baseline: float = 0.0, *, level: float | None = None, doubt: float = 0.0) -> slice:
+def first_pulse(
+    force: ArrayLike, baseline: float = 0.0, *, level: float | None = None, doubt: float = 0.0
+) -> slice:
     """Samples of a trace's first pulse.
 
     From the first sample of at least 1 % of the trace's largest force until the first that is below
@@ -255,7 +258,9 @@ def static_force(force: np.ndarray) -> float:
     return float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
 
 
-def _between_jumps(time: np.ndarray, values: np.ndarray, i: int, jumps: ForceJumps | None) -> tuple[float, float]:
+def _between_jumps(
+    time: np.ndarray, values: np.ndarray, i: int, jumps: ForceJumps | None
+) -> tuple[float, float]:
     """Top of the parabola about sample i, the largest, from samples between the same two jumps.
 
     That of the sample itself where there are none.
@@ -345,10 +350,16 @@ def pulse_width(
     return width_at(time, force, top, baseline, level)
 
 
-def width_at(time: ArrayLike, force: ArrayLike, top: Peak, baseline: float = 0.0, level: float = 0.5) -> float:
+def width_at(
+    time: ArrayLike, force: ArrayLike, top: Peak, baseline: float = 0.0, level: float = 0.5
+) -> float:
     """Width of the pulse with this peak, see `pulse_width`."""
     height = baseline + level * (top.force - baseline)
-    left, right = crossings(np.asarray(time, dtype=float), _until_nan(force), top.sample, height) if top.complete else (math.nan, math.nan)
+    left, right = (
+        crossings(np.asarray(time, dtype=float), _until_nan(force), top.sample, height)
+        if top.complete
+        else (math.nan, math.nan)
+    )
     return right - left
 
 
@@ -386,7 +397,15 @@ def pulse(
 ) -> Pulse:
     """First pulse of a trace: what `peak` and `pulse_width` find."""
     top = peak(time, force, baseline, noise=noise, jumps=jumps, smooth=smooth)
-    return Pulse(top.force, top.time, width_at(time, force, top, baseline), top.complete, top.jump, top.sampled, top.merged)
+    return Pulse(
+        top.force,
+        top.time,
+        width_at(time, force, top, baseline),
+        top.complete,
+        top.jump,
+        top.sampled,
+        top.merged,
+    )
 
 
 def pulses(
@@ -432,7 +451,10 @@ def pulses(
         For a share that is none.
     """
     if not (isinstance(share, (int, float)) and 0.0 < share <= 1.0):
-        raise GranchainError(f"pulses: share: got {share!r}, allowed a number above 0, at most 1; give for example share=0.1")
+        raise GranchainError(
+            f"pulses: share: got {share!r}, allowed a number above 0, at most 1; give for example "
+            "share=0.1"
+        )
     samples = _until_nan(force)
     times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline
     needed = share * above.max(initial=0.0)
@@ -440,7 +462,9 @@ def pulses(
     begin = 0
     while length := first_pulse(above[begin:]).stop:
         later = None if jumps is None else jumps.since(begin)
-        one = pulse(times[begin:], samples[begin:], baseline, noise=noise, jumps=later, smooth=smooth)
+        one = pulse(
+            times[begin:], samples[begin:], baseline, noise=noise, jumps=later, smooth=smooth
+        )
         if one.peak - baseline - (above[begin] if begin else 0.0) >= needed:
             found.append(one)
         # the lowest sample after the pulse's end, before the force rises by what is needed

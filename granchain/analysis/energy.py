@@ -57,7 +57,9 @@ class EnergyBalance:
     def parts(self) -> dict[str, float]:
         """The ledger at the end by name, drag only where there is some [J]."""
         drag = ("drag",) if self.drag else ()
-        return {name: getattr(self, name) for name in (*ENERGIES_HELD, *drag, "external", "residual")}
+        return {
+            name: getattr(self, name) for name in (*ENERGIES_HELD, *drag, "external", "residual")
+        }
 
     @property
     def line(self) -> str:
@@ -70,7 +72,10 @@ class EnergyBalance:
         for name, value in values.items():
             if abs(value) > 1e-9 * self.put_in:
                 since = name == "recoverable" and self.recoverable_at_start != 0.0
-                parts.append(f"{name}{', change since the start' if since else ''} {100.0 * value / self.put_in:.3g} %")
+                parts.append(
+                    f"{name}{', change since the start' if since else ''} "
+                    f"{100.0 * value / self.put_in:.3g} %"
+                )
         return (
             f"energy: {self.put_in:.6g} J put in; at the end {'; '.join(parts) or 'nothing'}; "
             f"largest ledger residual {self.largest_residual:.1e} of it"

@@ -27,7 +27,9 @@ TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
 
 
-def flat_top(force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
+def flat_top(
+    force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float
+) -> slice | None:
     """The samples of a top that is flatter than that of any pulse; None where it is none.
 
     Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is
@@ -40,7 +42,10 @@ def flat_top(force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: 
     # Equal readings of a trace that has noise, and no steps to round to, are the limit itself.
     near = _stretch_about(force, highest, step)
     n = near.stop - near.start
-    if n >= (2 if noise.sample > 0.0 and step == 0.0 else 3) and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width:
+    if (
+        n >= (2 if noise.sample > 0.0 and step == 0.0 else 3)
+        and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width
+    ):
         return near
     traces = ((force, highest, DOUBT * noise.sample), (found.smooth, top, found.doubt))
     for part, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
@@ -53,13 +58,17 @@ def flat_top(force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: 
             continue
         by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
         least = float(found.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
-        if max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step < least:
+        if (
+            max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step
+            < least
+        ):
             return near
     return None
 
 
 def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
-    """The samples about a top that may all be at a limit: two that noise does not distinguish, or any of fewest samples."""
+    """The samples about a top that may all be at a limit: two that noise does not distinguish,
+    or any of fewest samples."""
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
     near = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
@@ -67,7 +76,8 @@ def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice
 
 
 def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
-    """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its ends.
+    """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its
+    ends.
 
     Where two samples or more look like a limit, the lines through the half heights count too: noise
     makes the ends uncertain.
@@ -86,7 +96,9 @@ def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) 
     highest = float(force[top].max())
     for before, after in pairs:
         if min(len(force[before]), len(force[after])) >= 2:
-            (up, here), (down, there) = (np.polyfit(np.arange(len(force))[near], force[near], 1) for near in (before, after))
+            (up, here), (down, there) = (
+                np.polyfit(np.arange(len(force))[near], force[near], 1) for near in (before, after)
+            )
             if up > 0.0 > down:
                 highest = max(highest, float(here + up * (there - here) / (up - down)))
     return highest
@@ -96,4 +108,6 @@ def _stretch_about(trace: np.ndarray, i: int, within: float) -> slice:
     """Samples around one that are no more than this below it."""
     low = trace < trace[i] - within
     before, after = np.flatnonzero(low[:i]), np.flatnonzero(low[i:])
-    return slice(int(before[-1]) + 1 if len(before) else 0, i + int(after[0]) if len(after) else len(low))
+    return slice(
+        int(before[-1]) + 1 if len(before) else 0, i + int(after[0]) if len(after) else len(low)
+    )

@@ -138,7 +138,9 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
             break
         scale, smooth = coarser, gaussian_filter1d(force, coarser, mode="nearest")
     doubt = DOUBT * noise.smoothed(scale)
-    level = max((RIPPLES if filtered else PULSE_BEGINS) * float(smooth.max(initial=0.0)), 2.0 * doubt)
+    level = max(
+        (RIPPLES if filtered else PULSE_BEGINS) * float(smooth.max(initial=0.0)), 2.0 * doubt
+    )
     left, right = half_height(smooth, int(np.argmax(smooth)))
     width = right - left if right - left > 0.0 else 0.0
     sharper = min(scale, DIP_SCALE * width)

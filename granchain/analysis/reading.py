@@ -1,4 +1,5 @@
-"""What one sensor measured: its baseline, its first pulse, the numbers of that with their uncertainties, and what is wrong with the trace.
+"""What one sensor measured: its baseline, its first pulse, the numbers of that with their
+uncertainties, and what is wrong with the trace.
 
 A number that the trace does not hold is withheld, with the reason: the peak of a clipped pulse, the
 width of one that is cut off.
@@ -175,17 +176,26 @@ def reading_of(
         baseline = NO_BASELINE
     if largest is not first and largest.height > first.height + found.doubt:
         messages.append(
-            f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us "
+            f"a pulse {largest.height / first.height:.2g} times as large follows "
+            f"{1e6 * (time[largest.top] - time[first.top]):.3g} us "
             "after the first; the first is taken"
         )
-    if not right - left >= 2.0 * FEW_SAMPLES and ((lone > foot) & (lone < first.stop + first.top - foot)).any():
-        messages.append("one of these is in the pulse, whose few samples do not tell it from a dip or a top: no number is given")
+    if (
+        not right - left >= 2.0 * FEW_SAMPLES
+        and ((lone > foot) & (lone < first.stop + first.top - foot)).any()
+    ):
+        messages.append(
+            "one of these is in the pulse, whose few samples do not tell it from a dip or a top: "
+            "no number is given"
+        )
         return SensorReading(baseline=baseline, messages=tuple(messages))
     reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
     if small is None:
         return reading
-    return replace(reading, small=float(time[small[0].top]), small_height=small[0].height, small_width=small[1])
+    return replace(
+        reading, small=float(time[small[0].top]), small_height=small[0].height, small_width=small[1]
+    )
 
 
 def _numbers_of_pulse(
@@ -201,10 +211,15 @@ def _numbers_of_pulse(
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     top = pulse.top
     if pulse.stop >= len(force):
-        messages.append("the trace ends before the pulse has fallen to half its height: its peak may be still to come, no number is given")
+        messages.append(
+            "the trace ends before the pulse has fallen to half its height: its peak may be still "
+            "to come, no number is given"
+        )
         return SensorReading(baseline=baseline)
     if fell_before(found, pulse):
-        messages.append("noise does not tell whether its first pulse is one or two: no number is given")
+        messages.append(
+            "noise does not tell whether its first pulse is one or two: no number is given"
+        )
         return SensorReading(baseline=baseline)
     left, right = half_height(found.smooth, top)
     sides = [side for side in (top - left, right - top) if math.isfinite(side)]
@@ -216,14 +231,21 @@ def _numbers_of_pulse(
     flat = flat_top(force, found, noise, top, right - left, SURELY)
     whole = baseline.samples > 0
     if not whole:
-        messages.append("the trace begins on the rise of the pulse, which leaves no baseline: peak, width and impulse are withheld")
+        messages.append(
+            "the trace begins on the rise of the pulse, which leaves no baseline: peak, width and "
+            "impulse are withheld"
+        )
     elif baseline.samples < LEAST_QUIET:
         messages.append(f"only {baseline.samples} samples before the pulse tell the baseline")
     if baseline.drifts:
-        messages.append(f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace; its line is taken off")
+        messages.append(
+            f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace; "
+            "its line is taken off"
+        )
     if flat is not None:
         messages.append(
-            f"the pulse is flat at {float(force[flat].max()):.4g} N for {1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an "
+            f"the pulse is flat at {float(force[flat].max()):.4g} N for "
+            f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an "
             "instrument at its limit makes it: peak, width and impulse are withheld"
         )
         # Uniform over the flat part.
@@ -232,8 +254,14 @@ def _numbers_of_pulse(
         place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot(long / math.sqrt(12.0), sure))
     # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its
     # top: a parabola of that half height.
-    tilt = math.hypot(baseline.slope, baseline.slope_error) * min(sides) ** 2 / max(pulse.height, found.doubt)
-    arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
+    tilt = (
+        math.hypot(baseline.slope, baseline.slope_error)
+        * min(sides) ** 2
+        / max(pulse.height, found.doubt)
+    )
+    arrival = Number(
+        float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt)
+    )
     if not whole or flat is not None or not math.isfinite(peak.value):
         return SensorReading(arrival=arrival, baseline=baseline)
     perhaps = flat_top(force, found, noise, top, right - left, PERHAPS)
@@ -243,13 +271,19 @@ def _numbers_of_pulse(
     if perhaps is not None:
         lost = max(meeting_of_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
         if right - left >= ONE_AT_LIMIT:
-            messages.append("its top may be flat, which noise hides: the uncertainty of the peak goes up to where the flanks would meet")
+            messages.append(
+                "its top may be flat, which noise hides: the uncertainty of the peak goes up to "
+                "where the flanks would meet"
+            )
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
     width = _width_of(force, noise, found, top, peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy, or too short, for a width at half height")
     elif width.value < FEWEST_SAMPLES * interval:
-        messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse: its peak, width and impulse are withheld")
+        messages.append(
+            f"only {width.value / interval:.2g} samples in the width of the pulse: its peak, "
+            "width and impulse are withheld"
+        )
         return SensorReading(arrival=arrival, baseline=baseline)
     elif width.value < FEW_SAMPLES * interval:
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
@@ -257,7 +291,9 @@ def _numbers_of_pulse(
     area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
         # The triangle above the top.
-        area = Number(area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start)))
+        area = Number(
+            area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start))
+        )
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does: its impulse is withheld")
     return SensorReading(
@@ -272,7 +308,9 @@ def _numbers_of_pulse(
     )
 
 
-def _short_baseline(recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float) -> Baseline:
+def _short_baseline(
+    recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float
+) -> Baseline:
     """Baseline from so few samples that they may stand on the foot of the pulse.
 
     A foot that rises as e^(i/t), by `rise` over the n samples, is rise/(e^(n/t) - 1) high at their
@@ -284,45 +322,68 @@ def _short_baseline(recorded: np.ndarray, found: Smoothed, n: int, left: float, 
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
     sure = math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden)
-    return Baseline(float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1))
+    return Baseline(
+        float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1)
+    )
 
 
 def _with_fall(baseline: Baseline, found: Smoothed, pulse: NoisyPulse) -> Baseline:
-    """The baseline, less sure where the trace later falls below it: beads do not pull, so that has drifted, evenly as far as is known."""
+    """The baseline, less sure where the trace later falls below it: beads do not pull, so that
+    has drifted, evenly as far as is known."""
     after = found.smooth[pulse.stop :]
     if not len(after) or after.min() > -2.0 * found.doubt:
         return baseline
     lowest = pulse.stop + int(np.argmin(after))
-    return baseline._replace(slope_error=math.hypot(baseline.slope_error, float(after.min()) / (lowest - baseline.middle)))
+    return baseline._replace(
+        slope_error=math.hypot(
+            baseline.slope_error, float(after.min()) / (lowest - baseline.middle)
+        )
+    )
 
 
-def _without_lone_samples(time: np.ndarray, force: np.ndarray, noise: Noise, messages: list[str]) -> np.ndarray:
-    """Samples that no neighbour supports, replaced by the cubic through four neighbours, (-f_-2 + 4 f_-1 + 4 f_1 - f_2)/6."""
+def _without_lone_samples(
+    time: np.ndarray, force: np.ndarray, noise: Noise, messages: list[str]
+) -> np.ndarray:
+    """Samples that no neighbour supports, replaced by the cubic through four neighbours, (-f_-2
+    + 4 f_-1 + 4 f_1 - f_2)/6."""
     around = np.stack([force[:-4], force[1:-3], force[3:-1], force[4:]])
     between = (-around[0] + 4.0 * around[1] + 4.0 * around[2] - around[3]) / 6.0
     # Of white noise the difference has sqrt(1 + 34/36) times the size.
-    beyond = np.maximum(2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample, ALONE * np.ptp(around, axis=0))
+    beyond = np.maximum(
+        2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample, ALONE * np.ptp(around, axis=0)
+    )
     lone = np.flatnonzero(np.abs(force[2:-2] - between) > beyond) + 2
     if not len(lone) or len(lone) > max(3, len(force) // 100):
         return force
     corrected = force.copy()
     corrected[lone] = between[lone - 2]
     places = ", ".join(f"{1e6 * time[i]:.4g}" for i in lone[:3])
-    messages.append(f"{len(lone)} samples that stand alone, at {places} us, are taken for disturbances and left out")
+    messages.append(
+        f"{len(lone)} samples that stand alone, at {places} us, are taken for disturbances and "
+        "left out"
+    )
     return corrected
 
 
 def _other_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
-    """The place of the peak, less sure where the pulse is as high elsewhere, within the doubt, with a dip between."""
-    high = found.smooth[pulse.start : pulse.stop] > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
+    """The place of the peak, less sure where the pulse is as high elsewhere, within the doubt,
+    with a dip between."""
+    high = (
+        found.smooth[pulse.start : pulse.stop]
+        > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
+    )
     parts = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
     if len(parts) <= 2:
         return place
-    away = max(pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top)
+    away = max(
+        pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top
+    )
     return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
 
 
-def _width_of(force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: Number, interval: float) -> Number:
+def _width_of(
+    force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: Number, interval: float
+) -> Number:
     level = 0.5 * peak.value
     places = half_height(found.smooth, top, peak.value)
     if not all(map(math.isfinite, places)):
@@ -334,19 +395,29 @@ def _width_of(force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: 
         if not math.isfinite(at.value) or not slope:
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
-        high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
+        high, low = (
+            half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side]
+            for sign in (1.0, -1.0)
+        )
         # These are eight standard deviations apart; more than the slope explains, and the crossing
         # is one of two places.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
         slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
-        above, below = (half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[side] for sign in (1.0, -1.0))
+        above, below = (
+            half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[side]
+            for sign in (1.0, -1.0)
+        )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
         jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
         crossings.append(at.value)
         uncertainty.append(max(at.uncertainty, 0.5 * wide if jumps else between / (2.0 * DOUBT)))
         by_height += 0.5 * peak.uncertainty / abs(slope)
     sure = math.hypot(*uncertainty, by_height)
-    return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD
+    return (
+        Number(interval * (crossings[1] - crossings[0]), interval * sure)
+        if math.isfinite(sure)
+        else WITHHELD
+    )
 
 
 def _impulse_of(
@@ -382,7 +453,9 @@ def _impulse_of(
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
     # A jump lies anywhere between two samples, and makes a fourth difference of three times its
     # size; so does the top of few samples.
-    by_jump = 0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
+    by_jump = (
+        0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
+    )
     # Both sums weigh the same.
     end = pulse.top + 0.5 * (early + late)
     count = round(end) - begin + 1
@@ -390,13 +463,20 @@ def _impulse_of(
     by_baseline = baseline.uncertainty(0.5 * (begin + end)) * count
     # The end lies anywhere from the earliest to the latest place, and in its interval: uniform
     # distributions.
-    by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
-    sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end)
+    by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(
+        12.0
+    )
+    sure = math.hypot(
+        (sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end
+    )
     return Number(0.5 * (sums[0] + sums[1]), sure), end
 
 
-def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0, seen: float = 0.5) -> int | None:
-    """Samples from the peak to where the force is down to 1 % of it, or lowest before it rises again by 1 % of it.
+def pulse_end(
+    after: np.ndarray, height: float, doubt: float = 0.0, seen: float = 0.5
+) -> int | None:
+    """Samples from the peak to where the force is down to 1 % of it, or lowest before it rises
+    again by 1 % of it.
 
     Parameters
     ----------
@@ -432,7 +512,8 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0, seen: float 
 
 
 def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
-    """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter of the time to its half.
+    """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter
+    of the time to its half.
 
     Hardly: by less than half of the doubt, or by less than half of what it falls by before and
     after, as no pulse with a single top does.
@@ -460,24 +541,36 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noi
     return has_merged(later[int(np.argmax(later >= MERGED_NOISE * noise)) :], noise=noise)
 
 
-def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool) -> list[SensorReading]:
+def readings_of(
+    time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool
+) -> list[SensorReading]:
     """What each sensor read.
 
     A small first pulse that sensors saw at one time is crosstalk; another may be either.
     """
-    readings = [reading_of(time, column, noise, filtered) for column, noise in zip(force.T, noises, strict=True)]
+    readings = [
+        reading_of(time, column, noise, filtered)
+        for column, noise in zip(force.T, noises, strict=True)
+    ]
     interval = float(time[-1] - time[0]) / (len(time) - 1)
-    doubtful = {k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)}
+    doubtful = {
+        k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)
+    }
     for k, at in doubtful.items():
         one, notes = readings[k], []
         near = max(one.small_width, 2.0 * interval)
         if any(abs(at - other) < near for j, other in doubtful.items() if j != k):
             size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
-            notes.append(f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse")
+            notes.append(
+                f"a disturbance of {size}, at other sensors too, is no wave and not taken for the "
+                "pulse"
+            )
             one = reading_of(time, force[:, k], noises[k], filtered, at + near)
         if math.isfinite(one.small):
             size = f"{one.small_height:.3g} N at {1e6 * one.small:.4g} us"
-            notes.append(f"a pulse of {size} before a much larger one may be crosstalk: no number is given")
+            notes.append(
+                f"a pulse of {size} before a much larger one may be crosstalk: no number is given"
+            )
             one = SensorReading(baseline=one.baseline, messages=one.messages)
         readings[k] = replace(one, messages=(*notes, *one.messages))
     return readings

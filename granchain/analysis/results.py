@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
 # The variables that `summary` looks into.
 SUMMARISED = (
-    *("time", "sensor_bead", "sensor_force", "bead", "radius", "position", "snapshot_time", "energy_time"),
+    *(
+        "time",
+        "sensor_bead",
+        "sensor_force",
+        "bead",
+        "radius",
+        "position",
+        "snapshot_time",
+        "energy_time",
+    ),
     *(f"energy_{name}" for name in ENERGIES),
 )
 
@@ -123,7 +132,10 @@ class Summary:
             why.append(f"driven with {self.driven}: no first pulse; see granchain spectrum")
         if self.out_of_order:
             one, other = self.out_of_order
-            why.append(f"no wave speed: the arrivals at beads {one} and {other} are out of order: there is more than one wave")
+            why.append(
+                f"no wave speed: the arrivals at beads {one} and {other} are out of order: there "
+                "is more than one wave"
+            )
         return tuple(why)
 
     def as_dict(self) -> dict[str, Any]:
@@ -208,14 +220,20 @@ def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...
     GranchainError
         For a bead without a sensor.
     """
-    beads = [int(label) for label in result.sensor_bead] if "sensor_bead" in result.variables else []
+    beads = (
+        [int(label) for label in result.sensor_bead] if "sensor_bead" in result.variables else []
+    )
     if bead not in beads:
         there = ", ".join(map(str, beads)) or "none: this result has no sensors"
-        raise GranchainError(f"pulses_at: bead: got {bead!r}, allowed {there}; name a sensor bead of the result")
+        raise GranchainError(
+            f"pulses_at: bead: got {bead!r}, allowed {there}; name a sensor bead of the result"
+        )
     i = beads.index(bead)
     force = np.asarray(result.sensor_force[:, i])
     jumps = jumps_at(result, i)
-    return pulses(result.time, force, static_force(force), share, jumps=jumps, smooth=is_smooth(result))
+    return pulses(
+        result.time, force, static_force(force), share, jumps=jumps, smooth=is_smooth(result)
+    )
 
 
 def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> Peak:

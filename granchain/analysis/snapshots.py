@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 MOST_APART = 0.04
 
 
-def between_snapshots(time: ArrayLike, displacement: ArrayLike, velocity: ArrayLike, parts: int) -> tuple[np.ndarray, np.ndarray] | None:
+def between_snapshots(
+    time: ArrayLike, displacement: ArrayLike, velocity: ArrayLike, parts: int
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Velocities between snapshots: nothing is smoothed, every snapshot is kept.
 
     The polynomial of the fifth degree that has displacement u and velocity v of a snapshot and its
@@ -77,5 +79,8 @@ def _accelerations(h: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     c = np.linalg.solve(np.stack(rows, axis=1), np.stack(sides, axis=1)) / unit[:, :, None] ** 2
     first, last = -before[0] / unit[0], after[-1] / unit[-1]
     # (c2 x^2 + ... + c5 x^5)'' = 2 c2 + 6 c3 x + 12 c4 x^2 + 20 c5 x^3
-    ends = [2.0 * c[i, 0] + 6.0 * c[i, 1] * x + 12.0 * c[i, 2] * x**2 + 20.0 * c[i, 3] * x**3 for i, x in ((0, first), (-1, last))]
+    ends = [
+        2.0 * c[i, 0] + 6.0 * c[i, 1] * x + 12.0 * c[i, 2] * x**2 + 20.0 * c[i, 3] * x**3
+        for i, x in ((0, first), (-1, last))
+    ]
     return np.concatenate([ends[:1], 2.0 * c[:, 0], ends[1:]])

@@ -36,7 +36,9 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     return spread / slope if abs(slope) > tiny else math.nan
 
 
-def out_of_order(position: ArrayLike, arrival: ArrayLike, width: ArrayLike = 0.0) -> tuple[int, int] | None:
+def out_of_order(
+    position: ArrayLike, arrival: ArrayLike, width: ArrayLike = 0.0
+) -> tuple[int, int] | None:
     """Two sensors whose arrivals show that they are of more than one wave; None for one wave.
 
     Along the row the arrivals of one wave do not turn back: each comes, up to the width of its

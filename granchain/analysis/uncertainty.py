@@ -1,4 +1,5 @@
-"""Peak, time of the peak and crossings of a level from noisy samples: curves fitted to a stretch around the place, by least squares.
+"""Peak, time of the peak and crossings of a level from noisy samples: curves fitted to a stretch
+around the place, by least squares.
 
 Around its top a pulse is nearly the exponential of a polynomial: sech^2 and cos^6, the shapes of
 solitary waves, are one of degree two but for a hundredth (Nesterenko 1983, doi:10.1007/BF00905892);
@@ -77,7 +78,8 @@ WITHHELD = Number(math.nan, math.nan)
 
 
 class _LocalFit(NamedTuple):
-    """One estimate: half length of its stretch [samples], numbers, what noise makes of each; the stretch and the curve of a curved one."""
+    """One estimate: half length of its stretch [samples], numbers, what noise makes of each;
+    the stretch and the curve of a curved one."""
 
     length: float
     values: tuple[float, ...]
@@ -87,11 +89,13 @@ class _LocalFit(NamedTuple):
 
 
 def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
-    """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which covers the others of nearly the same."""
+    """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which
+    covers the others of nearly the same."""
     found = []
     for k, fit in enumerate(fits):
         shape = [
-            abs(longer.values[which] - fit.values[which]) / ((longer.length / fit.length) ** SHAPE_ORDER - 1.0)
+            abs(longer.values[which] - fit.values[which])
+            / ((longer.length / fit.length) ** SHAPE_ORDER - 1.0)
             for longer in fits[:k]
             if LENGTH_RATIOS[0] <= longer.length / fit.length <= LENGTH_RATIOS[1]
         ]
@@ -131,7 +135,11 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     fits: list[_LocalFit] = []
     for part in FITTED_LENGTHS:
         near = _samples_near(force, top, part * reach)
-        fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _exponential(force, near, top, noise)
+        fit = (
+            None
+            if fits and near.stop - near.start >= round(2.0 * fits[-1].length)
+            else _exponential(force, near, top, noise)
+        )
         if fit is not None:
             fits.append(fit)
             top = fit.values[1]
@@ -144,7 +152,9 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     peak, place = _surest(fits, 0), _surest(fits, 1)
     peak = Number(
         peak.value,
-        math.hypot(peak.uncertainty, BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)) if second else peak.uncertainty,
+        math.hypot(peak.uncertainty, BETWEEN_SAMPLES * second**2 / max(float(force[i]), second))
+        if second
+        else peak.uncertainty,
     )
     # Where the force is below its peak by no more than the uncertainty of that, or than what the
     # curve misses the samples by, a small kink may be the top; from the half height to the peak the
@@ -153,7 +163,9 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     for fit in fits:
         if fit.values[1] == place.value and len(fit.curve):
             away = _another_top(force, fit, peak, place, noise)
-            missed = float(np.linalg.norm(force[fit.near] - fit.curve)) / math.sqrt(len(fit.curve) - TOP_DEGREE - 1)
+            missed = float(np.linalg.norm(force[fit.near] - fit.curve)) / math.sqrt(
+                len(fit.curve) - TOP_DEGREE - 1
+            )
             height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
     hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
     return peak, Number(
@@ -162,8 +174,11 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     )
 
 
-def _another_top(force: np.ndarray, fit: _LocalFit, peak: Number, place: Number, noise: Noise) -> float:
-    """How far from the place are samples as high as the peak, which the curve does not explain [samples]."""
+def _another_top(
+    force: np.ndarray, fit: _LocalFit, peak: Number, place: Number, noise: Noise
+) -> float:
+    """How far from the place are samples as high as the peak, which the curve does not explain
+    [samples]."""
     if not len(fit.curve):
         return 0.0
     size = max(noise.sample, EXACT * peak.value)
@@ -174,7 +189,9 @@ def _another_top(force: np.ndarray, fit: _LocalFit, peak: Number, place: Number,
     return float(np.abs(fit.near.start + np.flatnonzero(high) - place.value).max(initial=0.0))
 
 
-def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noise: Noise) -> tuple[Number, float]:
+def crossing_of(
+    force: np.ndarray, level: float, place: float, reach: float, noise: Noise
+) -> tuple[Number, float]:
     """Where a flank passes a level [samples], and its slope there [N a sample].
 
     Parameters
@@ -192,7 +209,11 @@ def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noi
     fits: list[_LocalFit] = []
     for part in FITTED_LENGTHS[3:]:
         near = _samples_near(force, place, part * reach)
-        fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _flank(force, level, near, place, noise)
+        fit = (
+            None
+            if fits and near.stop - near.start >= round(2.0 * fits[-1].length)
+            else _flank(force, level, near, place, noise)
+        )
         if fit is not None:
             fits.append(fit)
             place = fit.values[0]
@@ -201,7 +222,9 @@ def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noi
         fits.append(_through_two(force, level, i, noise))
     found = _surest(fits, 0)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value]
-    return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[-1] if slopes else math.nan
+    return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[
+        -1
+    ] if slopes else math.nan
 
 
 def _samples_near(force: np.ndarray, place: float, half: float) -> slice:
@@ -256,11 +279,18 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
 def _by_sample(columns: np.ndarray) -> np.ndarray:
     """The linear map from samples to least-squares parameters."""
     q, r = np.linalg.qr(columns)
-    return np.asarray(np.linalg.solve(r, q.T)) if np.abs(np.diag(r)).min() > 1e-12 * np.abs(r).max() else np.linalg.pinv(columns)
+    return (
+        np.asarray(np.linalg.solve(r, q.T))
+        if np.abs(np.diag(r)).min() > 1e-12 * np.abs(r).max()
+        else np.linalg.pinv(columns)
+    )
 
 
-def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: Noise) -> _LocalFit | None:
-    """Where a polynomial through samples passes a level, nearest to their middle, and its slope there."""
+def _flank(
+    force: np.ndarray, level: float, near: slice, centre: float, noise: Noise
+) -> _LocalFit | None:
+    """Where a polynomial through samples passes a level, nearest to their middle, and its slope
+    there."""
     y, n, degree = force[near] - level, near.stop - near.start, FLANK_DEGREE
     if n < degree + 2:
         return None
@@ -270,12 +300,18 @@ def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: N
     by_sample = _by_sample(powers)
     p = by_sample @ y
     places = polynomial.polyroots(p) if p[-1] else np.empty(0)
-    places = places[(np.abs(places.imag) < 1e-9) & (places.real >= x[0]) & (places.real <= x[-1])].real
+    places = places[
+        (np.abs(places.imag) < 1e-9) & (places.real >= x[0]) & (places.real <= x[-1])
+    ].real
     if not len(places):
         return None
     at = float(min(places, key=abs))
     slope = float(polynomial.polyval(at, polynomial.polyder(p)))
-    of_place = -scale / slope * (at ** np.arange(degree + 1) @ by_sample) if slope else np.full(n, math.inf)
+    of_place = (
+        -scale / slope * (at ** np.arange(degree + 1) @ by_sample)
+        if slope
+        else np.full(n, math.inf)
+    )
     return _LocalFit(
         scale,
         (centre + at * scale, slope / scale),
@@ -283,8 +319,11 @@ def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: N
     )
 
 
-def _deviations(rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noise: Noise) -> tuple[float, ...]:
-    """Standard deviation of sums of samples with these weights: by the noise, or by what a curve misses them by where that is more."""
+def _deviations(
+    rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noise: Noise
+) -> tuple[float, ...]:
+    """Standard deviation of sums of samples with these weights: by the noise, or by what a
+    curve misses them by where that is more."""
     scatter = float(np.linalg.norm(missed)) / math.sqrt(free)
     return tuple(max(noise.of_sum(row), scatter * float(np.linalg.norm(row))) for row in rows)
 
@@ -305,8 +344,11 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
 
 
 def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:
-    """The line between two samples, as `analysis.pulse_width`; its remainder is at most 1/8 of the second difference."""
+    """The line between two samples, as `analysis.pulse_width`; its remainder is at most 1/8 of
+    the second difference."""
     slope = float(force[i + 1] - force[i])
     second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
     place = i + (level - float(force[i])) / slope
-    return _LocalFit(1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan))
+    return _LocalFit(
+        1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan)
+    )

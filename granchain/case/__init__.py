@@ -2,7 +2,13 @@
 
 from granchain.case.case import Case, case_as_given, check_case, load_case
 from granchain.case.document import case_names
-from granchain.case.mechanism import MechanismCase, load_mechanism, mechanism_as_given, mechanism_case, mechanism_names
+from granchain.case.mechanism import (
+    MechanismCase,
+    load_mechanism,
+    mechanism_as_given,
+    mechanism_case,
+    mechanism_names,
+)
 
 __all__ = [
     "Case",

@@ -15,7 +15,16 @@ from granchain.case.tables import HeadingTable
 from granchain.case.title import title_of
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, add_missing, in_si, read_table, shown, suggestion, table_in
+from granchain.keys import (
+    Problems,
+    Table,
+    add_missing,
+    in_si,
+    read_table,
+    shown,
+    suggestion,
+    table_in,
+)
 from granchain.plain_data import sha256_of
 
 
@@ -36,7 +45,9 @@ class CheckedCase(Table):
         if isinstance(document, cls):
             return document
         if not isinstance(document, (Mapping, BaseModel)):
-            raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
+            raise CaseError(
+                f"case: got {shown(document)}, allowed tables; give the tables of a case file"
+            )
         context = {"files": Files(Path()), **(info.context or {})}
         problems = context.get("problems") or Problems()
         # of unknown tables only the names are read
@@ -84,7 +95,9 @@ class CheckedCase(Table):
         return tables
 
     @classmethod
-    def _across(cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Any]:
+    def _across(
+        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
+    ) -> dict[str, Any]:
         """Complete the tables and check them against each other; private attributes of the case."""
         raise NotImplementedError
 

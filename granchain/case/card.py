@@ -22,7 +22,12 @@ MOST_ENTRIES = 12
 
 def card_of(case: Case) -> str:
     """Every key that has a value, as the run has it: defaults filled, materials expanded."""
-    models: tuple[type[BaseModel], ...] = (*TABLES.values(), SegmentTable, MaterialTable, DRIVE_TABLE)
+    models: tuple[type[BaseModel], ...] = (
+        *TABLES.values(),
+        SegmentTable,
+        MaterialTable,
+        DRIVE_TABLE,
+    )
     units = {name: declared(model, name)["unit"] for model in models for name in model.model_fields}
     law = laws().get(case.contact.law)
     units |= {quantity.name: quantity.unit for quantity in law.inputs} if law is not None else {}

@@ -1,7 +1,8 @@
 """A case: what is to be computed, read from TOML, complete and checked.
 
-Every mistake that an input can hold is found when a case is made, and all mistakes are reported together, each in one sentence: where,
-what was got, what is allowed, what to do. `tables` holds the keys, `checks` what they mean to each other.
+Every mistake that an input can hold is found when a case is made, and all mistakes are reported
+together, each in one sentence: where, what was got, what is allowed, what to do. `tables` holds the
+keys, `checks` what they mean to each other.
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ from granchain.material import Material
 class Case(CheckedCase):
     """What is to be computed: frozen, complete, checked.
 
-    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`. The tables and keys of the
-    case file are its attributes: `case.chain.radius`, `case.striker.speed`, `case.contact.law`; a table that is left out is None, or holds
-    the defaults.
+    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by
+    `replace`. The tables and keys of the case file are its attributes: `case.chain.radius`,
+    `case.striker.speed`, `case.contact.law`; a table that is left out is None, or holds the
+    defaults.
 
     Raises
     ------
@@ -71,7 +73,9 @@ class Case(CheckedCase):
 
     chain: ChainTable = key("the row of beads", "a table [chain]")
     striker: StrikerTable | None = key("the striker", "a table [striker]", None)
-    initial: InitialTable | None = key("how the beads move and stand at the start", "a table [initial]", None)
+    initial: InitialTable | None = key(
+        "how the beads move and stand at the start", "a table [initial]", None
+    )
     ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
     contact: ChainContactTable = key("the contact law", "a table [contact]")
     sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
@@ -85,7 +89,9 @@ class Case(CheckedCase):
     _inputs_of_law: tuple[Quantity, ...] = PrivateAttr(default=())
 
     @classmethod
-    def _across(cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Any]:
+    def _across(
+        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
+    ) -> dict[str, Any]:
         law = None
         if "contact" in tables and problems.clear("contact.law"):
             given = dict(document["contact"])
@@ -111,7 +117,11 @@ class Case(CheckedCase):
         for name, word in words.items():
             written = written.replace(f"{{{name}}}", word)
         title = title_of(written, dict(self), self._titled, self._document)
-        return "; ".join(part for part in title.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in words)
+        return "; ".join(
+            part
+            for part in title.split("; ")
+            if part.partition(" = ")[0].removeprefix("no ") not in words
+        )
 
     @property
     def beads(self) -> int:
@@ -125,8 +135,11 @@ class Case(CheckedCase):
 
     @property
     def file_size(self) -> float:
-        """What its output file takes before it is packed [bytes], at most, from the counts alone: what is recorded, and the bodies."""
-        return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(dict(self))
+        """What its output file takes before it is packed [bytes], at most, from the counts
+        alone: what is recorded, and the bodies."""
+        return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(
+            dict(self)
+        )
 
     @property
     def sha256(self) -> str:
@@ -139,8 +152,8 @@ class Case(CheckedCase):
         Returns
         -------
         dict
-            radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array;
-            material: list of Material.
+            radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays;
+            gap [m]: (n_bodies - 1,) array; material: list of Material.
         """
         names = ("radius", "mass", "speed", "displacement", "drag", "gap")
         columns: dict[str, list[Any]] = {name: [] for name in names}
@@ -171,7 +184,8 @@ class Case(CheckedCase):
         return {**arrays, "material": material}
 
     def _disorder(self, arrays: dict[str, Any], material: list[Material]) -> None:
-        """Give each bead its own size, mass and modulus, and each gap its own width, where the case has them; the striker is left alone."""
+        """Give each bead its own size, mass and modulus, and each gap its own width, where the
+        case has them; the striker is left alone."""
         chain, beads = self.chain, slice(0 if self.striker is None else 1, None)
         if chain.radius_factor is not None:
             factor = np.array(chain.radius_factor)
@@ -188,25 +202,30 @@ class Case(CheckedCase):
             ]
 
     def law_inputs(self) -> SimpleNamespace:
-        """A value for every input of the law, in SI; a restitution that another law gives stays a table.
+        """A value for every input of the law, in SI; a restitution that another law gives stays a
+        table.
 
         For all contacts but those that `pair_inputs` gives others.
         """
         return self._inputs({})
 
     def pair_inputs(self) -> list[tuple[tuple[str, str], SimpleNamespace]]:
-        """The names of two materials with the `law_inputs` of their contacts, for each pair that has its own."""
+        """The names of two materials with the `law_inputs` of their contacts, for each pair
+        that has its own."""
         return [(pair.materials, self._inputs(pair.inputs())) for pair in self.contact.pair or ()]
 
     def _inputs(self, own: dict[str, Any]) -> SimpleNamespace:
         inputs = self.contact.inputs() | own
         if inputs.get("impact_speed") == "striker":
-            inputs["impact_speed"] = fastest_closing(dict(self)) if self.striker is None else self.striker.speed
+            inputs["impact_speed"] = (
+                fastest_closing(dict(self)) if self.striker is None else self.striker.speed
+            )
         return SimpleNamespace(**inputs)
 
     @property
     def laws(self) -> list[tuple[str, bool]]:
-        """The laws that it computes with, each with whether it is as printed: the contacts', and those that restitutions are taken from."""
+        """The laws that it computes with, each with whether it is as printed: the contacts',
+        and those that restitutions are taken from."""
         shared = self.contact.inputs()
         met = [(self.contact.law, bool(shared.get("as_printed", False)))]
         for inputs in (shared, *(pair.inputs() for pair in self.contact.pair or ())):
@@ -217,7 +236,8 @@ class Case(CheckedCase):
 
     @property
     def begins_with_striker(self) -> bool:
-        """Whether at the start only the striker moves, and every bead is where it touches or is at rest."""
+        """Whether at the start only the striker moves, and every bead is where it touches or is
+        at rest."""
         return self.striker is not None and not moves(self.chain, self.initial)
 
     @property
@@ -227,24 +247,33 @@ class Case(CheckedCase):
 
     @property
     def driven_without_pulse(self) -> str:
-        """The signal "harmonic", "chirp" or "noise" that drives an end of a row in which nothing else moves at the start; else ""."""
+        """The signal "harmonic", "chirp" or "noise" that drives an end of a row in which
+        nothing else moves at the start; else ""."""
         if self.striker is not None or moves(self.chain, self.initial):
             return ""
-        signals = [end.signal for end in (self.ends.left, self.ends.right) if isinstance(end, DriveTable)]
+        signals = [
+            end.signal for end in (self.ends.left, self.ends.right) if isinstance(end, DriveTable)
+        ]
         return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
 
     def drive(self, side: str) -> Drive:
-        """The table that the end "left" or "right" follows; a signal has the slopes of its closed form."""
+        """The table that the end "left" or "right" follows; a signal has the slopes of its
+        closed form."""
         end = getattr(self.ends, side, None)
         if not isinstance(end, DriveTable):
-            raise CaseError(f"ends.{side}: got an end without drive, allowed a driven one; set it to a table {{ drive, file }}")
+            raise CaseError(
+                f"ends.{side}: got an end without drive, allowed a driven one; set it to a table "
+                f"{{ drive, file }}"
+            )
         return self._drives[side] if end.signal is None else signal_table(end, self.time.end)
 
     def replace(self, **changes: Any) -> Case:
-        """Another case, checked again: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
+        """Another case, checked again: `case.replace(**{"contact.law": "flores",
+        "contact.restitution": 0.65})`.
 
-        None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
-        what differs from the case that it was written for; a title that is named in this call describes the changed case.
+        None takes a key out. A new contact law drops the inputs that it does not know, unless they
+        are named in this call. The title says what differs from the case that it was written for; a
+        title that is named in this call describes the changed case.
         """
         if all(self._is_independent(where, value) for where, value in changes.items()):
             return self._replace_numbers(changes)
@@ -259,21 +288,31 @@ class Case(CheckedCase):
             "titled": None if "title" in changes else self._titled,
         }
         case = Case.model_validate(document, context=context)
-        # what is the same is one: chains of a million beads are made once for all members of an ensemble
+        # what is the same is one: chains of a million beads are made once for all members of an
+        # ensemble
         case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
         return case
 
     def _is_independent(self, where: str, value: Any) -> bool:
-        """Whether a key takes this number without a look at any other: the striker's speed, inputs of the law."""
+        """Whether a key takes this number without a look at any other: the striker's speed,
+        inputs of the law."""
         law, inputs = laws().get(self.contact.law), self.contact.inputs()
         if not isinstance(value, float) or self.tolerance is not None or self.contact.pair:
             return False
         # by now another law may have the name, or give the restitution
-        if law is None or law.inputs is not self._inputs_of_law or isinstance(inputs.get("restitution"), Mapping):
+        if (
+            law is None
+            or law.inputs is not self._inputs_of_law
+            or isinstance(inputs.get("restitution"), Mapping)
+        ):
             return False
         if where == "striker.speed":
             return self.striker is not None and 0.0 < value < math.inf
-        numbers = {f"contact.{one.name}": one for one in law.inputs if one.kind == "number" and type(inputs[one.name]) is float}
+        numbers = {
+            f"contact.{one.name}": one
+            for one in law.inputs
+            if one.kind == "number" and type(inputs[one.name]) is float
+        }
         return where in numbers and numbers[where].problem(value) is None
 
     def _replace_numbers(self, changes: Mapping[str, float]) -> Case:
@@ -295,13 +334,17 @@ class Case(CheckedCase):
             tables: without defaults; files: name and text of each file that they name; titled:
             the tables that the title was written for, if they differ.
         """
-        files = [[name, self._files.texts[name]] for name in dict.fromkeys(files_named(self._document))]
+        files = [
+            [name, self._files.texts[name]] for name in dict.fromkeys(files_named(self._document))
+        ]
         return {**super().as_given(), "files": files}
 
     def resolved(self) -> dict[str, Any]:
-        """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials expanded, drives as numbers or signals.
+        """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials
+        expanded, drives as numbers or signals.
 
-        `Case(**resolved)` is equal to the case, and not the same under `replace`: what followed from a key is given in it.
+        `Case(**resolved)` is equal to the case, and not the same under `replace`: what followed
+        from a key is given in it.
         """
         document, problems = super().resolved(), Problems()
         chain, first = document["chain"], body_like(self.chain.places()[0][1], self.chain)
@@ -317,7 +360,11 @@ class Case(CheckedCase):
         if self.striker is not None:
             document["striker"] |= plain_tables(body_like(self.striker, first)._asdict(), problems)
         for side, (time, value, _) in self._drives.items():
-            document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
+            document["ends"][side] = {
+                "drive": getattr(self.ends, side).drive,
+                "time": time.tolist(),
+                "value": value.tolist(),
+            }
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
 
@@ -337,8 +384,8 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     name : str or Path
         A built-in case (`case_names()`), or the path of a TOML file.
     set : iterable of str
-        Changes, each "KEY=VALUE" as on the command line, such as "striker.speed=2.5". A new contact law drops the inputs that it does
-        not know, unless they are named here.
+        Changes, each "KEY=VALUE" as on the command line, such as "striker.speed=2.5". A new contact
+        law drops the inputs that it does not know, unless they are named here.
 
     Raises
     ------
@@ -348,12 +395,18 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
         For a file that cannot be read.
     """
     if isinstance(name, str) and name in mechanism_names():
-        raise CaseError(f'case: got {name}, a mechanism, allowed a chain of beads; run it with "granchain mechanism {name}"')
+        raise CaseError(
+            f'case: got {name}, a mechanism, allowed a chain of beads; run it with "granchain '
+            f'mechanism {name}"'
+        )
     path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
     names = [*case_names(), *mechanism_names()]
     document, context = read_document(path, set, names, "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
-        raise CaseError(f'case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "granchain mechanism"')
+        raise CaseError(
+            f"case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "
+            '"granchain mechanism"'
+        )
     return Case.model_validate(document, context={**context, "files": Files(path.parent)})
 
 
@@ -366,7 +419,12 @@ def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
         Where this version does not take it any more: a law that is not installed, say.
     """
     files = given.get("files")
-    if not isinstance(files, list) or not all(isinstance(file, list) and list(map(type, file)) == [str, str] for file in files):
-        raise CaseError("case: got files that are no names with texts, allowed what Case.as_given gives; take another copy")
+    if not isinstance(files, list) or not all(
+        isinstance(file, list) and list(map(type, file)) == [str, str] for file in files
+    ):
+        raise CaseError(
+            "case: got files that are no names with texts, allowed what Case.as_given gives; take "
+            "another copy"
+        )
     context = {"files": Files(None, dict(files)), "toml": toml, "titled": given.get("titled")}
     return Case.model_validate(given["tables"], context=context)

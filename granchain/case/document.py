@@ -22,14 +22,16 @@ from granchain.keys import Problems, shown, suggestion
 from granchain.material import Material
 from granchain.plain_data import sha256_of
 
-# The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is room.
+# The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is
+# room.
 DEPTH = 12
 
 CASES = Path(__file__).parents[1] / "cases"
 
 # Ours: a case is a page of text.
 CASE_BYTES = 1_000_000
-# tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a case has more than five.
+# tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a
+# case has more than five.
 MOST_DOTS = 64
 
 
@@ -38,7 +40,9 @@ def case_names() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
-def read_document(path: Path, set: Iterable[str], names: list[str], example: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_document(
+    path: Path, set: Iterable[str], names: list[str], example: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tables of a case file, changed, and the context in which they are validated.
 
     Parameters
@@ -84,17 +88,24 @@ def _hashed(document: Any, named: bool) -> Any:
     if not isinstance(document, dict):
         return document
     return {
-        key: _hashed(value, named) for key, value in document.items() if not (key == "drag" and value == 0.0) and (named or key != "name")
+        key: _hashed(value, named)
+        for key, value in document.items()
+        if not (key == "drag" and value == 0.0) and (named or key != "name")
     }
 
 
 def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
-    """Text of a case file, or of another file of TOML; refuses what is not there, not a file, too long or not UTF-8."""
+    """Text of a case file, or of another file of TOML; refuses what is not there, not a file,
+    too long or not UTF-8."""
     name = shown(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             kind, beside = "a folder" if path.is_dir() else "not a file", Path(f"{path}.toml")
-            advice = f"did you mean {shown(beside.name)}?" if beside.is_file() else "name the file itself"
+            advice = (
+                f"did you mean {shown(beside.name)}?"
+                if beside.is_file()
+                else "name the file itself"
+            )
             raise FileError(f"{what}: got {name}, which is {kind}, allowed a TOML file; {advice}")
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
@@ -102,16 +113,33 @@ def read_text(path: Path, what: str = "case file", names: list[str] | None = Non
         reason, advice = getattr(error, "strerror", None) or "no such path", "check the path"
         if what == "case file":
             known = case_names() if names is None else names
-            advice = suggestion(path.stem, known, f"{advice}, or name a built-in case: {', '.join(known)}")
-            if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
-                raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
-        raise FileError(f"{what}: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
+            advice = suggestion(
+                path.stem, known, f"{advice}, or name a built-in case: {', '.join(known)}"
+            )
+            if (
+                not path.suffix
+                and path.name == str(path)
+                and not isinstance(error, PermissionError)
+            ):
+                raise CaseError(
+                    f"case: got {name}, allowed the path of a TOML file or the name of a built-in "
+                    f"case; {advice}"
+                ) from None
+        raise FileError(
+            f"{what}: got {name} ({reason}), allowed a TOML file that can be read; {advice}"
+        ) from None
     if len(content) > CASE_BYTES:
-        raise CaseError(f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in files of their own")
+        raise CaseError(
+            f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in "
+            "files of their own"
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CaseError(f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save the file as UTF-8") from None
+        raise CaseError(
+            f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save "
+            "the file as UTF-8"
+        ) from None
 
 
 _DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
@@ -121,14 +149,26 @@ def parsed(text: str, name: str) -> dict[str, Any]:
     """Tables of a TOML text."""
     where = shown(name)
     for i, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#") and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS:
-            raise CaseError(f"{where}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at most five parts; break the line")
+        if (
+            line.count(".") > MOST_DOTS
+            and not line.lstrip().startswith("#")
+            and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS
+        ):
+            raise CaseError(
+                f"{where}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at most "
+                "five parts; break the line"
+            )
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise CaseError(f"{where}: got brackets nested without end, allowed {DEPTH} levels; take them out") from None
+        raise CaseError(
+            f"{where}: got brackets nested without end, allowed {DEPTH} levels; take them out"
+        ) from None
     except ValueError as error:
-        raise CaseError(f"{where}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML 1.0; mend it there") from None
+        raise CaseError(
+            f"{where}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML "
+            "1.0; mend it there"
+        ) from None
 
 
 # Numbers that TOML wants a digit more of.
@@ -136,7 +176,8 @@ _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
 def toml_value(text: str) -> Any:
-    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are numbers."""
+    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are
+    numbers."""
     try:
         table = parsed(f"value = {text}", "--set")
     except CaseError:
@@ -145,7 +186,9 @@ def toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
-def set_values(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
+def set_values(
+    document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems
+) -> None:
     """Make changes, each "KEY=VALUE" as on the command line."""
     for where, value in key_values(changes, example, problems).items():
         set_value(document, where, value)
@@ -170,9 +213,14 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
     elif isinstance(value, (list, tuple)):
         if all(type(entry) is float for entry in value):
             return list(value)
-        return [plain_tables(entry, problems, f"{where}.{i}", depth + 1) for i, entry in enumerate(value)]
+        return [
+            plain_tables(entry, problems, f"{where}.{i}", depth + 1)
+            for i, entry in enumerate(value)
+        ]
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        problems.add(where, "a whole number of more than 64 bits", "64 bits", "write a smaller number")
+        problems.add(
+            where, "a whole number of more than 64 bits", "64 bits", "write a smaller number"
+        )
     else:
         return value
     return None
@@ -201,28 +249,42 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
     for place, table in tables.items():
         for name in [*table] if isinstance(table, dict) else ():
             key = f"{place}.{name}"
-            if name not in known and not any(f"{where}.".startswith(f"{key}.") for where in changes):
+            if name not in known and not any(
+                f"{where}.".startswith(f"{key}.") for where in changes
+            ):
                 del table[name]
                 dropped.append(key)
     pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
     of_pairs = [key for key in dropped if key.startswith("contact.pair.")]
     if of_pairs:
-        advice = f"; give these materials inputs of {law.name} in the same change, or leave their pairs out" if law.inputs else ""
+        advice = (
+            f"; give these materials inputs of {law.name} in the same change, or leave their "
+            "pairs out"
+            if law.inputs
+            else ""
+        )
         words = f"contact.law: {law.name} does not take {first_few(of_pairs)}: left out{advice}"
         warnings.warn(words, GranchainWarning, stacklevel=3)
     if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
         # of an input that is gone no tolerance is left
         document["tolerance"] = {
-            key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in dropped)
+            key: value
+            for key, value in flattened(document["tolerance"])
+            if not any(f"{key}.".startswith(f"{name}.") for name in dropped)
         }
 
 
 def first_few(entries: Sequence[Any]) -> str:
     """The first few of a list."""
-    return ", ".join(map(str, entries[:5])) + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")
+    return ", ".join(map(str, entries[:5])) + (
+        f" and {len(entries) - 5} more" if len(entries) > 5 else ""
+    )
 
 
 def noted(text: str, changes: Mapping[str, Any]) -> str:
     """A case file's text with the changes made to it, as comments at its end."""
-    lines = [f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}" for where, value in changes.items()]
+    lines = [
+        f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}"
+        for where, value in changes.items()
+    ]
     return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text

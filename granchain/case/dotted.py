@@ -21,7 +21,12 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
     part, names = "", [""]
     for part in key.split("."):
         if isinstance(value, (list, tuple)):
-            inside = part.isdecimal() and len(part) < 10 and str(int(part)) == part and int(part) < len(value)
+            inside = (
+                part.isdecimal()
+                and len(part) < 10
+                and str(int(part)) == part
+                and int(part) < len(value)
+            )
             names = [part] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
             value = value[int(part)] if inside else None
         else:
@@ -34,13 +39,22 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
 
 
 def set_value(document: dict[str, Any], where: str, value: Any) -> None:
-    """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
+    """Put a value at a dotted key, making tables on the way; None takes the key out. A named
+    material is expanded first."""
     *way, last = [part.strip() for part in where.split(".")]
     at: Any = document
     reached: list[str] = []
     for part in way:
-        step: Any = int(part) if isinstance(at, list) and part.isdecimal() and int(part) < len(at) else part
-        inner = at.setdefault(step, {}) if isinstance(at, dict) else at[step] if isinstance(step, int) else None
+        step: Any = (
+            int(part) if isinstance(at, list) and part.isdecimal() and int(part) < len(at) else part
+        )
+        inner = (
+            at.setdefault(step, {})
+            if isinstance(at, dict)
+            else at[step]
+            if isinstance(step, int)
+            else None
+        )
         if isinstance(inner, str) and part.endswith("material") and inner in MATERIALS:
             inner = at[step] = MATERIALS[inner].constants()
         if inner is None:
@@ -58,7 +72,11 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         allowed = "names of tables and a key joined by dots; write for example contact.psi"
         if isinstance(at, list) and at:
             name = ".".join(reached)
-            allowed = f"{name}.0" + (f" to {name}.{len(at) - 1}" if len(at) > 1 else "") + f"; {name} has {len(at)}, counted from 0"
+            allowed = (
+                f"{name}.0"
+                + (f" to {name}.{len(at) - 1}" if len(at) > 1 else "")
+                + f"; {name} has {len(at)}, counted from 0"
+            )
         raise CaseError(f"{shown(where)}: got a key that leads nowhere, allowed {allowed}")
 
 

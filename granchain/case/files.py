@@ -29,9 +29,12 @@ class Files:
         self.folder, self.texts = folder, dict(texts or {})
 
     def changed(self, changes: Any) -> Files:
-        """Files of a case with these changes: one that they name is read again, if there is a folder."""
+        """Files of a case with these changes: one that they name is read again, if there is a
+        folder."""
         again = set(files_named(changes)) if self.folder is not None else ()
-        return Files(self.folder, {name: text for name, text in self.texts.items() if name not in again})
+        return Files(
+            self.folder, {name: text for name, text in self.texts.items() if name not in again}
+        )
 
     def text(self, where: str, file: str, problems: Problems) -> str | None:
         """Content of a file; None, with a problem reported, if it cannot be read."""
@@ -45,7 +48,9 @@ class Files:
             with path.open("rb") as opened:
                 content = opened.read(CSV_BYTES + 1)
             if len(content) > CSV_BYTES:
-                problems.add(where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows")
+                problems.add(
+                    where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows"
+                )
                 return None
             self.texts[file] = content.decode("utf-8-sig")
         except (OSError, ValueError) as error:

@@ -16,39 +16,68 @@ from granchain.keys import Problems, shown
 MOTION_COLUMNS = ("velocity", "displacement")
 
 
-def read_initial(table: InitialTable, chain: ChainTable, files: Files, problems: Problems) -> InitialTable:
+def read_initial(
+    table: InitialTable, chain: ChainTable, files: Files, problems: Problems
+) -> InitialTable:
     """The numbers of all beads, also those that a file holds; what is wrong is told."""
     beads = chain.total()
-    given = {name: numbers for name in MOTION_COLUMNS if (numbers := getattr(table, name)) is not None}
+    given = {
+        name: numbers for name in MOTION_COLUMNS if (numbers := getattr(table, name)) is not None
+    }
     if table.file is None and not given:
-        problems.add("initial", "neither file, nor velocity, nor displacement", "one of them", "give one, or take the table out")
+        problems.add(
+            "initial",
+            "neither file, nor velocity, nor displacement",
+            "one of them",
+            "give one, or take the table out",
+        )
         return table
     if table.file is not None and given:
-        problems.add("initial", f"file beside {' and '.join(given)}", "one of the two", "put all into the file, or all here")
+        problems.add(
+            "initial",
+            f"file beside {' and '.join(given)}",
+            "one of the two",
+            "put all into the file, or all here",
+        )
         return table
     for name, numbers in given.items():
         if len(numbers) != beads:
             advice = "give one for each bead, or a file with a column bead"
-            problems.add(f"initial.{name}", f"{len(numbers)} numbers", f"{beads}, one for each bead of the chain", advice)
+            problems.add(
+                f"initial.{name}",
+                f"{len(numbers)} numbers",
+                f"{beads}, one for each bead of the chain",
+                advice,
+            )
     if table.file is not None:
         text = files.text("initial.file", table.file, problems)
         given = {} if text is None else initial_columns(shown(table.file), text, beads, problems)
     for name in given:
         for where, segment in chain.places():
             if getattr(segment, name) is not None:
-                problems.add(f"initial.{name}", f"one beside {where}.{name}", "one of the two", "take one out")
+                problems.add(
+                    f"initial.{name}",
+                    f"one beside {where}.{name}",
+                    "one of the two",
+                    "take one out",
+                )
                 break
     return table if table.file is None else InitialTable(**given)
 
 
-def initial_columns(file: str, text: str, beads: int, problems: Problems) -> dict[str, tuple[float, ...]]:
+def initial_columns(
+    file: str, text: str, beads: int, problems: Problems
+) -> dict[str, tuple[float, ...]]:
     """Columns of an initial file by name, a number for each bead; mistakes are reported."""
     where, rows = "initial.file", csv_rows(text)
     head = next(rows, (1, [""]))[1]
     named = [name for name in head if name != "bead"]
     if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
         got = f"{file} with the first line {shown(','.join(head))}"
-        allowed = "a first line that names the columns: velocity, displacement or both, and bead where not all beads have a row"
+        allowed = (
+            "a first line that names the columns: velocity, displacement or both, and bead where "
+            "not all beads have a row"
+        )
         problems.add(where, got, allowed, "write for example bead,velocity")
         return {}
     columns = {name: [0.0] * beads for name in named}
@@ -61,7 +90,9 @@ def initial_columns(file: str, text: str, beads: int, problems: Problems) -> dic
             return {}
         bead = dict(zip(head, values, strict=True)).get("bead", len(met) + 1)
         if bead not in range(1, beads + 1) or bead in met:
-            got = f"{file}, in which line {line} is of bead {bead:g}" + (" once more" if bead in met else "")
+            got = f"{file}, in which line {line} is of bead {bead:g}" + (
+                " once more" if bead in met else ""
+            )
             advice = "give the beads of this chain, the striker is none"
             problems.add(where, got, f"each bead from 1 to {beads} once at most", advice)
             return {}
@@ -70,14 +101,24 @@ def initial_columns(file: str, text: str, beads: int, problems: Problems) -> dic
             columns[name][int(bead) - 1] = values[head.index(name)]
     if "bead" not in head and len(met) != beads:
         advice = "give a row for each bead, or a column bead"
-        problems.add(where, f"{file} with {len(met)} rows", f"{beads}, one for each bead of the chain", advice)
+        problems.add(
+            where,
+            f"{file} with {len(met)} rows",
+            f"{beads}, one for each bead of the chain",
+            advice,
+        )
     return {name: tuple(values) for name, values in columns.items()}
 
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
     """Whether a bead has a velocity or a displacement at the start."""
     given = [getattr(segment, name) for _, segment in chain.places() for name in MOTION_COLUMNS]
-    given += [value for name in MOTION_COLUMNS if initial is not None for value in getattr(initial, name) or ()]
+    given += [
+        value
+        for name in MOTION_COLUMNS
+        if initial is not None
+        for value in getattr(initial, name) or ()
+    ]
     return any(given)
 
 
@@ -97,7 +138,10 @@ def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> n
     if own is not None:
         return np.array(own, dtype=float)
     parts = [
-        np.tile(np.repeat([getattr(one, name) or 0.0 for one in group], [one.count for one in group]), repeat)
+        np.tile(
+            np.repeat([getattr(one, name) or 0.0 for one in group], [one.count for one in group]),
+            repeat,
+        )
         for repeat, group in chain.groups()
     ]
     return np.concatenate(parts)

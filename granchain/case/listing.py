@@ -1,4 +1,5 @@
-"""The keys of a case file as they are listed: meaning, what is allowed, and default, from the checks that read a case."""
+"""The keys of a case file as they are listed: meaning, what is allowed, and default, from the
+checks that read a case."""
 
 from __future__ import annotations
 
@@ -31,6 +32,10 @@ def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
     for name, field in model.model_fields.items():
         about, default = declared(model, name), "required"
         if not field.is_required():
-            default = "none" if field.default is None or field.default == () else json.dumps(field.default)
+            default = (
+                "none"
+                if field.default is None or field.default == ()
+                else json.dumps(field.default)
+            )
         rows.append((name, str(about["meaning"]), str(about["allowed"]), default))
     return rows

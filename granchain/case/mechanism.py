@@ -1,5 +1,5 @@
-"""The case of a mechanism: a crank that turns, what it drives, and the joint with play between them; read from TOML and checked as a
-chain's case is, with tables of its own beside [contact].
+"""The case of a mechanism: a crank that turns, what it drives, and the joint with play between
+them; read from TOML and checked as a chain's case is, with tables of its own beside [contact].
 """
 
 from __future__ import annotations
@@ -39,7 +39,12 @@ class RodTable(Table):
     length: float = number_key("m", "the distance between its two joints", above=0.0)
     mass: float = number_key("kg", "the mass", above=0.0)
     inertia: float = number_key("kg*m^2", "the moment of inertia about its mass centre", above=0.0)
-    centre: float | None = number_key("m", "the distance of the mass centre from the crank pin; default half the length", None, low=0.0)
+    centre: float | None = number_key(
+        "m",
+        "the distance of the mass centre from the crank pin; default half the length",
+        None,
+        low=0.0,
+    )
 
 
 class SliderTable(Table):
@@ -49,13 +54,16 @@ class SliderTable(Table):
 
 
 class BearingTable(Table):
-    """The revolute joint with play between rod and slider: a journal, which turns with the rod, in a bearing."""
+    """The revolute joint with play between rod and slider: a journal, which turns with the rod,
+    in a bearing."""
 
     bearing_radius: float = number_key("m", "the radius of the bearing", above=0.0)
     journal_radius: float = number_key("m", "the radius of the journal", above=0.0)
     bearing_material: MaterialKey = material_of("the bearing", ...)
     journal_material: MaterialKey = material_of("the journal", ...)
-    length: float | None = number_key("m", "the length of the joint, which laws of cylinders read", None, above=0.0)
+    length: float | None = number_key(
+        "m", "the length of the joint, which laws of cylinders read", None, above=0.0
+    )
 
 
 class FrictionTable(Table):
@@ -73,7 +81,9 @@ class SlotTable(Table):
     inner_radius: float = number_key("m", "the radius of the inner track", above=0.0)
     arc: float = number_key("rad", "the angle of the arc", above=0.0, high=math.pi)
     material: MaterialKey = material_of("the slot", ...)
-    length: float | None = number_key("m", "the length of the contact, which laws of cylinders read", None, above=0.0)
+    length: float | None = number_key(
+        "m", "the length of the contact, which laws of cylinders read", None, above=0.0
+    )
 
 
 class PinTable(Table):
@@ -86,9 +96,14 @@ class PinTable(Table):
 class ForceTable(Table):
     """What stands for the contact law's own force."""
 
-    form: Literal["law", "fitted"] = choice("the law itself, or K d^n as fitted to it under [[fitted]]", ("law", "fitted"), "law")
+    form: Literal["law", "fitted"] = choice(
+        "the law itself, or K d^n as fitted to it under [[fitted]]", ("law", "fitted"), "law"
+    )
     alpha: float = number_key(
-        "s/m", "a factor (1 + 1.5 alpha rate) on the force of a law without damping, as Hunt and Crossley", 0.0, low=0.0
+        "s/m",
+        "a factor (1 + 1.5 alpha rate) on the force of a law without damping, as Hunt and Crossley",
+        0.0,
+        low=0.0,
     )
 
 
@@ -124,8 +139,12 @@ class RecordTable(Table):
 class BalanceTable(Table):
     """The energy ledger, which is always kept."""
 
-    interval: float | None = number_key("s", "the time between its entries; default a thousandth of the run", None, above=0.0)
-    bound: float = number_key("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
+    interval: float | None = number_key(
+        "s", "the time between its entries; default a thousandth of the run", None, above=0.0
+    )
+    bound: float = number_key(
+        "1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0
+    )
 
 
 class TurnTable(TimeTable):
@@ -156,7 +175,9 @@ class MechanismCase(CheckedCase):
     time: TurnTable = key("the end of the run", "a table [time]")
 
     @classmethod
-    def _across(cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Any]:
+    def _across(
+        cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems
+    ) -> dict[str, Any]:
         if "contact" in tables and problems.clear("contact.law"):
             tables["contact"] = contact_table(document["contact"], problems)
         if not problems.sentences:
@@ -188,18 +209,38 @@ class MechanismCase(CheckedCase):
         """Check across tables; here, that the run has one end and that its samples fit."""
         time = self.time
         if time.revolutions is None and time.end is None:
-            problems.add("time.revolutions", "nothing", "a number above 0, or an end", "give the revolutions of the crank")
+            problems.add(
+                "time.revolutions",
+                "nothing",
+                "a number above 0, or an end",
+                "give the revolutions of the crank",
+            )
             return
         if time.end is None and self.crank.speed == 0.0:
-            problems.add("time.revolutions", "revolutions of a crank at rest", "those of one that turns", "give time.end, or crank.speed")
+            problems.add(
+                "time.revolutions",
+                "revolutions of a crank at rest",
+                "those of one that turns",
+                "give time.end, or crank.speed",
+            )
             return
         if not 0.0 < self.end < math.inf:
-            problems.add("time", f"an end at {self.end:g} s", "a finite time above 0", "check crank.speed and time")
+            problems.add(
+                "time",
+                f"an end at {self.end:g} s",
+                "a finite time above 0",
+                "check crank.speed and time",
+            )
             return
         size = _SAMPLE_BYTES * self.end / self.record.interval
         if size > MEMORY:
-            got, allowed = f"{self.end / self.record.interval:.3g} samples ({size / 2**30:.3g} GiB)", f"{MEMORY // 2**30} GiB"
-            problems.add("record.interval", got, allowed, "take a longer interval, or fewer revolutions")
+            got, allowed = (
+                f"{self.end / self.record.interval:.3g} samples ({size / 2**30:.3g} GiB)",
+                f"{MEMORY // 2**30} GiB",
+            )
+            problems.add(
+                "record.interval", got, allowed, "take a longer interval, or fewer revolutions"
+            )
 
 
 class SliderCrankCase(MechanismCase):
@@ -224,21 +265,39 @@ class SliderCrankCase(MechanismCase):
         super().check(problems)
         if self.rod.length <= self.crank.length:
             problems.add(
-                "rod.length", f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m", "above the crank's length",
+                "rod.length", f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m",
+                "above the "
+                    "crank's length",
                 "take a longer rod or a shorter crank: this one does not come round",
             )  # fmt: skip
         if self.clearance <= _ANGLE_ROUNDING * self.joint.bearing_radius:
             problems.add(
-                "joint.journal_radius", f"{self.joint.journal_radius:g} m in a bearing of {self.joint.bearing_radius:g} m",
+                "joint.journal_radius", f"{self.joint.journal_radius:g} m in a bearing of "
+                    f"{self.joint.bearing_radius:g} m",
                 "below the bearing's radius", "give the joint a clearance above 0",
             )  # fmt: skip
         if self.rod.centre is not None and self.rod.centre > self.rod.length:
-            problems.add("rod.centre", f"{self.rod.centre:g} m", "at most rod.length", "give the distance from the crank pin")
+            problems.add(
+                "rod.centre",
+                f"{self.rod.centre:g} m",
+                "at most rod.length",
+                "give the distance from the crank pin",
+            )
         if self.friction is not None and self.friction.slip_full <= self.friction.slip_begin:
             advice = "let the friction rise over a range of slip"
-            problems.add("friction.slip_full", f"{self.friction.slip_full:g} m/s", "above friction.slip_begin", advice)
+            problems.add(
+                "friction.slip_full",
+                f"{self.friction.slip_full:g} m/s",
+                "above friction.slip_begin",
+                advice,
+            )
         if self.force.form == "fitted":
-            problems.add("force.form", '"fitted"', '"law" for a slider-crank', "no fit is given for its joint")
+            problems.add(
+                "force.form",
+                '"fitted"',
+                '"law" for a slider-crank',
+                "no fit is given for its joint",
+            )
 
 
 class ScotchYokeCase(MechanismCase):
@@ -248,11 +307,14 @@ class ScotchYokeCase(MechanismCase):
 
     slot: SlotTable = key("the slot", "a table [slot]")
     pin: PinTable = key("the pin", "a table [pin]")
-    fitted: tuple[FittedTable, ...] = key("fits to contact laws", "tables [[fitted]]", (), strict=False)
+    fitted: tuple[FittedTable, ...] = key(
+        "fits to contact laws", "tables [[fitted]]", (), strict=False
+    )
 
     @property
     def rod_length(self) -> float:
-        """Radius of the slot's centre line [m]: the pin moves about the arc's centre as a rod of this length would."""
+        """Radius of the slot's centre line [m]: the pin moves about the arc's centre as a rod
+        of this length would."""
         return 0.5 * (self.slot.outer_radius + self.slot.inner_radius)
 
     @property
@@ -268,25 +330,31 @@ class ScotchYokeCase(MechanismCase):
         super().check(problems)
         if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
             problems.add(
-                "pin.radius", f"{self.pin.radius:g} m in a slot {self.slot.outer_radius - self.slot.inner_radius:g} m wide",
+                "pin.radius", f"{self.pin.radius:g} m in a slot "
+                    f"{self.slot.outer_radius - self.slot.inner_radius:g} m wide",
                 "below half its width", "give the pin a play above 0",
             )  # fmt: skip
         else:
             most = self.rod_length * math.sin(0.5 * self.slot.arc)
             if self.crank.length >= most:
                 problems.add(
-                    "crank.length", f"{self.crank.length:g} m, which drives the pin into the slot's end",
-                    f"below {most:.6g} m, the centre line's radius times the sine of half the arc", "take a shorter crank or a longer slot",
+                    "crank.length", f"{self.crank.length:g} m, which drives the pin into the "
+                        "slot's end",
+                    f"below {most:.6g} m, the centre line's radius times the sine of half the "
+                    "arc", "take a shorter crank or a longer slot",
                 )  # fmt: skip
         if self.force.form == "fitted" and self.fit() is None:
             known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
             problems.add(
-                "force.form", f'"fitted" without a fit to "{self.contact.law}"', f"a law with a table [[fitted]]: {known}",
+                "force.form", f'"fitted" without a fit to "{self.contact.law}"', "a law with a "
+                    f"table [[fitted]]: {known}",
                 'add one, or set force.form = "law"',
             )  # fmt: skip
 
 
-MECHANISM_KINDS: dict[str, type[MechanismCase]] = {case.kind: case for case in (SliderCrankCase, ScotchYokeCase)}
+MECHANISM_KINDS: dict[str, type[MechanismCase]] = {
+    case.kind: case for case in (SliderCrankCase, ScotchYokeCase)
+}
 
 
 def mechanism_names() -> list[str]:
@@ -316,7 +384,9 @@ def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
     return mechanism_case(*read_document(path, set, names, "contact.law=johnson"))
 
 
-def mechanism_case(document: Mapping[str, Any], context: Mapping[str, Any] | None = None) -> MechanismCase:
+def mechanism_case(
+    document: Mapping[str, Any], context: Mapping[str, Any] | None = None
+) -> MechanismCase:
     """The case of a mechanism from its tables; `context` as in `CheckedCase`.
 
     Raises
@@ -329,7 +399,11 @@ def mechanism_case(document: Mapping[str, Any], context: Mapping[str, Any] | Non
         return MECHANISM_KINDS[named].model_validate(document, context=dict(context or {}))
     problems = (context or {}).get("problems") or Problems()
     got = "nothing" if named is None else shown(named)
-    advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in document else "name one above the tables"
+    advice = (
+        "run a chain of beads with granchain run, or name the mechanism"
+        if "chain" in document
+        else "name one above the tables"
+    )
     allowed = " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS)
     problems.add("mechanism", got, allowed, suggestion(named, MECHANISM_KINDS, advice))
     raise CaseError(problems.sentences)
@@ -342,15 +416,28 @@ def mechanism_as_given(given: Mapping[str, Any], toml: str = "") -> MechanismCas
 
 def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
     """The law and its inputs; what follows from the joint's geometry is not asked for."""
-    for name, source in (("contact", "the surface that is touched"), ("clearance", "the radii of the joint")):
+    for name, source in (
+        ("contact", "the surface that is touched"),
+        ("clearance", "the radii of the joint"),
+    ):
         if name in given:
-            problems.add(f"contact.{name}", shown(given[name]), "nothing in a mechanism", f"take it out: it follows from {source}")
+            problems.add(
+                f"contact.{name}",
+                shown(given[name]),
+                "nothing in a mechanism",
+                f"take it out: it follows from {source}",
+            )
     values = law_values("contact", given, problems)
     for name in ("contact", "clearance"):
         values.pop(name, None)
     if values.get("impact_speed") == "striker":
         advice = "give the speed of the impacts that the law is meant for [m/s]"
-        problems.add("contact.impact_speed", '"striker" in a mechanism, which has none', 'a number above 0, or "onset"', advice)
+        problems.add(
+            "contact.impact_speed",
+            '"striker" in a mechanism, which has none',
+            'a number above 0, or "onset"',
+            advice,
+        )
     if "dents" in values and "dents" not in given:
         # the spots of a journal and its bearing that have met do not meet again
         values["dents"] = "forget"

@@ -1,4 +1,5 @@
-"""Inputs of the contact law for pairs of materials: read, and checked against the law and the chain."""
+"""Inputs of the contact law for pairs of materials: read, and checked against the law and the
+chain."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ import numpy as np
 
 from granchain.case.base import add_slips
 from granchain.case.initial import fastest_closing
-from granchain.case.tables import ChainContactTable, ChainTable, EndsTable, PairTable, StrikerTable, body_like
+from granchain.case.tables import (
+    ChainContactTable,
+    ChainTable,
+    EndsTable,
+    PairTable,
+    StrikerTable,
+    body_like,
+)
 from granchain.chain import RIGID
 from granchain.contact import laws
 from granchain.contact.inputs import filled
@@ -20,7 +28,9 @@ from granchain.errors import LawError
 from granchain.keys import Problems, in_si, read_table, shown, suggestion
 
 
-def read_pairs(given: Any, law: type[ContactLaw] | None, problems: Problems) -> tuple[PairTable, ...] | None:
+def read_pairs(
+    given: Any, law: type[ContactLaw] | None, problems: Problems
+) -> tuple[PairTable, ...] | None:
     """The tables [[contact.pair]], in SI; None where there are none.
 
     Parameters
@@ -35,7 +45,12 @@ def read_pairs(given: Any, law: type[ContactLaw] | None, problems: Problems) -> 
     if given is None:
         return None
     if not isinstance(given, (list, tuple)):
-        problems.add("contact.pair", shown(given), "tables [[contact.pair]]", "give each pair of materials a table of its own")
+        problems.add(
+            "contact.pair",
+            shown(given),
+            "tables [[contact.pair]]",
+            "give each pair of materials a table of its own",
+        )
         return None
     found = []
     for i, one in enumerate(given):
@@ -45,17 +60,33 @@ def read_pairs(given: Any, law: type[ContactLaw] | None, problems: Problems) -> 
             table = read_table(PairTable, where, one, problems)
             values = own_inputs(where, one, law, problems) if law is not None else {}
         else:
-            problems.add(where, shown(one), "a table [[contact.pair]]", "give its keys under [[contact.pair]]")
+            problems.add(
+                where,
+                shown(one),
+                "a table [[contact.pair]]",
+                "give its keys under [[contact.pair]]",
+            )
         # one that cannot be read keeps its place
-        found.append(PairTable.model_construct(materials=("", "")) if table is None else PairTable(materials=table.materials, **values))
+        found.append(
+            PairTable.model_construct(materials=("", ""))
+            if table is None
+            else PairTable(materials=table.materials, **values)
+        )
     return tuple(found) or None
 
 
-def own_inputs(where: str, given: Mapping[str, Any], law: type[ContactLaw], problems: Problems) -> dict[str, Any]:
+def own_inputs(
+    where: str, given: Mapping[str, Any], law: type[ContactLaw], problems: Problems
+) -> dict[str, Any]:
     """The inputs of a law that a pair gives, in SI."""
     own = {name: value for name, value in given.items() if name not in ("materials", "law")}
     if "law" in given:
-        problems.add(f"{where}.law", shown(given["law"]), "no law: a chain has one", "set the law under [contact], and its inputs here")
+        problems.add(
+            f"{where}.law",
+            shown(given["law"]),
+            "no law: a chain has one",
+            "set the law under [contact], and its inputs here",
+        )
     values, slips = filled(law, own, in_si)
     # what a pair leaves out is as under [contact]
     named = [slip for slip in slips if slip.place.partition(".")[0] in own]
@@ -68,7 +99,8 @@ def own_inputs(where: str, given: Mapping[str, Any], law: type[ContactLaw], prob
 
 
 def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
-    """Each pair is one of materials that touch, once, and has the law in the form that the chain has it."""
+    """Each pair is one of materials that touch, once, and has the law in the form that the
+    chain has it."""
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
     touching = pairs_along(chain, ends, striker)
     names = sorted({name for both in touching for name in both})
@@ -83,25 +115,44 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         both = frozenset(pair.materials)
         unknown = [name for name in dict.fromkeys(pair.materials) if name not in known]
         for name in unknown:
-            otherwise = 'name a material of this chain; a table of constants gets its name by name = "..."'
+            otherwise = (
+                'name a material of this chain; a table of constants gets its name by name = "..."'
+            )
             advice = otherwise if problems.full else suggestion(name, names, otherwise)
-            problems.add(f"{where}.materials", shown(name), f"materials of this chain: {named}", advice)
+            problems.add(
+                f"{where}.materials", shown(name), f"materials of this chain: {named}", advice
+            )
         if not unknown and both not in touching:
             got = f"{pair_words(both)}, which touch nowhere in this chain"
-            problems.add(f"{where}.materials", got, f"pairs that touch: {pairs}", "take the pair out")
+            problems.add(
+                f"{where}.materials", got, f"pairs that touch: {pairs}", "take the pair out"
+            )
         if both in met:
             got = f"{pair_words(both)} once more, after contact.pair.{met[both]}"
-            problems.add(f"{where}.materials", got, "each pair once", "put all its inputs into one table")
+            problems.add(
+                f"{where}.materials", got, "each pair once", "put all its inputs into one table"
+            )
         met.setdefault(both, i)
         if problems.clear(*(f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs)):
             check_form(where, contact, pair, problems)
-        if pair.inputs().get("impact_speed") == "striker" and striker is None and problems.clear("initial") and not fastest_closing(tables):
+        if (
+            pair.inputs().get("impact_speed") == "striker"
+            and striker is None
+            and problems.clear("initial")
+            and not fastest_closing(tables)
+        ):
             advice = "give the speed as a number [m/s], or add a table [striker]"
-            problems.add(f"{where}.impact_speed", '"striker" in a case without one', "a number above 0", advice)
+            problems.add(
+                f"{where}.impact_speed",
+                '"striker" in a case without one',
+                "a number above 0",
+                advice,
+            )
 
 
 def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems: Problems) -> None:
-    """No input of a pair makes another law of it: guarded or not, with dents or not, one impact speed or each contact's own."""
+    """No input of a pair makes another law of it: guarded or not, with dents or not, one impact
+    speed or each contact's own."""
     law, shared = laws()[contact.law], contact.inputs()
     with contextlib.suppress(LawError):
         form = law.model(formed(shared))
@@ -109,11 +160,17 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
             if law.model(formed({**shared, name: value})) != form:
                 held = "a number" if isinstance(shared[name], float) else shown(shared[name])
                 allowed = f"{held}, as under [contact]: all contacts have one form of the law"
-                problems.add(f"{where}.{name}", shown(value), allowed, f"set {name} under [contact] alone, or give both alike")
+                problems.add(
+                    f"{where}.{name}",
+                    shown(value),
+                    allowed,
+                    f"set {name} under [contact] alone, or give both alike",
+                )
 
 
 def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
-    """Inputs of a law as those that choose its form: a restitution that another law gives at many speeds is a table of numbers."""
+    """Inputs of a law as those that choose its form: a restitution that another law gives at
+    many speeds is a table of numbers."""
     values = dict(inputs)
     if isinstance(values.get("restitution"), Mapping):
         values["restitution"] = np.ones((1, 1))
@@ -126,9 +183,14 @@ def pair_words(both: frozenset[str]) -> str:
     return f"{shown(one)} and {shown(other)}"
 
 
-def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> set[frozenset[str]]:
+def pairs_along(
+    chain: ChainTable, ends: EndsTable, striker: StrikerTable | None
+) -> set[frozenset[str]]:
     """Names of the two materials of each kind of contact of a chain, if both have a name."""
-    groups = [(repeat, [(segment.count, body_like(segment, chain).material) for segment in group]) for repeat, group in chain.groups()]
+    groups = [
+        (repeat, [(segment.count, body_like(segment, chain).material) for segment in group])
+        for repeat, group in chain.groups()
+    ]
     first, last = groups[0][1][0][1], groups[-1][1][-1][1]
     found = []
     if striker is not None:
@@ -146,4 +208,8 @@ def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None
         if ends.has_wall(side):
             wall = RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material")
             found.append((material, wall or material))
-    return {frozenset((one.name, other.name)) for one, other in found if one and other and one.name and other.name}
+    return {
+        frozenset((one.name, other.name))
+        for one, other in found
+        if one and other and one.name and other.name
+    }

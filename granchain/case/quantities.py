@@ -1,4 +1,5 @@
-"""The quantity that a key of a case holds: its unit, its meaning and its limits, wherever they are declared."""
+"""The quantity that a key of a case holds: its unit, its meaning and its limits, wherever they
+are declared."""
 
 from __future__ import annotations
 
@@ -35,26 +36,46 @@ def quantity_of(case: Case, key: str) -> Quantity:
     *way, last = key.split(".") if isinstance(key, str) else [""]
     if way[:1] == ["contact"]:
         table: Any = case.contact
-        if way[1:2] == ["pair"] and case.contact.pair and way[2:3] and way[2].isdecimal() and int(way[2]) < len(case.contact.pair):
+        if (
+            way[1:2] == ["pair"]
+            and case.contact.pair
+            and way[2:3]
+            and way[2].isdecimal()
+            and int(way[2]) < len(case.contact.pair)
+        ):
             table, way = case.contact.pair[int(way[2])], [way[0], *way[3:]]
         law = case.contact.law if len(way) == 1 else _law_of_restitution(table, key, way)
         inputs = {quantity.name: quantity for quantity in laws()[law].inputs}
         if last not in inputs:
             advice = suggestion(last, inputs, f"{law} does not know it")
-            raise CaseError(f"{key}: got an unknown input, allowed {', '.join(inputs) or 'none'}; {advice}")
+            raise CaseError(
+                f"{key}: got an unknown input, allowed {', '.join(inputs) or 'none'}; {advice}"
+            )
         if inputs[last].kind != "number":
-            raise CaseError(f"{key}: got a {inputs[last].kind}, allowed an input that is a number; name another")
+            raise CaseError(
+                f"{key}: got a {inputs[last].kind}, allowed an input that is a number; name another"
+            )
         return inputs[last]
     model: type[BaseModel] | None = Case
     for part in way:
         if part.isdecimal():
             continue
-        model = table_in(model.model_fields[part].annotation) if model is not None and part in model.model_fields else None
+        model = (
+            table_in(model.model_fields[part].annotation)
+            if model is not None and part in model.model_fields
+            else None
+        )
     if model is None or last not in model.model_fields or not way:
-        raise CaseError(f"{shown(key)}: got an unknown key, allowed one of the case that holds a number; write for example striker.speed")
+        raise CaseError(
+            f"{shown(key)}: got an unknown key, allowed one of the case that holds a number; "
+            "write for example striker.speed"
+        )
     about = declared(model, last)
     if about["unit"] is None or about["choices"]:
-        raise CaseError(f"{key}: got a key that holds {about['allowed']}, allowed one that holds a number; name another")
+        raise CaseError(
+            f"{key}: got a key that holds {about['allowed']}, allowed one that holds a number; "
+            "name another"
+        )
     limits = {
         name: getattr(bound, word)
         for bound in model.model_fields[last].metadata
@@ -68,7 +89,10 @@ def _law_of_restitution(table: Any, key: str, way: list[str]) -> str:
     """The law whose inputs give the restitution under [contact], or of a pair."""
     restitution = getattr(table, "restitution", None)
     if way[1:] != ["restitution"] or not isinstance(restitution, dict):
-        raise CaseError(f"{key}: got a key that leads nowhere, allowed one of the case that holds a number; write for example contact.psi")
+        raise CaseError(
+            f"{key}: got a key that leads nowhere, allowed one of the case that holds a number; "
+            "write for example contact.psi"
+        )
     return str(restitution["law"])
 
 
@@ -84,5 +108,8 @@ def value_at(case: Case, key: str) -> float:
     value, _, _ = entry_at(case.resolved(), key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         got = "nothing" if value is None else shown(value)
-        raise CaseError(f"{key}: got {got}, allowed {quantity.range}; give the case a number there, {quantity.meaning}")
+        raise CaseError(
+            f"{key}: got {got}, allowed {quantity.range}; give the case a number there, "
+            f"{quantity.meaning}"
+        )
     return float(value)

@@ -1,4 +1,5 @@
-"""Signals of driven ends: harmonic, chirp, noise and pulse, as tables of times, values and slopes."""
+"""Signals of driven ends: harmonic, chirp, noise and pulse, as tables of times, values and
+slopes."""
 
 from __future__ import annotations
 
@@ -7,13 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# A cubic through values and slopes at knots h apart errs by f x^2 (h - x)^2/24: at most h^4 f/384, in the middle, and in the slope
-# h^3 f sqrt(3)/216, at h (1/2 - sqrt(1/12)). With f = (2 pi F)^4 and h = 1/(128 F) that is 1.5e-8 of the amplitude and 9.5e-7 of
-# the largest speed: a tenth of what the step "auto" leaves in the ledger, 1e-5.
+# A cubic through values and slopes at knots h apart errs by f x^2 (h - x)^2/24: at most h^4 f/384,
+# in the middle, and in the slope h^3 f sqrt(3)/216, at h (1/2 - sqrt(1/12)). With f = (2 pi F)^4
+# and h = 1/(128 F) that is 1.5e-8 of the amplitude and 9.5e-7 of the largest speed: a tenth of what
+# the step "auto" leaves in the ledger, 1e-5.
 KNOTS_PER_PERIOD = 128
-# Ours: times, values, slopes and cubics of so many knots take .25 GiB, of the 8 that a run may take.
+# Ours: times, values, slopes and cubics of so many knots take .25 GiB, of the 8 that a run may
+# take.
 MOST_KNOTS = 2**22
-# A gaussian pulse is six standard deviations long on either side: exp(-18) = 1.5e-8 of its height is cut off, and taken from all of it.
+# A gaussian pulse is six standard deviations long on either side: exp(-18) = 1.5e-8 of its height
+# is cut off, and taken from all of it.
 GAUSSIAN_WIDTHS = 12.0
 
 # Keys that each signal needs, and that it may have.
@@ -23,12 +27,18 @@ KEYS_NEEDED = {
     "noise": ("band", "rms", "seed"),
     "pulse": ("shape", "amplitude", "duration"),
 }
-KEYS_ALLOWED = {"harmonic": ("phase", "ramp", "duration"), "chirp": ("phase", "ramp"), "noise": ("ramp", "duration"), "pulse": ()}
+KEYS_ALLOWED = {
+    "harmonic": ("phase", "ramp", "duration"),
+    "chirp": ("phase", "ramp"),
+    "noise": ("ramp", "duration"),
+    "pulse": (),
+}
 SHAPES = ("half-sine", "gaussian")
 
 
 class Drive(NamedTuple):
-    """What a driven end follows: times [s], displacements [m] or forces [N], and their slopes where they are known."""
+    """What a driven end follows: times [s], displacements [m] or forces [N], and their slopes
+    where they are known."""
 
     time: np.ndarray
     value: np.ndarray
@@ -36,19 +46,26 @@ class Drive(NamedTuple):
 
 
 def highest(end: Any) -> float:
-    """A frequency F [Hz] such that no fourth derivative of the signal exceeds (2 pi F)^4 times its amplitude."""
+    """A frequency F [Hz] such that no fourth derivative of the signal exceeds (2 pi F)^4 times
+    its amplitude."""
     if end.signal == "pulse":
         # half a period; and of a gaussian 3^(1/4)/(2 pi) = .2095 of one over its standard deviation
-        return 0.5 / end.duration if end.shape == "half-sine" else 0.2095 * GAUSSIAN_WIDTHS / end.duration
+        return (
+            0.5 / end.duration
+            if end.shape == "half-sine"
+            else 0.2095 * GAUSSIAN_WIDTHS / end.duration
+        )
     if end.signal == "harmonic":
         top = end.frequency
     elif end.signal == "noise":
         top = end.band[1]
     else:
-        # of sin(p), with p'' = c: p'^4 + 6 c p'^2 + 3 c^2 < (p' + (3 c^2)^(1/4))^4, and (3 (2 pi)^2)^(1/4)/(2 pi) = .5251
+        # of sin(p), with p'' = c: p'^4 + 6 c p'^2 + 3 c^2 < (p' + (3 c^2)^(1/4))^4, and (3 (2
+        # pi)^2)^(1/4)/(2 pi) = .5251
         rate = abs(end.to - getattr(end, "from")) / end.duration
         top = max(getattr(end, "from"), end.to) + 0.5251 * math.sqrt(rate)
-    # of a product with the ramp: its k-th derivative stays below (840^(1/4)/ramp)^k, 840^(1/4)/(2 pi) = .857 (see `_with_ramps`)
+    # of a product with the ramp: its k-th derivative stays below (840^(1/4)/ramp)^k, 840^(1/4)/(2
+    # pi) = .857 (see `_with_ramps`)
     return float(top + (0.857 / end.ramp if end.ramp else 0.0))
 
 
@@ -65,13 +82,18 @@ def length(end: Any, run: float) -> float:
 def signal_table(end: Any, run: float) -> Drive:
     """The table of a signal in a run of that length [s].
 
-    One without a duration goes on two periods beyond the run, whose last step may end behind its end.
+    One without a duration goes on two periods beyond the run, whose last step may end behind its
+    end.
     """
     if end.signal == "noise":
         return _noise(end, run)
     whole, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
     n = math.ceil(whole / each)
-    time = np.linspace(0.0, whole, n + 1) if end.duration is not None else each * np.arange(n + 2 * KNOTS_PER_PERIOD)
+    time = (
+        np.linspace(0.0, whole, n + 1)
+        if end.duration is not None
+        else each * np.arange(n + 2 * KNOTS_PER_PERIOD)
+    )
     if end.signal == "pulse" and end.shape == "half-sine":
         angle = math.pi * time / whole
         value, slope = np.sin(angle), math.pi / whole * np.cos(angle)
@@ -94,7 +116,9 @@ def signal_table(end: Any, run: float) -> Drive:
     return Drive(time, end.amplitude * value, end.amplitude * slope)
 
 
-def _with_ramps(end: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _with_ramps(
+    end: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """A signal times a factor that rises from 0 to 1 over the ramp and falls so before the end.
 
     35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: the lowest polynomial with three derivatives of zero at both
@@ -117,10 +141,12 @@ def lines(end: Any, run: float) -> tuple[int, int]:
 
 
 def _noise(end: Any, run: float) -> Drive:
-    """Lines of equal amplitude and random phase at all whole numbers of periods in the band: their mean square is exact over the whole."""
+    """Lines of equal amplitude and random phase at all whole numbers of periods in the band:
+    their mean square is exact over the whole."""
     whole, (first, last) = length(end, run), lines(end, run)
     n = math.ceil(KNOTS_PER_PERIOD * highest(end) * whole)
-    # the raw stream of a bit generator stays the same in all versions of NumPy (NEP 19), that of random() need not
+    # the raw stream of a bit generator stays the same in all versions of NumPy (NEP 19), that of
+    # random() need not
     raw = np.random.PCG64(end.seed).random_raw(last - first + 1)
     phases = np.exp(2j * math.pi * ((raw >> np.uint64(11)) * 2.0**-53))
     spectrum = np.zeros(n // 2 + 1, dtype=complex)

@@ -9,10 +9,28 @@ from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WrapValidator, create_model
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WrapValidator,
+    create_model,
+)
 
 from granchain.case.signals import KEYS_ALLOWED, KEYS_NEEDED, SHAPES
-from granchain.keys import TITLE_LENGTH, Table, choice, key, number_key, suggestion, text_key, whole_key
+from granchain.keys import (
+    TITLE_LENGTH,
+    Table,
+    choice,
+    key,
+    number_key,
+    suggestion,
+    text_key,
+    whole_key,
+)
 from granchain.material import MATERIALS, Material
 
 
@@ -27,7 +45,11 @@ class MaterialTable(Table):
     hardness: float | None = number_key("Pa", "the indentation hardness", None, above=0.0)
     source: str = text_key("where the values come from")
     name: str | None = key(
-        "what a [[contact.pair]] calls it", "a word or a line of printable text", None, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH
+        "what a [[contact.pair]] calls it",
+        "a word or a line of printable text",
+        None,
+        pattern=r"^\P{C}+$",
+        max_length=TITLE_LENGTH,
     )
 
     def material(self) -> Material:
@@ -38,7 +60,9 @@ class MaterialTable(Table):
 def _expanded(value: Any) -> Any:
     if isinstance(value, str):
         if value not in MATERIALS:
-            raise ValueError(suggestion(value, MATERIALS, "give one of these names, or a table of constants"))
+            raise ValueError(
+                suggestion(value, MATERIALS, "give one of these names, or a table of constants")
+            )
         value = MATERIALS[value]
     return value.constants() if isinstance(value, Material) else value
 
@@ -46,12 +70,19 @@ def _expanded(value: Any) -> Any:
 if TYPE_CHECKING:
     MaterialKey = Material
 else:
-    MaterialKey = Annotated[MaterialTable, BeforeValidator(_expanded), AfterValidator(MaterialTable.material)]
+    MaterialKey = Annotated[
+        MaterialTable, BeforeValidator(_expanded), AfterValidator(MaterialTable.material)
+    ]
 
 
 def material_of(what: str, default: Any = None) -> Any:
     """A key that holds a material: a name, or a table; `...` for one that must be given."""
-    return choice(f"the material of {what}", tuple(MATERIALS), default, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
+    return choice(
+        f"the material of {what}",
+        tuple(MATERIALS),
+        default,
+        "a table { youngs_modulus = ..., poissons_ratio = ..., ... }",
+    )
 
 
 Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
@@ -63,17 +94,28 @@ def factors(meaning: str) -> Any:
 
 
 class SegmentTable(Table):
-    """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which comes that many times in all."""
+    """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which
+    comes that many times in all."""
 
     count: int = whole_key("the number of beads that follow one another")
     radius: float | None = number_key("m", "the radius of these beads", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of each of these beads", None, above=0.0)
     material: MaterialKey | None = material_of("these beads")
-    gap: float | None = number_key("m", "the free distance after each of these beads", None, low=0.0)
-    velocity: float | None = number_key("m/s", "the velocity of these beads at the start, towards the right end", None)
-    displacement: float | None = number_key("m", "how far these beads stand at the start from where they touch or are at rest", None)
-    drag: float | None = number_key("1/s", "the drag force on each of these beads over its momentum", None, low=0.0)
-    repeat: int | None = whole_key("how many times the group of segments that ends here comes", None)
+    gap: float | None = number_key(
+        "m", "the free distance after each of these beads", None, low=0.0
+    )
+    velocity: float | None = number_key(
+        "m/s", "the velocity of these beads at the start, towards the right end", None
+    )
+    displacement: float | None = number_key(
+        "m", "how far these beads stand at the start from where they touch or are at rest", None
+    )
+    drag: float | None = number_key(
+        "1/s", "the drag force on each of these beads over its momentum", None, low=0.0
+    )
+    repeat: int | None = whole_key(
+        "how many times the group of segments that ends here comes", None
+    )
 
 
 @lru_cache(maxsize=64)
@@ -83,24 +125,45 @@ def _equal_beads(count: int) -> SegmentTable:
 
 
 class ChainTable(Table):
-    """The row of beads: equal ones, or segments, which take from here what is not given for them."""
+    """The row of beads: equal ones, or segments, which take from here what is not given for
+    them."""
 
     beads: int | None = whole_key("the number of beads", None)
     radius: float | None = number_key("m", "the radius of a bead", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of a bead", None, above=0.0)
     material: MaterialKey | None = material_of("the beads")
     gap: float = number_key("m", "the free distance between neighbours", 0.0, low=0.0)
-    precompression: float = number_key("N", "the constant force that presses the chain together", 0.0, low=0.0)
-    gravity: float = number_key("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
-    drag: float = number_key("1/s", "the drag force on a bead over its momentum, of a bead in a fluid or in a guide", 0.0, low=0.0)
-    segment: tuple[SegmentTable, ...] = key("the runs of equal beads", "tables [[chain.segment]]", (), strict=False)
-    radius_factor: Factors | None = factors("what each bead's radius is multiplied by, and its mass by the cube of it")
-    mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
-    modulus_factor: Factors | None = factors("what the Young's modulus of each bead's material is multiplied by")
-    gap_added: tuple[float, ...] | None = key(
-        "what is added to the gap after each bead but the last [m]", "a list of finite numbers, one for each gap", None, strict=False
+    precompression: float = number_key(
+        "N", "the constant force that presses the chain together", 0.0, low=0.0
     )
-    disorder_seed: int | None = key("the seed that these were drawn with", "a whole number from 0", None, ge=0)
+    gravity: float = number_key(
+        "m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0
+    )
+    drag: float = number_key(
+        "1/s",
+        "the drag force on a bead over its momentum, of a bead in a fluid or in a guide",
+        0.0,
+        low=0.0,
+    )
+    segment: tuple[SegmentTable, ...] = key(
+        "the runs of equal beads", "tables [[chain.segment]]", (), strict=False
+    )
+    radius_factor: Factors | None = factors(
+        "what each bead's radius is multiplied by, and its mass by the cube of it"
+    )
+    mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
+    modulus_factor: Factors | None = factors(
+        "what the Young's modulus of each bead's material is multiplied by"
+    )
+    gap_added: tuple[float, ...] | None = key(
+        "what is added to the gap after each bead but the last [m]",
+        "a list of finite numbers, one for each gap",
+        None,
+        strict=False,
+    )
+    disorder_seed: int | None = key(
+        "the seed that these were drawn with", "a whole number from 0", None, ge=0
+    )
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
         """Segments that are repeated together, with how often; a uniform chain is one segment."""
@@ -117,12 +180,17 @@ class ChainTable(Table):
 
     def total(self) -> int:
         """Number of beads."""
-        return sum(repeat * sum(segment.count for segment in group) for repeat, group in self.groups())
+        return sum(
+            repeat * sum(segment.count for segment in group) for repeat, group in self.groups()
+        )
 
     def places(self) -> list[tuple[str, SegmentTable]]:
         """The segments with their keys."""
         segments = [segment for _, group in self.groups() for segment in group]
-        return [(f"chain.segment.{i}" if self.segment else "chain", segment) for i, segment in enumerate(segments)]
+        return [
+            (f"chain.segment.{i}" if self.segment else "chain", segment)
+            for i, segment in enumerate(segments)
+        ]
 
     def gaps(self) -> list[float]:
         """Free distance after each bead but the last, without what is added to it [m]."""
@@ -133,7 +201,8 @@ class ChainTable(Table):
         return gaps[:-1]
 
     def of_segment(self, segment: SegmentTable, name: str) -> float:
-        """The gap after each bead of a segment [m], or the drag on it [1/s]: its own, or the chain's."""
+        """The gap after each bead of a segment [m], or the drag on it [1/s]: its own, or the
+        chain's."""
         own = getattr(segment, name)
         return float(getattr(self, name) if own is None else own)
 
@@ -156,50 +225,92 @@ class Body(NamedTuple):
 
 
 def body_like(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
-    """A body: its own values, else those of the one it is like; another size or material takes its mass from the density."""
+    """A body: its own values, else those of the one it is like; another size or material takes
+    its mass from the density."""
     radius = like.radius if own.radius is None else own.radius
     material = like.material if own.material is None else own.material
     mass = own.mass
     if mass is None and own.radius is None and own.material is None:
         mass = like.mass
-    if mass is None and radius is not None and material is not None and material.density is not None:
+    if (
+        mass is None
+        and radius is not None
+        and material is not None
+        and material.density is not None
+    ):
         mass = material.density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
     return Body(radius, mass, material)
 
 
 class InitialTable(Table):
-    """How the beads move and stand at the start: numbers for all beads, 1 to the last, or a file with columns of them.
+    """How the beads move and stand at the start: numbers for all beads, 1 to the last, or a file
+    with columns of them.
 
-    Positive is towards the right end. Displacements are from where the beads touch, or from rest under precompression and gravity. The file
-    is CSV: its first line names the columns, `bead`, `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
+    Positive is towards the right end. Displacements are from where the beads touch, or from rest
+    under precompression and gravity. The file is CSV: its first line names the columns, `bead`,
+    `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
     """
 
-    file: str | None = key("a file of columns bead, velocity [m/s], displacement [m]", "the name of a CSV file", None)
-    velocity: tuple[float, ...] | None = key("the velocity of each bead [m/s]", "a list of finite numbers", None, strict=False)
-    displacement: tuple[float, ...] | None = key("the displacement of each bead [m]", "a list of finite numbers", None, strict=False)
+    file: str | None = key(
+        "a file of columns bead, velocity [m/s], displacement [m]", "the name of a CSV file", None
+    )
+    velocity: tuple[float, ...] | None = key(
+        "the velocity of each bead [m/s]", "a list of finite numbers", None, strict=False
+    )
+    displacement: tuple[float, ...] | None = key(
+        "the displacement of each bead [m]", "a list of finite numbers", None, strict=False
+    )
 
 
 class DriveTable(Table):
-    """An end that follows a table, or a signal: a wall's displacement, or a force on the end body; positive is into the chain.
+    """An end that follows a table, or a signal: a wall's displacement, or a force on the end body;
+    positive is into the chain.
 
-    A table is a file, or the lists time and value; a signal is one of four, and has the keys that belong to it.
+    A table is a file, or the lists time and value; a signal is one of four, and has the keys that
+    belong to it.
     """
 
-    drive: Literal["displacement", "force"] = choice("what is prescribed", ("displacement", "force"))
-    file: str | None = key("a file of two columns, time [s] and displacement [m] or force [N]", "the name of a CSV file", None)
-    time: tuple[float, ...] | None = key("the times [s]", "a list of finite numbers", None, strict=False)
-    value: tuple[float, ...] | None = key("the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False)
-    signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice("the signal", tuple(KEYS_NEEDED), None)
-    amplitude: float | None = key("the largest displacement [m] or force [N] of a harmonic, chirp or pulse", "a finite number", None)
+    drive: Literal["displacement", "force"] = choice(
+        "what is prescribed", ("displacement", "force")
+    )
+    file: str | None = key(
+        "a file of two columns, time [s] and displacement [m] or force [N]",
+        "the name of a CSV file",
+        None,
+    )
+    time: tuple[float, ...] | None = key(
+        "the times [s]", "a list of finite numbers", None, strict=False
+    )
+    value: tuple[float, ...] | None = key(
+        "the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False
+    )
+    signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice(
+        "the signal", tuple(KEYS_NEEDED), None
+    )
+    amplitude: float | None = key(
+        "the largest displacement [m] or force [N] of a harmonic, chirp or pulse",
+        "a finite number",
+        None,
+    )
     frequency: float | None = number_key("Hz", "the frequency of a harmonic", None, above=0.0)
     phase: float | None = number_key("rad", "the phase of a harmonic or chirp at the start", None)
     ramp: float | None = number_key(
-        "s", "the time in which a harmonic, chirp or noise rises smoothly, and falls before its end", None, low=0.0
+        "s",
+        "the time in which a harmonic, chirp or noise rises smoothly, and falls before its end",
+        None,
+        low=0.0,
     )
     duration: float | None = number_key("s", "how long the signal lasts", None, above=0.0)
     to: float | None = number_key("Hz", "the last frequency of a chirp", None, low=0.0)
-    band: tuple[float, ...] | None = key("the lowest and the highest frequency of noise [Hz]", "a list of two numbers", None, strict=False)
-    rms: float | None = key("the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0)
+    band: tuple[float, ...] | None = key(
+        "the lowest and the highest frequency of noise [Hz]",
+        "a list of two numbers",
+        None,
+        strict=False,
+    )
+    rms: float | None = key(
+        "the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0
+    )
     seed: int | None = key("the seed of noise", "a whole number from 0", None, ge=0)
     shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
 
@@ -215,7 +326,9 @@ class DriveTable(Table):
 
 
 # "from" is a word of Python: no class statement can declare it.
-_FROM: Any = {"from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))}
+_FROM: Any = {
+    "from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))
+}
 DRIVE_TABLE = create_model("DRIVE_TABLE", __base__=DriveTable, __doc__=DriveTable.__doc__, **_FROM)
 
 if TYPE_CHECKING:
@@ -258,15 +371,19 @@ class ContactTable(Table):
 
 
 class PairTable(Table):
-    """Inputs of the law for the contacts of two materials; what is not given here is as under `[contact]`.
+    """Inputs of the law for the contacts of two materials; what is not given here is as under
+    `[contact]`.
 
-    Materials go by name, in any order, the same one twice where equal beads touch: a named one, or the `name` in a table of constants. A
-    wall is of the material of its bead where [ends] gives none; a rigid end is `"rigid"`.
+    Materials go by name, in any order, the same one twice where equal beads touch: a named one, or
+    the `name` in a table of constants. A wall is of the material of its bead where [ends] gives
+    none; a rigid end is `"rigid"`.
     """
 
     model_config = ConfigDict(extra="allow")
 
-    materials: tuple[str, str] = key("the names of the two materials", "a list of two names of materials", strict=False)
+    materials: tuple[str, str] = key(
+        "the names of the two materials", "a list of two names of materials", strict=False
+    )
 
     def inputs(self) -> dict[str, Any]:
         """The law's inputs that are given."""
@@ -276,7 +393,9 @@ class PairTable(Table):
 class ChainContactTable(ContactTable):
     """The contact law and its inputs, which the law itself declares."""
 
-    pair: tuple[PairTable, ...] | None = key("inputs of their own for the contacts of two materials", "tables [[contact.pair]]", None)
+    pair: tuple[PairTable, ...] | None = key(
+        "inputs of their own for the contacts of two materials", "tables [[contact.pair]]", None
+    )
 
 
 # Numbers in words: "all", or ranges with a step, parted by commas.
@@ -316,14 +435,27 @@ def _labels_in_words(value: Any, handler: Any) -> Any:
 if TYPE_CHECKING:
     Labels = tuple[int, ...]
 else:
-    Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_labels_in_words)]
+    Labels = Annotated[
+        tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_labels_in_words)
+    ]
 
 
 class SensorsTable(Table):
-    """What is recorded at every sample. Numbers are a list, `"all"`, or ranges with a step: `"1-70"`, `"1-70:5"`, `"1-10, 40"`."""
+    """What is recorded at every sample. Numbers are a list, `"all"`, or ranges with a step:
+    `"1-70"`, `"1-70:5"`, `"1-10, 40"`."""
 
-    beads: Labels = key("the beads with a sensor", 'a list of bead numbers, "all", or ranges such as "1-70:5"', (), strict=False)
-    contacts: Labels = key("the contacts to record", 'a list of contact numbers, "all", or ranges such as "0-70:5"', (), strict=False)
+    beads: Labels = key(
+        "the beads with a sensor",
+        'a list of bead numbers, "all", or ranges such as "1-70:5"',
+        (),
+        strict=False,
+    )
+    contacts: Labels = key(
+        "the contacts to record",
+        'a list of contact numbers, "all", or ranges such as "0-70:5"',
+        (),
+        strict=False,
+    )
     interval: float = number_key("s", "the time between samples", 2e-7, above=0.0)
 
 
@@ -338,7 +470,9 @@ class EnergyTable(Table):
 
     ledger: bool = key("true to keep the ledger, false for the bare loop", "true or false", True)
     interval: float | None = number_key("s", "the time between its entries", None, above=0.0)
-    bound: float = number_key("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
+    bound: float = number_key(
+        "1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0
+    )
 
 
 class TimeTable(Table):
@@ -346,14 +480,21 @@ class TimeTable(Table):
 
     end: float = number_key("s", "the end of the run", above=0.0)
     step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
-        "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
+        "the time step [s]",
+        '"auto" or "fast" or a number above 0',
+        "auto",
+        ("auto", "fast"),
+        unit="s",
     )
-    force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
+    force_step: bool = key(
+        "true to take a step above the stability limit all the same", "true or false", False
+    )
 
 
 class ToleranceTable(Table):
-    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" = 0.02` is one standard deviation, as a
-    part of the value; `"striker.speed" = { uniform = 0.02 }` the half of a width in which each value is as likely. Keys are those of the
+    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" =
+    0.02` is one standard deviation, as a part of the value; `"striker.speed" = { uniform = 0.02 }`
+    the half of a width in which each value is as likely. Keys are those of the
     case, with dots; a run takes no notice of them."""
 
     model_config = ConfigDict(extra="allow")

@@ -1,7 +1,9 @@
-"""The title of a case: the author's words, with values of the case where they name a key, and what was changed since they were written.
+"""The title of a case: the author's words, with values of the case where they name a key, and what
+was changed since they were written.
 
-A title may name keys in braces, `{striker.speed}`; each is replaced by its value. Where a case differs from the document that its title
-was written for, the difference is appended, so that no figure or file is headed by numbers that are not its own.
+A title may name keys in braces, `{striker.speed}`; each is replaced by its value. Where a case
+differs from the document that its title was written for, the difference is appended, so that no
+figure or file is headed by numbers that are not its own.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ _NAMED_KEY = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")
 _VALUE_LENGTH, _CHANGES_LENGTH = 40, 200
 
 
-def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+def title_of(
+    title: str,
+    tables: Mapping[str, Any],
+    written_for: Mapping[str, Any],
+    document: Mapping[str, Any],
+) -> str:
     """The title of a case.
 
     Parameters
@@ -35,17 +42,28 @@ def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, An
     if not title:
         return title
     keys = set(_NAMED_KEY.findall(title))
-    changes = {where: value for where, value in differences(written_for, document) if where not in keys}
+    changes = {
+        where: value for where, value in differences(written_for, document) if where not in keys
+    }
     filled = _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
-    remaining = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
+    remaining = [
+        part
+        for part in filled.split("; ")
+        if part.partition(" = ")[0].removeprefix("no ") not in changes
+    ]
     return _with_changes(
-        "; ".join(remaining), [f"no {where}" if value is None else f"{where} = {value_words(value)}" for where, value in changes.items()]
+        "; ".join(remaining),
+        [
+            f"no {where}" if value is None else f"{where} = {value_words(value)}"
+            for where, value in changes.items()
+        ],
     )
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys that two documents hold different values of, each with the second's, None where it has none.
+    """Keys that two documents hold different values of, each with the second's, None where it has
+    none.
 
     Inputs that a new contact law does not know go with the old one, and are not named.
     """
@@ -64,7 +82,11 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
         ):
             old, new = ({str(i): part for i, part in enumerate(parts)} for parts in (old, new))
         # how sure the numbers are changes nothing that is computed
-        if place in ("title", "tolerance") or old == new or (new is None and where == "contact" and before.get("law") != after.get("law")):
+        if (
+            place in ("title", "tolerance")
+            or old == new
+            or (new is None and where == "contact" and before.get("law") != after.get("law"))
+        ):
             continue
         if isinstance(new, Mapping):
             yield from differences(old if isinstance(old, Mapping) else {}, new, place)

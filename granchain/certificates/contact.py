@@ -1,4 +1,5 @@
-"""One contact, loaded slowly: cycles, jumps and losses of the law's own functions, as plain Python."""
+"""One contact, loaded slowly: cycles, jumps and losses of the law's own functions, as plain
+Python."""
 
 from __future__ import annotations
 
@@ -17,17 +18,20 @@ from granchain.engine.coefficients import coefficients
 # Impact speeds [m/s] that a certificate goes through.
 IMPACT_SPEEDS = (0.2, 1.77, 10.0)
 
-# A force jumps where it changes by more than this over one part in 1e12 of the overlap, relative to the force.
+# A force jumps where it changes by more than this over one part in 1e12 of the overlap, relative to
+# the force.
 SMALLEST_JUMP = 1e-6
 GRID_OF_OVERLAPS = 600
 
-# Error of the quadrature of a cycle's work that is aimed at, relative to the largest work put in: a tenth of what is looked for. A part of
-# a path is halved up to this often for it: the error of a kink falls fourfold each time, that of a jump that no node marks twofold.
+# Error of the quadrature of a cycle's work that is aimed at, relative to the largest work put in: a
+# tenth of what is looked for. A part of a path is halved up to this often for it: the error of a
+# kink falls fourfold each time, that of a jump that no node marks twofold.
 QUADRATURE, HALVINGS = 1e-7, 12
 
 
 class Creation(NamedTuple):
-    """Energy that cycles were measured to create, and the error of that, both over the largest work put in."""
+    """Energy that cycles were measured to create, and the error of that, both over the largest
+    work put in."""
 
     energy: float
     error: float
@@ -39,7 +43,8 @@ class Creation(NamedTuple):
 
 
 class Contact:
-    """One contact of the example pair under a law: scalar functions of overlap, with what they need filled in.
+    """One contact of the example pair under a law: scalar functions of overlap, with what they need
+    filled in.
 
     Parameters
     ----------
@@ -86,7 +91,8 @@ class Contact:
         return h
 
     def force(self, overlap: float, h: tuple, rate: float = 0.0) -> float:
-        """Force [N] with this history; nan where Python refuses what compiled code makes nan or infinite."""
+        """Force [N] with this history; nan where Python refuses what compiled code makes nan or
+        infinite."""
         try:
             return self.law.force(overlap, rate, self.c, h)
         except (ArithmeticError, ValueError):
@@ -121,23 +127,27 @@ class Contact:
 
 
 def simpson(intervals: int) -> np.ndarray:
-    """Weights of Simpson's rule on a path of length 1 whose places crowd at both ends: d = (1 - cos angle)/2."""
+    """Weights of Simpson's rule on a path of length 1 whose places crowd at both ends: d = (1 -
+    cos angle)/2."""
     angles = np.linspace(0.0, math.pi, intervals + 1)
     weights = np.tile([2.0, 4.0], intervals)[: intervals + 1]
     weights[[0, -1]] = 1.0
     return np.asarray(weights * math.pi / intervals / 3.0 * 0.5 * np.sin(angles))
 
 
-# Places crowd at both ends of a path, where forces start like d^1.5. Every other of them is a rule too, which the error is estimated from.
+# Places crowd at both ends of a path, where forces start like d^1.5. Every other of them is a rule
+# too, which the error is estimated from.
 _INTERVALS = 240
 _ONSET_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _INTERVALS + 1)))
 _FINE, _COARSE = simpson(_INTERVALS), simpson(_INTERVALS // 2)
 
 
 def cycles(contact: Contact, count: int = 40) -> Creation:
-    """Largest energy that closed quasi-static cycles give beyond what they took, and its error, over the largest work put in.
+    """Largest energy that closed quasi-static cycles give beyond what they took, and its error,
+    over the largest work put in.
 
-    The work is integrated from the forces alone, step by step along the path, so that a law cannot vouch for itself.
+    The work is integrated from the forces alone, step by step along the path, so that a law cannot
+    vouch for itself.
     """
     random = np.random.default_rng(20150801)
     # where the force jumps a path is split: no quadrature sees a jump inside
@@ -152,17 +162,21 @@ def cycles(contact: Contact, count: int = 40) -> Creation:
             taken, doubt = taken + work, doubt + off
             largest = max(largest, taken)
         if largest > 0.0:
-            created, error = max(created, float(-taken / largest)), max(error, float(doubt / largest))
+            created, error = (
+                max(created, float(-taken / largest)),
+                max(error, float(doubt / largest)),
+            )
     return Creation(created, error)
 
 
 def work_along(
     contact: Contact, here: float, there: float, h: tuple, allowed: float, halvings: int = HALVINGS
 ) -> tuple[float, float, tuple]:
-    """Work [J] that a contact takes along a path from one overlap to another, its error, and the history at the end.
+    """Work [J] that a contact takes along a path from one overlap to another, its error, and the
+    history at the end.
 
-    The error is the difference to the rule with half as many places. A path on which it is above `allowed` [J], and above that part of its
-    own work, is halved.
+    The error is the difference to the rule with half as many places. A path on which it is above
+    `allowed` [J], and above that part of its own work, is halved.
     """
     start, force = h, np.empty(_ONSET_PLACES.size)
     for i, d in enumerate((here + (there - here) * _ONSET_PLACES).tolist()):
@@ -189,7 +203,8 @@ def split_cycle(turns: list[float], nodes: list[float]) -> list[float]:
 
 
 def cycle_losses(contact: Contact) -> tuple[float, float]:
-    """Largest energy that a cycle up to one overlap gives beyond what it took, and largest fall of the loss with it, over the work.
+    """Largest energy that a cycle up to one overlap gives beyond what it took, and largest fall of
+    the loss with it, over the work.
 
     What the energy guard states, on a grid of largest overlaps and by the law's closed forms.
     """
@@ -204,12 +219,14 @@ def cycle_losses(contact: Contact) -> tuple[float, float]:
 
 
 def jumps(contact: Contact) -> list[tuple[float, float]]:
-    """Overlaps at which the loading force of a fresh contact jumps, with the jump relative to the force."""
+    """Overlaps at which the loading force of a fresh contact jumps, with the jump relative to
+    the force."""
     grid = contact.overlaps(1e-5, GRID_OF_OVERLAPS)
     values = [contact.loading(d) for d in grid]
     slopes = [math.log(b / a) if a > 0.0 and b > 0.0 else 0.0 for a, b in pairwise(values)]
     found = []
-    # only intervals that stand out from their neighbours by more than smooth curvature can hide a jump that matters
+    # only intervals that stand out from their neighbours by more than smooth curvature can hide a
+    # jump that matters
     for i, slope in enumerate(slopes):
         near = [slopes[j] for j in range(max(0, i - 3), min(len(slopes), i + 4)) if j != i]
         if abs(slope - float(np.median(near))) < 1e-4:
@@ -229,9 +246,14 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
 
 
 def onset(contact: Contact) -> float:
-    """Force [N] to which a contact jumps when two bodies meet at the second of the impact speeds; 0 where its force begins at zero."""
-    # A damping like d^a is smaller by 1e-4^a, less than half for a from .08 up, at the second of two overlaps; a jump is as large.
+    """Force [N] to which a contact jumps when two bodies meet at the second of the impact
+    speeds; 0 where its force begins at zero."""
+    # A damping like d^a is smaller by 1e-4^a, less than half for a from .08 up, at the second of
+    # two overlaps; a jump is as large.
     larger, smaller = (
-        contact.force(x * contact.scale, contact.load(x * contact.scale, contact.fresh()), IMPACT_SPEEDS[1]) for x in (1e-20, 1e-24)
+        contact.force(
+            x * contact.scale, contact.load(x * contact.scale, contact.fresh()), IMPACT_SPEEDS[1]
+        )
+        for x in (1e-20, 1e-24)
     )
     return smaller if smaller > 0.5 * larger else 0.0

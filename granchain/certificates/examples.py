@@ -1,4 +1,5 @@
-"""What a law is measured with where nothing is given: two steel beads, and a value for each of its inputs."""
+"""What a law is measured with where nothing is given: two steel beads, and a value for each of
+its inputs."""
 
 from __future__ import annotations
 
@@ -13,13 +14,29 @@ from granchain.contact.pair import Pair
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
 
-# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: restitution, psi, xi and striker's speed of the steel chain.
-EXAMPLE_INPUTS_BY_NAME: dict[str, float] = {"restitution": 0.65, "psi": 2.84, "xi": 13.0, "impact_speed": 1.77}
-# Order of magnitude of a contact of that chain, by unit: what a law requires and no example names is of the order of its unit.
-SCALES: dict[str, float] = {"N": 100.0, "m": 1e-5, "s": 1e-5, "kg": 1e-4, "Pa": 1e9, "J": 1e-3, "1": 1.0}
+# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: restitution, psi, xi and
+# striker's speed of the steel chain.
+EXAMPLE_INPUTS_BY_NAME: dict[str, float] = {
+    "restitution": 0.65,
+    "psi": 2.84,
+    "xi": 13.0,
+    "impact_speed": 1.77,
+}
+# Order of magnitude of a contact of that chain, by unit: what a law requires and no example names
+# is of the order of its unit.
+SCALES: dict[str, float] = {
+    "N": 100.0,
+    "m": 1e-5,
+    "s": 1e-5,
+    "kg": 1e-4,
+    "Pa": 1e9,
+    "J": 1e-3,
+    "1": 1.0,
+}
 # Powers of metre, kilogram and second in a unit.
 DIMENSIONS: dict[str, tuple[float, float, float]] = {
-    "m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "N": (1, 1, -2), "Pa": (-1, 1, -2), "J": (2, 1, -2), "1": (0, 0, 0),
+    "m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "N": (1, 1, -2), "Pa": (-1, 1, -2),
+    "J": (2, 1, -2), "1": (0, 0, 0),
 }  # fmt: skip
 # The n of a unit such as N/m^n: Hertz.
 EXPONENT = 1.5
@@ -30,8 +47,9 @@ EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
 def example_pair() -> Pair:
     """Two steel beads of the 70-bead chain, with what any law may ask for.
 
-    Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; hardness 2.8 times the yield stress, Kogut & Etsion 2002,
-    doi:10.1115/1.1490373; length of a line contact: the bead's diameter.
+    Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; hardness 2.8 times the yield
+    stress, Kogut & Etsion 2002, doi:10.1115/1.1490373; length of a line contact: the bead's
+    diameter.
     """
     return Pair(
         effective_radius=1.19e-3,
@@ -54,9 +72,10 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
     Parameters
     ----------
     given : dict
-        Pair quantities by name, in SI. The effective radius follows from radii, the effective modulus of two equal bodies from Young's
-        modulus and Poisson's ratio, where only those are given; what follows from an unchanged pair only is left out, the hardness with the
-        yield stress, so that a law that needs it asks for it, or takes it from the yield stress.
+        Pair quantities by name, in SI. The effective radius follows from radii, the effective
+        modulus of two equal bodies from Young's modulus and Poisson's ratio, where only those are
+        given; what follows from an unchanged pair only is left out, the hardness with the yield
+        stress, so that a law that needs it asks for it, or takes it from the yield stress.
     material : Material, optional
         Of both bodies.
 
@@ -67,16 +86,22 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
     """
     Pair(**given)  # refuses what is no quantity, or not above 0
     if given.get("poissons_ratio", 0.0) > 0.5:
-        raise LawError(f"pair: poissons_ratio: got {given['poissons_ratio']!r}, allowed: at most 0.5")
+        raise LawError(
+            f"pair: poissons_ratio: got {given['poissons_ratio']!r}, allowed: at most 0.5"
+        )
     values = example_pair().items()
     if material is not None:
         constants = ("youngs_modulus", "poissons_ratio", "yield_stress", "hardness", "density")
-        values |= {name: getattr(material, name) for name in constants} | {"effective_modulus": 0.5 / material.compliance}
+        values |= {name: getattr(material, name) for name in constants} | {
+            "effective_modulus": 0.5 / material.compliance
+        }
     values |= given
     named = set(given)
     if named & {"radius_1", "radius_2"}:
         if "effective_radius" not in named:
-            values["effective_radius"] = values["radius_1"] * values["radius_2"] / (values["radius_1"] + values["radius_2"])
+            values["effective_radius"] = (
+                values["radius_1"] * values["radius_2"] / (values["radius_1"] + values["radius_2"])
+            )
     elif "effective_radius" in named:
         values |= {"radius_1": None, "radius_2": None}
     if named & {"youngs_modulus", "poissons_ratio"}:
@@ -91,14 +116,17 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
 
 
 def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
-    """A value for each of a law's inputs: given, the law's own or a published example, default, or one from unit and range.
+    """A value for each of a law's inputs: given, the law's own or a published example, default, or
+    one from unit and range.
 
     Raises
     ------
     CaseError
         For an unknown input, or a value out of range.
     """
-    values, slips = filled(law, {quantity.name: example(law, quantity) for quantity in law.inputs} | changes)
+    values, slips = filled(
+        law, {quantity.name: example(law, quantity) for quantity in law.inputs} | changes
+    )
     if slips:
         raise CaseError([f"{law.name}: {slip.sentence}" for slip in slips])
     return SimpleNamespace(**values)
@@ -108,7 +136,10 @@ def example(law: type[ContactLaw], quantity: Quantity) -> Any:
     """An allowed value of one input."""
     if quantity.name in law.examples:
         return law.examples[quantity.name]
-    if quantity.name in EXAMPLE_INPUTS_BY_NAME and quantity.problem(EXAMPLE_INPUTS_BY_NAME[quantity.name]) is None:
+    if (
+        quantity.name in EXAMPLE_INPUTS_BY_NAME
+        and quantity.problem(EXAMPLE_INPUTS_BY_NAME[quantity.name]) is None
+    ):
         return EXAMPLE_INPUTS_BY_NAME[quantity.name]
     if not quantity.required:
         return quantity.default
@@ -126,7 +157,9 @@ def example(law: type[ContactLaw], quantity: Quantity) -> Any:
     return value
 
 
-_STIFFNESS_FACTOR = re.compile(r"(/?)\s*([A-Za-z]+|1)(?:\^?(-?[0-9.]+)|\^\(([0-9]+)/([0-9]+)\)|\^(n))?\s*")
+_STIFFNESS_FACTOR = re.compile(
+    r"(/?)\s*([A-Za-z]+|1)(?:\^?(-?[0-9.]+)|\^\(([0-9]+)/([0-9]+)\)|\^(n))?\s*"
+)
 
 
 def factors_of(unit: str) -> list[tuple[str, float]]:
@@ -141,9 +174,20 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
     while at < len(unit):
         match = _STIFFNESS_FACTOR.match(unit, at)
         if match is None or match[2] not in DIMENSIONS:
-            raise LawError(f'unit: got "{unit}", allowed {", ".join(DIMENSIONS)} with powers and products; write it as in N s/m^1.5')
+            raise LawError(
+                f'unit: got "{unit}", allowed {", ".join(DIMENSIONS)} with powers and products; '
+                "write it as in N s/m^1.5"
+            )
         slash, name, power, above, below, free = match.groups()
-        exponent = EXPONENT if free else float(power) if power else int(above) / int(below) if above else 1.0
+        exponent = (
+            EXPONENT
+            if free
+            else float(power)
+            if power
+            else int(above) / int(below)
+            if above
+            else 1.0
+        )
         found.append((name, -exponent if slash else exponent))
         at = match.end()
     return found

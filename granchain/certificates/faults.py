@@ -12,38 +12,47 @@ from granchain.errors import LawError
 # Orders that are seen where a law states two, and where it states one for a force that jumps.
 SEEN_FAULT = {2: (1.7, 2.3), 1: (0.5, 1.9)}
 
-# Energy that a cycle may give beyond what it took, relative to the largest work put in: rounding of the cycles and of the closed forms.
+# Energy that a cycle may give beyond what it took, relative to the largest work put in: rounding of
+# the cycles and of the closed forms.
 CREATION = 1e-6
 
 
 def creates(law: type[ContactLaw], created: Creation, falls: float) -> bool:
     """Whether a law creates energy: measured beyond the error, or its loss falls.
 
-    Without history the force at rest is a function of the overlap alone, and its work on a closed cycle is zero whatever is measured.
+    Without history the force at rest is a function of the overlap alone, and its work on a closed
+    cycle is zero whatever is measured.
     """
     return bool(law.history) and (created.certain > CREATION or falls > CREATION)
 
 
-def faults_of_measures(law: type[ContactLaw], created: Creation, falls: float, seen: float | None, scales: bool) -> list[str]:
+def faults_of_measures(
+    law: type[ContactLaw], created: Creation, falls: float, seen: float | None, scales: bool
+) -> list[str]:
     """Sentences on energy, order and dimension that are not what the law must satisfy or states."""
     problems = []
     if creates(law, created, falls):
         found = (
-            f"a closed cycle of overlap gives up to {100.0 * created.energy:.3g} % more than it took, measured to "
+            f"a closed cycle of overlap gives up to {100.0 * created.energy:.3g} % more than it "
+            "took, measured to "
             f"{100.0 * max(created.error, QUADRATURE):.2g} %"
             if created.certain > CREATION
-            else f"its loss falls with the largest overlap by up to {100.0 * falls:.3g} % of the work"
+            else f"its loss falls with the largest overlap by up to {100.0 * falls:.3g} % of the "
+            "work"
         )
         problems.append(
-            f"{law.name} creates energy: {found}; build it on Elastoplastic, whose energy guard prevents it, or check force and energy"
+            f"{law.name} creates energy: {found}; build it on Elastoplastic, whose energy guard "
+            "prevents it, or check force and energy"
         )
     low, high = SEEN_FAULT[law.order]
     if seen is not None and not low <= seen <= high:
         problems.append(
-            f"{law.name} states order {law.order} in time, and an impact converges with order {seen:.2f}: where the force or its damping "
+            f"{law.name} states order {law.order} in time, and an impact converges with order "
+            f"{seen:.2f}: where the force or its damping "
             "jumps, name the overlap in jumps and the jump in jump, or state order = 1"
             + (
-                "; where its damping begins like overlap^a, a below 1, carry the onset weight, onset_weight(a) of granchain.contact.onset: "
+                "; where its damping begins like overlap^a, a below 1, carry the onset weight, "
+                "onset_weight(a) of granchain.contact.onset: "
                 "for sqrt(overlap) a = 0.5, see docs/add-a-law.md"
                 if law.uses_rate
                 else ""
@@ -52,19 +61,25 @@ def faults_of_measures(law: type[ContactLaw], created: Creation, falls: float, s
         )
     if not scales and not law.fixed_units and not problems_of_units(law):
         problems.append(
-            f"{law.name}: force or coefficients do not scale with metre, kilogram and second as the declared units say; check the units of "
-            "inputs and coefficients, or set fixed_units = True where the source's constants hold in its own units only"
+            f"{law.name}: force or coefficients do not scale with metre, kilogram and second as "
+            "the declared units say; check the units of "
+            "inputs and coefficients, or set fixed_units = True where the source's constants hold "
+            "in its own units only"
         )
     return problems
 
 
 def faults_of_law(contact: Contact) -> list[str]:
-    """Sentences on a force that is not finite, negative, not zero when open, no slope of its energy, or that drives."""
+    """Sentences on a force that is not finite, negative, not zero when open, no slope of its
+    energy, or that drives."""
     broken = fault_of_values(contact)
     if broken is not None:
         return [broken]
     checks = (fault_when_open, fault_of_sign, fault_of_damping, fault_of_energy, fault_at_zero)
-    return [*(found for check in checks if (found := check(contact)) is not None), *problems_of_units(contact.model.law)]
+    return [
+        *(found for check in checks if (found := check(contact)) is not None),
+        *problems_of_units(contact.model.law),
+    ]
 
 
 def problems_of_units(law: type[ContactLaw]) -> list[str]:
@@ -85,9 +100,15 @@ def fault_of_values(contact: Contact) -> str | None:
         for rate in (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1]):
             value = contact.force(d, h, rate)
             if not math.isfinite(value):
-                return f"{contact.name}: the force is not finite ({value}) at overlap {d:.3g} m and rate {rate:g} m/s"
+                return (
+                    f"{contact.name}: the force is not finite ({value}) at overlap {d:.3g} m and "
+                    f"rate {rate:g} m/s"
+                )
         if not math.isfinite(contact.energy(d, h)):
-            return f"{contact.name}: the energy is not finite ({contact.energy(d, h)}) at overlap {d:.3g} m"
+            return (
+                f"{contact.name}: the energy is not finite ({contact.energy(d, h)}) at overlap "
+                f"{d:.3g} m"
+            )
     return None
 
 
@@ -98,7 +119,8 @@ def fault_when_open(contact: Contact) -> str | None:
             value = contact.force(overlap, contact.fresh(), rate)
             if value != 0.0:
                 return (
-                    f"{contact.name}: the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s, allowed: exactly 0 "
+                    f"{contact.name}: the force is {value:.3g} N at overlap {overlap:.3g} m and "
+                    f"rate {rate:g} m/s, allowed: exactly 0 "
                     "for an open contact"
                 )
     return None
@@ -109,7 +131,10 @@ def fault_of_sign(contact: Contact) -> str | None:
     for d in contact.overlaps(1e-5, 60):
         value = contact.loading(d)
         if value < 0.0:
-            return f"{contact.name}: the force is negative ({value:.3g} N) at overlap {d:.3g} m and rate 0"
+            return (
+                f"{contact.name}: the force is negative ({value:.3g} N) at overlap {d:.3g} m and "
+                "rate 0"
+            )
     return None
 
 
@@ -121,7 +146,10 @@ def fault_of_damping(contact: Contact) -> str | None:
         for rate, phase in ((IMPACT_SPEEDS[1], "approach"), (-IMPACT_SPEEDS[1], "recovery")):
             # beyond the rounding of a difference of two forces
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
-                return f"{contact.name}: the rate term drives the {phase} instead of damping it, at overlap {d:.3g} m"
+                return (
+                    f"{contact.name}: the rate term drives the {phase} instead of damping it, at "
+                    f"overlap {d:.3g} m"
+                )
     return None
 
 
@@ -134,12 +162,16 @@ def fault_of_slope(contact: Contact) -> str | None:
     """A force that is not the slope of the energy."""
     for d in contact.overlaps(1e-3, 12):
         h = contact.load(d, contact.fresh())
-        # central difference on the unloading curve, a little below the largest overlap: error of order (1e-4)^2
+        # central difference on the unloading curve, a little below the largest overlap: error of
+        # order (1e-4)^2
         x, step = 0.999 * d, 1e-4 * d
         slope = (contact.energy(x + step, h) - contact.energy(x - step, h)) / (2.0 * step)
         force = contact.force(x, h)
         if abs(slope - force) > 1e-4 * (abs(force) + abs(slope)):
-            return f"{contact.name}: the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N at overlap {x:.3g} m"
+            return (
+                f"{contact.name}: the force is not the slope of the energy: {force:.6g} N against "
+                f"{slope:.6g} N at overlap {x:.3g} m"
+            )
     return None
 
 
@@ -150,9 +182,12 @@ def fault_of_work(contact: Contact) -> str | None:
         slope = (contact.work(d + step) - contact.work(d - step)) / (2.0 * step)
         force = contact.loading(d)
         # a jump of the force within the step is not meant
-        if abs(contact.loading(d + step) - contact.loading(d - step)) < 1e-2 * abs(force) and abs(slope - force) > 1e-4 * abs(force):
+        if abs(contact.loading(d + step) - contact.loading(d - step)) < 1e-2 * abs(force) and abs(
+            slope - force
+        ) > 1e-4 * abs(force):
             return (
-                f"{contact.name}: the loading force is not the slope of the work (recoverable energy and what is lost): {force:.6g} N "
+                f"{contact.name}: the loading force is not the slope of the work (recoverable "
+                f"energy and what is lost): {force:.6g} N "
                 f"against {slope:.6g} N at overlap {d:.3g} m"
             )
     return None
@@ -162,5 +197,8 @@ def fault_at_zero(contact: Contact) -> str | None:
     """A force that does not begin at zero."""
     first, last = contact.loading(1e-9 * contact.scale), contact.loading(contact.scale)
     if abs(first) > 1e-3 * abs(last):
-        return f"{contact.name}: the force is discontinuous at zero overlap: {first:.3g} N at a billionth of the largest overlap"
+        return (
+            f"{contact.name}: the force is discontinuous at zero overlap: {first:.3g} N at a "
+            "billionth of the largest overlap"
+        )
     return None

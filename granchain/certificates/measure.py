@@ -12,9 +12,22 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import observed_order
-from granchain.certificates.contact import IMPACT_SPEEDS, Contact, Creation, cycle_losses, cycles, jumps, onset
+from granchain.certificates.contact import (
+    IMPACT_SPEEDS,
+    Contact,
+    Creation,
+    cycle_losses,
+    cycles,
+    jumps,
+    onset,
+)
 from granchain.certificates.examples import conversion, example_inputs, example_pair
-from granchain.certificates.faults import creates, faults_of_law, faults_of_measures, problems_of_units
+from granchain.certificates.faults import (
+    creates,
+    faults_of_law,
+    faults_of_measures,
+    problems_of_units,
+)
 from granchain.certificates.words import findings, toml
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
@@ -30,8 +43,9 @@ ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 # The automatic step refined fourfold: restitutions to 1e-6.
 REFINED = 4.0
-# Refinements of the automatic step from which the order is fitted, and the reference's. Several speeds [m/s], for it is chance where a step
-# falls beside a kink or a jump; low ones, for the jumps of the published laws are near first yield and weigh more there.
+# Refinements of the automatic step from which the order is fitted, and the reference's. Several
+# speeds [m/s], for it is chance where a step falls beside a kink or a jump; low ones, for the jumps
+# of the published laws are near first yield and weigh more there.
 REFINEMENTS, REFERENCE = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0), 40.0
 ORDER_SPEEDS = tuple(float(speed) for speed in np.geomspace(0.15, 0.3, 8))
 
@@ -47,21 +61,23 @@ class Certificate:
     inputs : dict
         Example inputs it was measured with.
     delivered : list of (asked, clamped, tensile)
-        Restitution; 0 where the bodies stick, None where the ending is no choice or the law refuses; empty where the law takes no
-        restitution.
+        Restitution; 0 where the bodies stick, None where the ending is no choice or the law
+        refuses; empty where the law takes no restitution.
     speeds : list of (speed, restitution)
         Restitution at impact speeds [m/s].
     created : float
-        Largest energy that a closed cycle was measured to give beyond what it took, over the largest work put in; at most its error and
-        rounding if admissible.
+        Largest energy that a closed cycle was measured to give beyond what it took, over the
+        largest work put in; at most its error and rounding if admissible.
     created_as_printed : float or None
         The same without the energy guard.
     falls : float
-        Largest fall of the loss with the largest overlap, relative to the work: at most rounding if admissible.
+        Largest fall of the loss with the largest overlap, relative to the work: at most rounding if
+        admissible.
     jumps : list of (overlap, relative jump)
         Where the loading force jumps [m].
     onset : float
-        Force to which a contact jumps at its onset [N], where the damping does not begin at zero; at the second of the impact speeds.
+        Force to which a contact jumps at its onset [N], where the damping does not begin at zero;
+        at the second of the impact speeds.
     order : float or None
         Observed order in time of an impact.
     dimension : bool
@@ -92,10 +108,19 @@ class Certificate:
         return not creates(self.law, Creation(self.created, self.created_error), self.falls)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: where the law is from, what it was measured with, and what was found."""
+        """What a notebook shows: where the law is from, what it was measured with, and what was
+        found."""
         given = [(name, toml(value)) for name, value in self.inputs.items()]
-        facts = [("source", str(self.law.source)), *findings(self), *(("problem", problem) for problem in self.problems)]
-        return card(self.law.name, table((), facts, styled=True), folded("inputs", table(("input", "value"), given, styled=True)))
+        facts = [
+            ("source", str(self.law.source)),
+            *findings(self),
+            *(("problem", problem) for problem in self.problems),
+        ]
+        return card(
+            self.law.name,
+            table((), facts, styled=True),
+            folded("inputs", table(("input", "value"), given, styled=True)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured as plain values, for JSON."""
@@ -137,7 +162,8 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     CaseError
         For an unknown law or input, or a value out of range.
     LawError
-        Where the law has no coefficients for its inputs, or cannot be run: see granchain.jit.fingerprint.
+        Where the law has no coefficients for its inputs, or cannot be run: see
+        granchain.jit.fingerprint.
     """
     known = laws()
     if isinstance(law, str) and law not in known:
@@ -154,13 +180,18 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     if issubclass(law, Elastoplastic):
         unguarded = Contact(law, SimpleNamespace(**{**vars(values), "as_printed": True}))
         (by_losses, falls), (printed, _) = cycle_losses(contact), cycle_losses(unguarded)
-        created, printed = created._replace(energy=max(created.energy, by_losses)), max(cycles(unguarded).certain, printed)
+        created, printed = (
+            created._replace(energy=max(created.energy, by_losses)),
+            max(cycles(unguarded).certain, printed),
+        )
     seen = measured_order(law, values)
     scales = not problems_of_units(law) and dimension(law, values)
     problems += faults_of_measures(law, created, falls, seen, scales)
     return Certificate(
-        law=law, inputs=vars(values), delivered=delivered(law, values), speeds=at_speeds(law, values), created=created.energy,
-        created_as_printed=printed, falls=falls, jumps=jumps(contact), onset=onset(contact), order=seen, dimension=scales,
+        law=law, inputs=vars(values), delivered=delivered(law, values),
+        speeds=at_speeds(law, values), created=created.energy,
+        created_as_printed=printed, falls=falls, jumps=jumps(contact), onset=onset(contact),
+        order=seen, dimension=scales,
         problems=problems, created_error=created.error,
     )  # fmt: skip
 
@@ -173,7 +204,9 @@ def attempt(call: Callable[[], Any]) -> Any:
         return None
 
 
-def delivered(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[float, float | None, float | None]]:
+def delivered(
+    law: type[ContactLaw], values: SimpleNamespace
+) -> list[tuple[float, float | None, float | None]]:
     """Restitution that impacts deliver for asked ones, with both ways of ending a contact."""
     names = {quantity.name: quantity for quantity in law.inputs}
     if "restitution" not in names:
@@ -184,57 +217,82 @@ def delivered(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
         if "separation" in names:
             given["separation"] = separation
         try:
-            return impact(law=law, pair=example_pair(), speed=IMPACT_SPEEDS[1], refine=REFINED, **given).restitution
+            return impact(
+                law=law, pair=example_pair(), speed=IMPACT_SPEEDS[1], refine=REFINED, **given
+            ).restitution
         except NeverOpens:
             return 0.0
         except GranchainError:
             return None
 
-    return [(asked, one(asked, "clamped"), one(asked, "tensile") if "separation" in names else None) for asked in ASKED]
+    return [
+        (asked, one(asked, "clamped"), one(asked, "tensile") if "separation" in names else None)
+        for asked in ASKED
+    ]
 
 
 def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[float, float]]:
-    """Restitution at several impact speeds; an impact's own speed goes into a damping term that takes one."""
+    """Restitution at several impact speeds; an impact's own speed goes into a damping term that
+    takes one."""
     rows = []
     for speed in IMPACT_SPEEDS:
         given = {**vars(values)}
         if "impact_speed" in given:
             given["impact_speed"] = "striker"
-        found = attempt(partial(impact, law=law, pair=example_pair(), speed=speed, refine=REFINED, **given))
+        found = attempt(
+            partial(impact, law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
+        )
         if found is not None:
             rows.append((speed, found.restitution))
     return rows
 
 
 def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
-    """Observed order in time: largest overlap, largest force and restitution of impacts towards those of a fine step."""
+    """Observed order in time: largest overlap, largest force and restitution of impacts towards
+    those of a fine step."""
     bodies = [two_bodies(example_pair(), speed) for speed in ORDER_SPEEDS]
-    contacts = contact_of_two(law, bodies[0], example_pair(), law_inputs(law, vars(values), IMPACT_SPEEDS[1]))
+    contacts = contact_of_two(
+        law, bodies[0], example_pair(), law_inputs(law, vars(values), IMPACT_SPEEDS[1])
+    )
 
     def numbers(refine: float) -> np.ndarray:
-        found = [collide(contacts, two, speed, refine) for two, speed in zip(bodies, ORDER_SPEEDS, strict=True)]
+        found = [
+            collide(contacts, two, speed, refine)
+            for two, speed in zip(bodies, ORDER_SPEEDS, strict=True)
+        ]
         return np.array([(one.max_overlap, one.max_force, one.restitution) for one in found])
 
     reference = attempt(lambda: numbers(REFERENCE))
     if reference is None:
         return None
-    errors = [float(np.sqrt(np.mean((numbers(refine) / reference - 1.0) ** 2))) for refine in REFINEMENTS]
+    errors = [
+        float(np.sqrt(np.mean((numbers(refine) / reference - 1.0) ** 2))) for refine in REFINEMENTS
+    ]
     return observed_order([1.0 / refine for refine in REFINEMENTS], errors)
 
 
 def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
-    """Whether force and coefficients scale with their units when metre, kilogram and second change by random factors."""
+    """Whether force and coefficients scale with their units when metre, kilogram and second
+    change by random factors."""
     random = np.random.default_rng(1960)
     metre, kilogram, second = 10.0 ** random.uniform(-1.0, 1.0, size=3)
     pair, units = example_pair(), {quantity.name: quantity.unit for quantity in law.inputs}
-    other_pair = Pair(**{name: value * conversion(PAIR_QUANTITIES[name], metre, kilogram, second) for name, value in pair.items().items()})
+    other_pair = Pair(
+        **{
+            name: value * conversion(PAIR_QUANTITIES[name], metre, kilogram, second)
+            for name, value in pair.items().items()
+        }
+    )
     other_values = {
         name: value * conversion(units[name], metre, kilogram, second)
         if isinstance(value, (int, float)) and not isinstance(value, bool)
         else value
         for name, value in vars(values).items()
     }
-    one, other = Contact(law, values, pair), attempt(lambda: Contact(law, SimpleNamespace(**other_values), other_pair))
+    one, other = (
+        Contact(law, values, pair),
+        attempt(lambda: Contact(law, SimpleNamespace(**other_values), other_pair)),
+    )
     if other is None:
         return False
     newton = conversion("N", metre, kilogram, second)
@@ -248,6 +306,8 @@ def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
         expected = a * conversion(quantity.unit, metre, kilogram, second)
         # the guard's windows are found by a scan: to its refinement
         tolerance = 1e-5 if quantity.name.startswith("guard") else 1e-9
-        if math.isfinite(a) and abs(b - expected) > tolerance * abs(expected) + (1e-20 * newton * metre if quantity.unit == "J" else 0.0):
+        if math.isfinite(a) and abs(b - expected) > tolerance * abs(expected) + (
+            1e-20 * newton * metre if quantity.unit == "J" else 0.0
+        ):
             return False
     return True

@@ -17,7 +17,9 @@ def findings(one: Certificate) -> tuple[tuple[str, str], ...]:
     speeds = [(v, f"{e:.4f}") for v, e in one.speeds]
     facts = []
     if len({e for _, e in speeds}) == 1:
-        facts.append(("restitution", f"{speeds[0][1]} at {speeds[0][0]:g} to {speeds[-1][0]:g} m/s"))
+        facts.append(
+            ("restitution", f"{speeds[0][1]} at {speeds[0][0]:g} to {speeds[-1][0]:g} m/s")
+        )
     elif speeds:
         facts.append(("restitution", ", ".join(f"{e} at {v:g} m/s" for v, e in speeds)))
     facts.append(("energy", energy_words(one)))
@@ -28,7 +30,9 @@ def findings(one: Certificate) -> tuple[tuple[str, str], ...]:
     order = "-" if one.order is None else f"{one.order:.1f}"
     if one.law.order != 2:
         order += f" (stated: {one.law.order}, the force jumps)"
-    consistent = "constants hold in the source's own units" if one.law.fixed_units else "NOT consistent"
+    consistent = (
+        "constants hold in the source's own units" if one.law.fixed_units else "NOT consistent"
+    )
     facts += [("force jumps", ", ".join(jumps) or "none"), ("order in time", order)]
     return (*facts, ("units", "consistent" if one.dimension else consistent))
 
@@ -37,17 +41,31 @@ def energy_words(one: Certificate) -> str:
     """Whether cycles create energy, what was measured, and its error."""
     error = f"to {max(one.created_error, QUADRATURE):.1e} of the work put in"
     if not one.admissible:
-        return f"{creation(one.created)}, measured {error}; the loss falls by up to {100.0 * one.falls:.2g} % of the work"
+        return (
+            f"{creation(one.created)}, measured {error}; the loss falls by up to "
+            f"{100.0 * one.falls:.2g} % of the work"
+        )
     # what is below the error is none
-    found = f"{one.created:.1e}, {error}" if one.created > max(one.created_error, QUADRATURE) else f"none, {error}"
+    found = (
+        f"{one.created:.1e}, {error}"
+        if one.created > max(one.created_error, QUADRATURE)
+        else f"none, {error}"
+    )
     if one.law.history:
         return f"no cycle creates any (measured: {found})"
-    return f"no cycle creates any: without history the force at rest follows from the overlap alone (measured: {found})"
+    return (
+        "no cycle creates any: without history the force at rest follows from the overlap alone "
+        f"(measured: {found})"
+    )
 
 
 def creation(created: float) -> str:
     """Energy that a cycle creates."""
-    return "no cycle creates any" if created <= CREATION else f"a cycle returns up to {100.0 * created:.2g} % more than it took"
+    return (
+        "no cycle creates any"
+        if created <= CREATION
+        else f"a cycle returns up to {100.0 * created:.2g} % more than it took"
+    )
 
 
 def toml(value: Any) -> str:

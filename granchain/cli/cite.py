@@ -61,8 +61,15 @@ def objects_of(name: str) -> list[Any]:
             return [laws_of_file(name)]
         if not path.suffix and not os.path.lexists(name):
             near = nearest(name, [*laws(), *case_names(), *mechanism_names()])
-            advice = f'did you mean "{near}"?' if near else "granchain laws and granchain cases list the names"
-            raise CaseError(f"cite: got {shown(name)}, allowed a case, an output file, a contact law or the folder of a trace; {advice}")
+            advice = (
+                f'did you mean "{near}"?'
+                if near
+                else "granchain laws and granchain cases list the names"
+            )
+            raise CaseError(
+                f"cite: got {shown(name)}, allowed a case, an output file, a contact law or the "
+                f"folder of a trace; {advice}"
+            )
     return [load_case(name)]
 
 
@@ -73,10 +80,16 @@ def data_of(folder: Path) -> Any:
     document = document_of(folder / ABOUT)
     said = {name: value for name in SAID if isinstance(value := document.get(name), str)}
     if not (said.get("title") or said.get("who") or said.get("doi")):
-        raise FileError(f"{folder / ABOUT}: got neither title, who nor doi, allowed one of them; say whose data they are")
+        raise FileError(
+            f"{folder / ABOUT}: got neither title, who nor doi, allowed one of them; say whose "
+            "data they are"
+        )
     sources = document.get("source")
     listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
-    works = [(str(one.get("printed") or one.get("name") or ""), str(one.get("doi") or "")) for one in listed]
+    works = [
+        (str(one.get("printed") or one.get("name") or ""), str(one.get("doi") or ""))
+        for one in listed
+    ]
     return SimpleNamespace(about=SimpleNamespace(**said), works=[work for work in works if work[0]])
 
 
@@ -103,12 +116,17 @@ def conclusion_of(file: str) -> list[Any]:
     from granchain.store.conclusion import read_conclusion
 
     document = read_conclusion(file)
-    names = laws_in(document.get("case", {}).get("contact", {})) + [str(one.get("law", "")) for one in document.get("results", [])]
+    names = laws_in(document.get("case", {}).get("contact", {})) + [
+        str(one.get("law", "")) for one in document.get("results", [])
+    ]
     found: list[Any] = [name for name in dict.fromkeys(names) if name in laws()]
     trace = document.get("trace")
     if isinstance(trace, dict):
         said = {name: str(trace.get(name) or "") for name in SAID}
         found.append(SimpleNamespace(about=SimpleNamespace(**said)))
     if not found:
-        raise FileError(f"{file}: got a file that names neither a contact law nor a trace, allowed one that does; name another")
+        raise FileError(
+            f"{file}: got a file that names neither a contact law nor a trace, allowed one that "
+            "does; name another"
+        )
     return found

@@ -38,24 +38,48 @@ MOST_MEMBER_MESSAGES = 10
 
 @app.command()
 def cases(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.", autocompletion=built_in_words)] = None,
-    keys: Annotated[bool, typer.Option("--keys", help="Print every key of a case file, with its unit, limits and default.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Print this case's file.", autocompletion=built_in_words
+        ),
+    ] = None,
+    keys: Annotated[
+        bool,
+        typer.Option(
+            "--keys", help="Print every key of a case file, with its unit, limits and default."
+        ),
+    ] = False,
 ) -> None:
     """List the built-in cases, or print one, or the keys of a case file."""
     if keys:
         if name is not None:
-            raise CaseError("cases: got NAME beside --keys, allowed one of them; leave the other out")
+            raise CaseError(
+                "cases: got NAME beside --keys, allowed one of them; leave the other out"
+            )
         from granchain.case.listing import key_rows, key_tables
 
-        print_text("\n\n".join("\n".join([called, *map(key_lines, key_rows(model))]) for called, model in key_tables()))
-        print_text("\nAll other keys of [contact] and [[contact.pair]] are the inputs of the contact law: granchain laws NAME.")
+        print_text(
+            "\n\n".join(
+                "\n".join([called, *map(key_lines, key_rows(model))])
+                for called, model in key_tables()
+            )
+        )
+        print_text(
+            "\nAll other keys of [contact] and [[contact.pair]] are the inputs of the contact "
+            "law: granchain laws NAME."
+        )
         return
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
 
     chains, mechanisms = case_names(), mechanism_names()
     if name is None:
         rows = [(known, load_case(known).title) for known in chains]
-        print_text(text_table([*rows, *((known, load_mechanism(known).title) for known in mechanisms)], "<<"))
+        print_text(
+            text_table(
+                [*rows, *((known, load_mechanism(known).title) for known in mechanisms)], "<<"
+            )
+        )
         return
     known = the_one(name, [*chains, *mechanisms], "built-in case", CaseError)
     print_text((load_case if known in chains else load_mechanism)(known).toml.rstrip("\n"))
@@ -67,21 +91,36 @@ def key_lines(row: tuple[str, str, str, str]) -> str:
     without = "required" if default == "required" else f"default: {default}"
     indent = " " * 6
     said = f"{meaning}; {allowed}; {without}"
-    return f"  {name}\n" + textwrap.fill(said, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    return f"  {name}\n" + textwrap.fill(
+        said, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 @app.command()
 def info(
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Output file of a run.")] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Read every value and compare it with the hash in the file.")] = False,
-    system: Annotated[bool, typer.Option("--system", help="Say what a report of a defect needs: versions, processor, cache.")] = False,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="Output file of a run.")
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read every value and compare it with the hash in the file."),
+    ] = False,
+    system: Annotated[
+        bool,
+        typer.Option(
+            "--system", help="Say what a report of a defect needs: versions, processor, cache."
+        ),
+    ] = False,
     unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an output file holds, or on what granchain runs."""
     if (file is None) != system or (system and verify):
         got = "FILE or --verify beside --system" if system else "neither FILE nor --system"
-        raise CaseError(f"info: got {got}, allowed FILE, or --system alone; name an output file, or ask for the system")
+        raise CaseError(
+            f"info: got {got}, allowed FILE, or --system alone; name an output file, or ask for "
+            "the system"
+        )
     if file is None:
         about = about_system()
         if as_json:
@@ -113,14 +152,25 @@ def info(
         }
         print_json({**found, "variables": variable_facts(result), "provenance": result.provenance})
         return
-    facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
+    facts = [
+        ("title", result.title),
+        ("law", result.law),
+        ("status", result.status.label),
+        ("time step", f"{result.time_step:.6g} s"),
+    ]
     print_text(text_table([*facts, *stated_provenance(result.provenance)], "<<"))
-    rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
+    rows = [
+        (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
+        for v in variable_facts(result)
+    ]
     print_text(text_table(rows, "<<><<"))
     print_text(as_table(result) if machine else run_numbers(numbers))
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
-        print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
+        print_text(
+            f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; "
+            "granchain.open_result reads them"
+        )
     print_text("\n".join(map(str, result.messages)))
     if data_sha256:
         print_text(AGREES.format(data_sha256))
@@ -135,20 +185,51 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
     labels = [status.label for status in stored.status]
     ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
     variables = facts_of_variables(stored.headers)
-    provenance = {name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN}
+    provenance = {
+        name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN
+    }
     data_sha256 = stored.verify() if verify else None
     if as_json:
-        facts = {"command": "info", "file": file, "content": ENSEMBLE, "runs": len(stored), "status": ended, "law": stored.law}
-        print_json({**facts, "sealed": stored.sealed, "data_verified": data_sha256, "variables": variables, "provenance": provenance})
+        facts = {
+            "command": "info",
+            "file": file,
+            "content": ENSEMBLE,
+            "runs": len(stored),
+            "status": ended,
+            "law": stored.law,
+        }
+        print_json(
+            {
+                **facts,
+                "sealed": stored.sealed,
+                "data_verified": data_sha256,
+                "variables": variables,
+                "provenance": provenance,
+            }
+        )
         return
     status = ", ".join(f"{count} {label}" for label, count in ended.items())
     print_text(
         text_table(
-            [("content", ENSEMBLE), ("runs", str(len(stored))), ("law", stored.law), ("status", status), *stated_provenance(provenance)],
+            [
+                ("content", ENSEMBLE),
+                ("runs", str(len(stored))),
+                ("law", stored.law),
+                ("status", status),
+                *stated_provenance(provenance),
+            ],
             "<<",
         )
     )
-    print_text(text_table([(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variables], "<<><<"))
+    print_text(
+        text_table(
+            [
+                (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
+                for v in variables
+            ],
+            "<<><<",
+        )
+    )
     messages = [message for message in stored.messages if message]
     print_text("\n".join(messages[:MOST_MEMBER_MESSAGES]))
     if len(messages) > MOST_MEMBER_MESSAGES:
@@ -159,7 +240,8 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
 
 
 def about_system() -> dict[str, str]:
-    """What a report of a defect needs to know of the system; nothing that names its user or machine but the cache folder."""
+    """What a report of a defect needs to know of the system; nothing that names its user or
+    machine but the cache folder."""
     from granchain.jit.cache import cache_folder
     from granchain.store.provenance import source_hash, versions
 
@@ -168,10 +250,18 @@ def about_system() -> dict[str, str]:
         found[package] = metadata.version(package)
     found["platform"] = platform.platform()
     found["processor"] = processor()
-    found["processors"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
-    found["python"] = f"{platform.python_implementation()} {platform.python_version()}, {platform.architecture()[0]}"
+    found["processors"] = str(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    )
+    found["python"] = (
+        f"{platform.python_implementation()} {platform.python_version()}, "
+        f"{platform.architecture()[0]}"
+    )
     found["cache"] = cache_folder()
-    found["environment"] = ", ".join(sorted(name for name in os.environ if name.startswith(("NUMBA_", "GRANCHAIN_")))) or "-"
+    found["environment"] = (
+        ", ".join(sorted(name for name in os.environ if name.startswith(("NUMBA_", "GRANCHAIN_"))))
+        or "-"
+    )
     return found
 
 
@@ -188,7 +278,14 @@ def processor() -> str:
 def stated_provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Where a file comes from."""
     facts = []
-    for name in ("started", "granchain_version", "versions", "platform", "case_sha256", "data_sha256"):
+    for name in (
+        "started",
+        "granchain_version",
+        "versions",
+        "platform",
+        "case_sha256",
+        "data_sha256",
+    ):
         if provenance.get(name):
             facts.append((name, str(provenance[name])))
     if "wall_time" in provenance:
@@ -200,14 +297,28 @@ def variable_facts(result: Result) -> list[dict[str, Any]]:
     """The variables of a file, read or not."""
     from granchain.store.variables import Unread, variable_table
 
-    headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
-    return facts_of_variables(dict(sorted(headers.items(), key=lambda item: [*variable_table(headers), item[0]].index(item[0]))))
+    headers = result.unread | {
+        name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
+    }
+    return facts_of_variables(
+        dict(
+            sorted(
+                headers.items(), key=lambda item: [*variable_table(headers), item[0]].index(item[0])
+            )
+        )
+    )
 
 
 def facts_of_variables(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
     """What a file states about its variables."""
     return [
-        {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}
+        {
+            "name": name,
+            "dims": list(v.dims),
+            "shape": list(v.shape),
+            "unit": v.unit,
+            "long_name": v.long_name,
+        }
         for name, v in headers.items()
     ]
 

@@ -11,8 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import blocks_as_text, line_width, notify, print_json, print_text, text_table
+from granchain.cli.options import (
+    MISSED,
+    JsonOption,
+    LawModuleOption,
+    app,
+    blamed,
+    law_words,
+    load_laws,
+    the_one,
+)
+from granchain.cli.text import (
+    blocks_as_text,
+    line_width,
+    notify,
+    print_json,
+    print_text,
+    text_table,
+)
 from granchain.errors import CaseError, LawError, clean
 
 if TYPE_CHECKING:
@@ -23,16 +39,28 @@ if TYPE_CHECKING:
 @app.command()
 def laws(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Measure this law and print its certificate.", autocompletion=law_words)
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Measure this law and print its certificate.",
+            autocompletion=law_words,
+        ),
     ] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown; without NAME the reference of all laws, measured.")
+        bool,
+        typer.Option(
+            "--markdown", help="Print Markdown; without NAME the reference of all laws, measured."
+        ),
     ] = False,
-    long: Annotated[bool, typer.Option("--long", help="List every law with its inputs, units, limits and source.")] = False,
+    long: Annotated[
+        bool,
+        typer.Option("--long", help="List every law with its inputs, units, limits and source."),
+    ] = False,
 ) -> None:
-    """List the contact laws, or print the certificate of one: inputs, units, limits, source, and what it delivers.
+    """List the contact laws, or print the certificate of one: inputs, units, limits, source, and
+    what it delivers.
 
     Exit code 5 where a law's certificate names a problem.
     """
@@ -40,7 +68,10 @@ def laws(
         raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
     if long and (name is not None or as_json or as_markdown):
         other = "--json" if as_json else "--markdown" if as_markdown else f"the law {name}"
-        raise CaseError(f"laws: got --long and {other}, allowed --long alone, for all laws in a table; leave one out")
+        raise CaseError(
+            f"laws: got --long and {other}, allowed --long alone, for all laws in a table; leave "
+            "one out"
+        )
     load_laws(law_module)
     from granchain.contact import laws
 
@@ -53,10 +84,19 @@ def laws(
         else:
             print_text(short_list())
         return
-    chosen = list(known.values()) if name is None else [known[the_one(name, known, "contact law", LawError)]]
+    chosen = (
+        list(known.values())
+        if name is None
+        else [known[the_one(name, known, "contact law", LawError)]]
+    )
     certificates = measured_certificate(chosen, law_module)
     if as_json:
-        print_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
+        print_json(
+            {
+                "command": "laws",
+                "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates],
+            }
+        )
     else:
         from granchain.pages.blocks import markdown
         from granchain.pages.law import law_page, reference_page
@@ -69,12 +109,17 @@ def laws(
         raise typer.Exit(MISSED)
 
 
-def measured_certificate(chosen: list[type[ContactLaw]], law_module: str | None) -> list[Certificate]:
-    """Certificates, in the order of the laws; many laws are shared out to the processors, those with one compiled loop to one of them."""
+def measured_certificate(
+    chosen: list[type[ContactLaw]], law_module: str | None
+) -> list[Certificate]:
+    """Certificates, in the order of the laws; many laws are shared out to the processors, those
+    with one compiled loop to one of them."""
     groups: dict[tuple[Any, ...], list[str]] = {}
     for law in chosen:
         groups.setdefault(law.functions(), []).append(law.name)
-    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(groups))
+    workers = min(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(groups)
+    )
     if workers < 2:
         return certificates_of([law.name for law in chosen])
     from concurrent.futures import ProcessPoolExecutor
@@ -83,12 +128,17 @@ def measured_certificate(chosen: list[type[ContactLaw]], law_module: str | None)
     # the process that clears away behind those that a signal ends would say so
     sys.warnoptions.append("ignore:resource_tracker")
     with ProcessPoolExecutor(workers, get_context("spawn"), begin_worker, (law_module,)) as pool:
-        found = {one.law.name: one for several in pool.map(certificates_of, groups.values()) for one in several}
+        found = {
+            one.law.name: one
+            for several in pool.map(certificates_of, groups.values())
+            for one in several
+        }
     return [found[law.name] for law in chosen]
 
 
 def begin_worker(law_module: str | None) -> None:
-    """A process that measures laws: it knows the user's, and leaves an interruption to the one that began it."""
+    """A process that measures laws: it knows the user's, and leaves an interruption to the one
+    that began it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     load_laws(law_module)
 
@@ -114,7 +164,16 @@ def short_list() -> str:
     for family in families():
         lines += [family.title]
         column = max(len(law.name) for law in family.laws)
-        lines += [text_table([(f"  {law.name}", beginning(law.summary(), width - column - 4)) for law in family.laws], "<<"), ""]
+        lines += [
+            text_table(
+                [
+                    (f"  {law.name}", beginning(law.summary(), width - column - 4))
+                    for law in family.laws
+                ],
+                "<<",
+            ),
+            "",
+        ]
     return "\n".join([*lines, LIST_END])
 
 
@@ -124,11 +183,16 @@ def beginning(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     # before a colon stands a name, before a comma there may be one word
-    ends = [at for sign, least in ((": ", 1), ("; ", LIST_PART), (", ", LIST_PART)) if (at := text.rfind(sign, 0, width + 1)) >= least]
+    ends = [
+        at
+        for sign, least in ((": ", 1), ("; ", LIST_PART), (", ", LIST_PART))
+        if (at := text.rfind(sign, 0, width + 1)) >= least
+    ]
     return text[: max(ends)] if ends else textwrap.shorten(text, max(width, 4), placeholder="...")
 
 
-# Characters in a line of the list, which is for a glance; and in the shortest part of a sentence that says something.
+# Characters in a line of the list, which is for a glance; and in the shortest part of a sentence
+# that says something.
 LIST_WIDTH, LIST_PART = 80, 20
 LIST_END = """granchain laws NAME    one law, and what was measured of it
 granchain laws --long  all with inputs, limits and sources"""
@@ -141,7 +205,11 @@ def law_row(law: type[ContactLaw]) -> tuple[str, ...]:
     lines = []
     for quantity in law.inputs:
         unit = f" [{quantity.unit}]" if quantity.unit else ""
-        default = "" if quantity.required or quantity.default is None else f", default {json.dumps(quantity.default)}"
+        default = (
+            ""
+            if quantity.required or quantity.default is None
+            else f", default {json.dumps(quantity.default)}"
+        )
         lines.append(f"{quantity.name}{unit}: {quantity.range}{default}")
     return law.name, law.summary(), "\n".join(lines) or "none", str(law.source)
 

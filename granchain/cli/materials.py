@@ -15,18 +15,37 @@ from granchain.errors import CaseError
 @app.command()
 def materials(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Material to show. Default: all.", autocompletion=material_words)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Material to show. Default: all.", autocompletion=material_words
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the named materials, or show one: its constants, and where they come from."""
     from granchain.material import MATERIALS
 
-    known = MATERIALS if name is None else {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
+    known = (
+        MATERIALS
+        if name is None
+        else {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
+    )
     if as_json:
-        print_json({"command": "materials", "materials": {each: asdict(material) for each, material in known.items()}})
+        print_json(
+            {
+                "command": "materials",
+                "materials": {each: asdict(material) for each, material in known.items()},
+            }
+        )
         return
-    heads = ("material", "Young's modulus [Pa]", "Poisson's ratio [1]", "density [kg/m^3]", "yield stress [Pa]", "hardness [Pa]")
+    heads = (
+        "material",
+        "Young's modulus [Pa]",
+        "Poisson's ratio [1]",
+        "density [kg/m^3]",
+        "yield stress [Pa]",
+        "hardness [Pa]",
+    )
     rows = []
     for each, it in known.items():
         values = (it.youngs_modulus, it.poissons_ratio, it.density, it.yield_stress, it.hardness)

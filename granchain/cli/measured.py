@@ -18,7 +18,13 @@ MOST_COLUMNS = 6
 
 
 def against_data(
-    names: Sequence[str], data: str, fit: str | None, changes: Sequence[str], out: str | None, overwrite: bool, as_json: bool
+    names: Sequence[str],
+    data: str,
+    fit: str | None,
+    changes: Sequence[str],
+    out: str | None,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Compare laws with a folder of measured impacts, and print what was found."""
     from granchain.comparison.impacts import compare_impacts
@@ -34,15 +40,21 @@ def against_data(
         print_json({"command": "impact", **found.as_dict(), "figure": out})
         return
     about = found.data.about
-    heading = [f"{about.title}: {about.kind} ({about.who})", *(f"Doubt: {doubt}" for doubt in about.doubt)]
+    heading = [
+        f"{about.title}: {about.kind} ({about.who})",
+        *(f"Doubt: {doubt}" for doubt in about.doubt),
+    ]
     parts = [*map(paragraph, heading), ranking(found), *impact_tables(found), *problems(found)]
     print_text("\n\n".join(parts))
     if out is not None:
         print_text(out)
 
 
-def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
-    """Inputs of each law, all laws where none is named, and quantities of the two bodies that the folder leaves open.
+def read_changes(
+    names: Sequence[str], changes: Sequence[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
+    """Inputs of each law, all laws where none is named, and quantities of the two bodies that the
+    folder leaves open.
 
     Raises
     ------
@@ -54,13 +66,18 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
     from granchain.keys import Problems
 
     known = laws()
-    chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)] or list(known.values())
+    chosen = [
+        known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)
+    ] or list(known.values())
     found = Problems()
     document: dict[str, Any] = {}
     set_values(document, changes, "psi=2.84", found)
     if "material" in document:
         found.add(
-            "material", "a material", "none: the folder states the two bodies", "give what it leaves open: pair.effective_modulus=1e9"
+            "material",
+            "a material",
+            "none: the folder states the two bodies",
+            "give what it leaves open: pair.effective_modulus=1e9",
         )
         del document["material"]
     _, pair = read_pair(document, found)
@@ -70,7 +87,9 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
         if name in own and isinstance(value, Mapping):
             continue
         if not any(name in inputs for inputs in own.values()):
-            found.add_unknown(name, sorted({one for inputs in own.values() for one in inputs}), "take it out")
+            found.add_unknown(
+                name, sorted({one for inputs in own.values() for one in inputs}), "take it out"
+            )
     inputs = {}
     for law, names_of_law in own.items():
         private = document.get(law)
@@ -82,7 +101,8 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
 
 
 def ranking(found: ImpactComparison) -> str:
-    """The laws, the nearest first: what was fitted, rms and largest residual over the rows that laws are ranked by."""
+    """The laws, the nearest first: what was fitted, rms and largest residual over the rows that
+    laws are ranked by."""
     from granchain.comparison.impacts import at_bound
 
     ranked = {row.quantity for row in found.data.rows if row.use != "show"}
@@ -92,7 +112,10 @@ def ranking(found: ImpactComparison) -> str:
     rows = [("law", *fit, f"rms of {ranked.pop().replace('_', ' ')}", "largest", "at")]
     for name in found.ranking:
         one = found.laws[name]
-        worst = max((row for row in one.rows if row.measured.use != "show"), key=lambda row: abs(row.residual))
+        worst = max(
+            (row for row in one.rows if row.measured.use != "show"),
+            key=lambda row: abs(row.residual),
+        )
         fitted = "-"
         if one.fitted is not None:
             name_of_it = "" if one.parameter == "yield_stress_ratio" else f"{one.parameter} "
@@ -106,7 +129,9 @@ def impact_tables(found: ImpactComparison) -> list[str]:
     """A table for each quantity: measured with its uncertainty, and the nearest laws beside it."""
     from granchain.comparison.impacts import shown_quantity
 
-    some = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)][:MOST_COLUMNS]
+    some = [
+        one for one in found.laws.values() if any(row.computed is not None for row in one.rows)
+    ][:MOST_COLUMNS]
     parts = []
     for quantity in dict.fromkeys(row.quantity for row in found.data.rows):
         places = [k for k, row in enumerate(found.data.rows) if row.quantity == quantity]
@@ -117,8 +142,12 @@ def impact_tables(found: ImpactComparison) -> list[str]:
             uncertain = "-" if row.uncertainty is None else f"{row.uncertainty:.2g}"
             cells = [number_text(math.nan if value is None else value) for value in computed]
             rows.append((row.case, number_text(row.measured), uncertain, *cells))
-        parts.append(f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1)))
-    hidden = sum(any(row.computed is not None for row in one.rows) for one in found.laws.values()) - len(some)
+        parts.append(
+            f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1))
+        )
+    hidden = sum(
+        any(row.computed is not None for row in one.rows) for one in found.laws.values()
+    ) - len(some)
     return parts + ([f"{hidden} more laws are in the output of --json."] if hidden > 0 else [])
 
 
@@ -129,7 +158,9 @@ def problems(found: ImpactComparison) -> list[str]:
         reasons: dict[str, list[str]] = {}
         for row in one.rows:
             if row.problem:
-                reasons.setdefault(row.problem, []).append(f"{row.measured.case} ({row.measured.quantity.replace('_', ' ')})")
+                reasons.setdefault(row.problem, []).append(
+                    f"{row.measured.case} ({row.measured.quantity.replace('_', ' ')})"
+                )
         for reason, cases in reasons.items():
             where = "no row" if len(cases) == len(one.rows) else "not " + ", ".join(cases)
             sentences.append(paragraph(f"{one.law}: {where}: {reason}"))

@@ -1,4 +1,5 @@
-"""`granchain mechanism`: a slider-crank or a scotch yoke from its case to its output file, and its table of checks."""
+"""`granchain mechanism`: a slider-crank or a scotch yoke from its case to its output file, and
+its table of checks."""
 
 from __future__ import annotations
 
@@ -20,10 +21,21 @@ if TYPE_CHECKING:
 
 @app.command()
 def mechanism(
-    case: Annotated[str, typer.Argument(metavar="NAME|CASE", help="Built-in mechanism, slider-crank or scotch-yoke, or path of a case.")],
+    case: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|CASE",
+            help="Built-in mechanism, slider-crank or scotch-yoke, or path of a case.",
+        ),
+    ],
     changes: SetOption = None,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the case, here.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Output file. Default: name of the case, here."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output file if it exists.")
+    ] = False,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -38,7 +50,8 @@ def mechanism(
 
 
 def computed_mechanism(name: str, changes: list[str], target: Path, overwrite: bool) -> Result:
-    """Run a mechanism and write its file; the right to write it is taken before anything is computed."""
+    """Run a mechanism and write its file; the right to write it is taken before anything is
+    computed."""
     from granchain.case import load_mechanism
     from granchain.contact import law_named
     from granchain.mechanism.runs import run_mechanism
@@ -50,7 +63,9 @@ def computed_mechanism(name: str, changes: list[str], target: Path, overwrite: b
             try:
                 result = run_mechanism(case)
             except RunError as error:
-                raise RunError(f"{error}\nNothing was saved: {target} was not written.", error.result) from None
+                raise RunError(
+                    f"{error}\nNothing was saved: {target} was not written.", error.result
+                ) from None
         result.save(target, overwrite)
     return result
 
@@ -68,7 +83,8 @@ def print_mechanism(result: Result, facts: dict[str, Any], as_json: bool) -> Non
 
 
 def checks_or_notice(result: Result) -> list[Check]:
-    """The checks of a mechanism's result; none, with a message, where its case cannot be read: its law is not installed, say."""
+    """The checks of a mechanism's result; none, with a message, where its case cannot be read:
+    its law is not installed, say."""
     from granchain.mechanism.checks import checks_of
 
     try:

@@ -1,4 +1,5 @@
-"""The program, its exit codes, and what its commands share: arguments, and laws of the user's own."""
+"""The program, its exit codes, and what its commands share: arguments, and laws of the user's
+own."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Discrete-element simulation of one-dimensional chains of beads.",
     epilog=(
-        "Exit codes: 0 done, 1 a defect of granchain, please report it with what `granchain info --system` prints, 2 wrong input, 3 the "
+        "Exit codes: 0 done, 1 a defect of granchain, please report it with what `granchain info "
+        "--system` prints, 2 wrong input, 3 the "
         "run failed, 4 file or disk, 5 a stated tolerance missed, 130 or 143 interrupted."
     ),
 )
@@ -39,7 +41,15 @@ app = typer.Typer(
 def words(incomplete: str, names: Iterable[str], ending: str = "") -> list[str]:
     """What completes a word that a shell asks about: names, and files here with this ending."""
     # a line of a shell is one word: a name with a line's end in it is none
-    files = sorted(path.name for path in Path().glob(f"*{ending}") if path.is_file() and path.name.isprintable()) if ending else []
+    files = (
+        sorted(
+            path.name
+            for path in Path().glob(f"*{ending}")
+            if path.is_file() and path.name.isprintable()
+        )
+        if ending
+        else []
+    )
     return [name for name in [*names, *files] if name.startswith(incomplete)]
 
 
@@ -73,20 +83,45 @@ def material_words(incomplete: str) -> list[str]:
 
 CaseArgument = Annotated[
     str,
-    typer.Argument(metavar="CASE", help="Path of a case file, or name of a built-in case.", show_default=True, autocompletion=case_words),
+    typer.Argument(
+        metavar="CASE",
+        help="Path of a case file, or name of a built-in case.",
+        show_default=True,
+        autocompletion=case_words,
+    ),
 ]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Output file of a run.")]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the case: contact.psi=2.9. May be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a key of the case: contact.psi=2.9. May be repeated.",
+    ),
 ]
 LawModuleOption = Annotated[
     str | None,
-    typer.Option("--law-module", metavar="FILE", help="Python file with contact laws of your own. The code in it is run."),
+    typer.Option(
+        "--law-module",
+        metavar="FILE",
+        help="Python file with contact laws of your own. The code in it is run.",
+    ),
 ]
-WidthOption = Annotated[str | None, typer.Option("--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm.")]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace figures that are there.")]
+WidthOption = Annotated[
+    str | None,
+    typer.Option(
+        "--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm."
+    ),
+]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace figures that are there.")
+]
 UnsealedOption = Annotated[
-    bool, typer.Option("--unsealed", help="Read a file that was edited, without its seal, all the same; at your own risk.")
+    bool,
+    typer.Option(
+        "--unsealed",
+        help="Read a file that was edited, without its seal, all the same; at your own risk.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -100,7 +135,12 @@ def _print_version(asked: bool) -> None:
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
 ) -> None:
     """The program without a command."""
     if context.invoked_subcommand is None:

@@ -19,7 +19,15 @@ from granchain.cli.signals import SIGNALLED, end, is_echo
 from granchain.cli.text import notify, print_json
 from granchain.cli.usage import wrong_use
 from granchain.cli.waiting import Waiting
-from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError, text_of
+from granchain.errors import (
+    CaseError,
+    FileError,
+    GranchainError,
+    GranchainWarning,
+    RunError,
+    TraceError,
+    text_of,
+)
 
 
 def main() -> None:
@@ -31,7 +39,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     Waiting.own_process = True
-    # Until now a signal has ended the process at once (granchain.__main__); from here on there may be something to clear away.
+    # Until now a signal has ended the process at once (granchain.__main__); from here on there may
+    # be something to clear away.
     for kind in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(kind) is not signal.SIG_IGN:
             signal.signal(kind, _interrupt)
@@ -53,7 +62,8 @@ def _nowhere() -> TextIO:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: the files are in place, and taking a compiler apart takes a fifth of a second."""
+    """End the process at once: the files are in place, and taking a compiler apart takes a
+    fifth of a second."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()
@@ -76,7 +86,10 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         Exit code; every error has one, and its message is printed.
     """
     try:
-        return int(app(list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process) or DONE)
+        return int(
+            app(list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process)
+            or DONE
+        )
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else BUG
     except KeyboardInterrupt:
@@ -92,21 +105,38 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     except GranchainError as error:
         return _reported(error, WRONG_INPUT, str(error), arguments)
     except MemoryError as error:
-        return _reported(error, RUN_FAILED, "there is not enough memory; take fewer beads, or record less", arguments)
+        return _reported(
+            error,
+            RUN_FAILED,
+            "there is not enough memory; take fewer beads, or record less",
+            arguments,
+        )
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        sentence = f"file or disk: got {place}{error.strerror or text_of(error) or type(error).__name__}, allowed a place that can be used"
-        return _reported(error, FILE_OR_DISK, f"{sentence}; look at the name, the permissions and the room that is left", arguments)
+        sentence = (
+            "file or disk: got "
+            f"{place}{error.strerror or text_of(error) or type(error).__name__}, allowed a place "
+            "that can be used"
+        )
+        return _reported(
+            error,
+            FILE_OR_DISK,
+            f"{sentence}; look at the name, the permissions and the room that is left",
+            arguments,
+        )
     except BaseException as error:
         sentence = (
-            "this is a defect of granchain, not of what you asked for; please report it with this line, the command, what "
-            f"`granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to it: {type(error).__name__}: {text_of(error)}"
+            "this is a defect of granchain, not of what you asked for; please report it with this "
+            "line, the command, what "
+            "`granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to it: "
+            f"{type(error).__name__}: {text_of(error)}"
         )
         return _reported(error, BUG, sentence, arguments)
 
 
 def _reported(error: BaseException, code: int, sentence: str, arguments: Sequence[str]) -> int:
-    """Report an error on standard error and, where JSON was asked for, as the one object; return the exit code."""
+    """Report an error on standard error and, where JSON was asked for, as the one object;
+    return the exit code."""
     if os.environ.get("GRANCHAIN_DEBUG") == "1":
         import traceback
 
@@ -115,12 +145,19 @@ def _reported(error: BaseException, code: int, sentence: str, arguments: Sequenc
     if "--json" in arguments:
         problems = error.problems if isinstance(error, CaseError | TraceError) else [sentence]
         with contextlib.suppress(OSError):
-            print_json({"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code})
+            print_json(
+                {"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code}
+            )
     return code
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
 ) -> None:
     kind = "" if issubclass(category, GranchainWarning) else f"{category.__name__}: "
     notify(f"warning: {kind}{message}")

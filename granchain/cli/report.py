@@ -14,9 +14,16 @@ from granchain.errors import FileError
 
 @app.command()
 def report(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Output files, and what --out FILE.json of a command wrote.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Output files, and what --out FILE.json of a command wrote."
+        ),
+    ],
     out: Annotated[str, typer.Option(metavar="PAGE.html", help="The page.")] = "report.html",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a report of that name.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a report of that name.")
+    ] = False,
     law_module: LawModuleOption = None,
     unsealed: UnsealedOption = False,
 ) -> None:
@@ -26,7 +33,10 @@ def report(
     if not out.lower().endswith((".html", ".htm")):
         raise FileError(f"{out}: got another ending, allowed .html; name the page accordingly")
     if os.path.lexists(out) and not overwrite:
-        raise FileError(f"{out}: got a file that exists and is kept, allowed a new one; name another with --out, or give --overwrite")
+        raise FileError(
+            f"{out}: got a file that exists and is kept, allowed a new one; name another with "
+            "--out, or give --overwrite"
+        )
     load_laws(law_module)
     from granchain.pages.blocks import PAGE_MARK
     from granchain.pages.report import report as page_of

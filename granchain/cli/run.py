@@ -1,4 +1,5 @@
-"""`granchain run`: a case from its file to its output, interruptions and a bar on the way, and its numbers at the end."""
+"""`granchain run`: a case from its file to its output, interruptions and a bar on the way, and
+its numbers at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
+from granchain.cli.options import (
+    CaseArgument,
+    JsonOption,
+    LawModuleOption,
+    SetOption,
+    app,
+    blamed,
+    load_laws,
+)
 from granchain.cli.signals import SIGNALLED, Heard, end, is_echo
 from granchain.cli.text import notify, number_text, print_json, print_text, text_table
 from granchain.cli.waiting import Waiting
@@ -29,10 +38,12 @@ if TYPE_CHECKING:
     from granchain.case import Case
     from granchain.store import Checkpoint, Result
 
-# A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often [s].
+# A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often
+# [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
-# Forecasts: of a file of more bytes than this, of a time longer than this [s], once the steps have taken so long [s].
+# Forecasts: of a file of more bytes than this, of a time longer than this [s], once the steps have
+# taken so long [s].
 LARGE = 1e9
 FORECAST_ABOVE, FORECAST_AFTER = 60.0, 0.5
 
@@ -43,12 +54,18 @@ CheckpointOption = Annotated[
     str | None,
     typer.Option(
         "--checkpoint", metavar="SECONDS", show_default=False,
-        help="Wall time between two checkpoints, FILE.chk; 0: none. Default: 30, and never more than 2 % of the run's time.",
+        help="Wall time between two checkpoints, FILE.chk; 0: none. Default: 30, and never more "
+            "than 2 % of the run's time.",
     ),
 ]  # fmt: skip
 
 ThreadsOption = Annotated[
-    str, typer.Option("--threads", metavar="N", help="Threads for a chain of some ten thousand beads and more; the bits are the same.")
+    str,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        help="Threads for a chain of some ten thousand beads and more; the bits are the same.",
+    ),
 ]
 
 
@@ -57,9 +74,16 @@ def run(
     context: typer.Context,
     case: CaseArgument = "steel-chain",
     changes: SetOption = None,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the case, here.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted or killed.")] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Output file. Default: name of the case, here."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output file if it exists.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was interrupted or killed.")
+    ] = False,
     checkpoint: CheckpointOption = None,
     threads: ThreadsOption = "1",
     law_module: LawModuleOption = None,
@@ -70,12 +94,20 @@ def run(
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     every = None if checkpoint is None else seconds_of(checkpoint)
     if resume and overwrite:
-        raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
-    with no_collection(to_the_end=bool(context.obj)), Interruption(bool(context.obj), as_json) as interruption:
+        raise CaseError(
+            "--resume, --overwrite: got both, allowed one: --resume goes on with a run, "
+            "--overwrite begins it anew"
+        )
+    with (
+        no_collection(to_the_end=bool(context.obj)),
+        Interruption(bool(context.obj), as_json) as interruption,
+    ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
         try:
             load_laws(law_module)
-            progress = Progress(interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet)
+            progress = Progress(
+                interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet
+            )
             file = OutputFile(target, overwrite, resume, every, threads_of(threads))
             result = computed_run(case, changes or [], file, progress)
             report_run(result, target, as_json)
@@ -94,7 +126,10 @@ def seconds_of(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0.0 <= value < math.inf:
-        raise CaseError(f'--checkpoint: got "{text[:60]}", allowed a finite number from 0 [s]; write for example --checkpoint 60')
+        raise CaseError(
+            f'--checkpoint: got "{text[:60]}", allowed a finite number from 0 [s]; write for '
+            "example --checkpoint 60"
+        )
     return value
 
 
@@ -102,8 +137,13 @@ def threads_of(text: str) -> int:
     """The number of threads."""
     from granchain.simulation import MOST_THREADS
 
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MOST_THREADS):
-        raise CaseError(f'--threads: got "{text[:60]}", allowed a whole number from 1 to {MOST_THREADS}; write for example --threads 2')
+    if not (
+        text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MOST_THREADS
+    ):
+        raise CaseError(
+            f'--threads: got "{text[:60]}", allowed a whole number from 1 to {MOST_THREADS}; '
+            "write for example --threads 2"
+        )
     return int(text)
 
 
@@ -139,7 +179,9 @@ def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: 
     progress.title, progress.target = case.title, file.target
     replace = file.overwrite or file.resume
     with claim(file.target, replace):
-        checkpoint = Checkpoint.beside(file.target, CHECKPOINT_INTERVAL if file.every is None else file.every or math.inf)
+        checkpoint = Checkpoint.beside(
+            file.target, CHECKPOINT_INTERVAL if file.every is None else file.every or math.inf
+        )
         done = before(case, file, checkpoint)
         if done is not None:
             return done
@@ -147,7 +189,10 @@ def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: 
             checkpoint.progress = progress.writing(checkpoint.path)
             result = simulated(case, file, checkpoint, progress)
             if result.status is Status.INTERRUPTED and checkpoint.exists:
-                progress.aborted(f"aborted; {file.target} was not written: go on from {checkpoint.path} with --resume")
+                progress.aborted(
+                    f"aborted; {file.target} was not written: go on from {checkpoint.path} with "
+                    "--resume"
+                )
             result.save(file.target, replace, progress.writing(file.target))
         if result.status is Status.INTERRUPTED:
             checkpoint.rely_on(result.variables, result.provenance["data_sha256"])
@@ -157,18 +202,25 @@ def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: 
 
 
 def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | None:
-    """Refuse to lose what an earlier run has left; what it left where it is complete, and asked to go on."""
+    """Refuse to lose what an earlier run has left; what it left where it is complete, and asked
+    to go on."""
     target = file.target
     if not file.resume:
         if checkpoint.exists and not file.overwrite:
             raise FileError(
-                f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on with --resume, begin anew with --overwrite, "
+                f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on "
+                "with --resume, begin anew with --overwrite, "
                 "or name another file"
             )
         return None
-    # beside a file, what was begun later with --overwrite goes on, and has its own case and law; an older checkpoint beside the complete
-    # file of its case was left by a run that was killed after it had written this file
-    left = checkpoint.exists and target.exists() and target.stat().st_mtime_ns >= checkpoint.path.stat().st_mtime_ns
+    # beside a file, what was begun later with --overwrite goes on, and has its own case and law; an
+    # older checkpoint beside the complete file of its case was left by a run that was killed after
+    # it had written this file
+    left = (
+        checkpoint.exists
+        and target.exists()
+        and target.stat().st_mtime_ns >= checkpoint.path.stat().st_mtime_ns
+    )
     if not target.exists() or (checkpoint.exists and not left):
         return None
     from granchain.contact.law_record import LawRecord
@@ -187,15 +239,21 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
         return None
     if not same:
         raise FileError(
-            f"{target}: got the run of another case, or of one with other changes, and keeps it, allowed one of this case; name "
+            f"{target}: got the run of another case, or of one with other changes, and keeps it, "
+            "allowed one of this case; name "
             "another file"
         )
     if there.status is not Status.INTERRUPTED:
         (law,) = law_records([case])
-        changed = "" if law is None else law.difference(LawRecord.of_text(there.provenance.get("law_json", "")))
+        changed = (
+            ""
+            if law is None
+            else law.difference(LawRecord.of_text(there.provenance.get("law_json", "")))
+        )
         if changed:
             raise LawError(
-                f"{target}: got what another law has computed: {changed}, allowed the law that computed it; begin anew with --overwrite, "
+                f"{target}: got what another law has computed: {changed}, allowed the law that "
+                "computed it; begin anew with --overwrite, "
                 "or name another file"
             )
         checkpoint.remove()
@@ -212,10 +270,14 @@ def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Pr
     saving = None if file.every == 0.0 and not file.resume else checkpoint
     with blamed(laws()[case.contact.law]) as progress.waiting:
         try:
-            return simulation.run(case, watch=progress, checkpoint=saving, resume=file.resume, threads=file.threads)
+            return simulation.run(
+                case, watch=progress, checkpoint=saving, resume=file.resume, threads=file.threads
+            )
         except RunError as error:
             checkpoint.remove()
-            raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None
+            raise RunError(
+                f"{error}\nNothing was saved: {file.target} was not written.", error.result
+            ) from None
 
 
 class InterruptedRun(Exception):  # noqa: N818
@@ -229,9 +291,10 @@ class InterruptedRun(Exception):  # noqa: N818
 class Interruption:
     """SIGINT and SIGTERM during a run, or a study.
 
-    Where there is nothing to lose the first ends the process at once, or, where that is not the command's own, is raised; where there is
-    something it is noted, and heard between two blocks of steps, and the file is written. Those that come together are one. A second one
-    ends the process with what is on the disk, a third one whatever it is doing.
+    Where there is nothing to lose the first ends the process at once, or, where that is not the
+    command's own, is raised; where there is something it is noted, and heard between two blocks of
+    steps, and the file is written. Those that come together are one. A second one ends the process
+    with what is on the disk, a third one whatever it is doing.
 
     Parameters
     ----------
@@ -272,7 +335,12 @@ class Interruption:
                 self._before[kind] = signal.signal(kind, self._note)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for signal_number, handler in self._before.items():
             signal.signal(signal_number, handler)
 
@@ -292,13 +360,19 @@ class Interruption:
             if self._own_process:
                 sentence = self.in_vain()
                 if self._as_json:
-                    print_json({"error": {"kind": InterruptedRun.__name__, "problems": [sentence]}, "exit_code": self.exit_code})
+                    print_json(
+                        {
+                            "error": {"kind": InterruptedRun.__name__, "problems": [sentence]},
+                            "exit_code": self.exit_code,
+                        }
+                    )
                 end(number, clean(sentence))
             raise KeyboardInterrupt
 
 
 class Progress:
-    """What looks on while a run advances: hears an interruption, forecasts, and draws a bar where the run or its file takes long.
+    """What looks on while a run advances: hears an interruption, forecasts, and draws a bar where
+    the run or its file takes long.
 
     Parameters
     ----------
@@ -322,17 +396,24 @@ class Progress:
         self._started = time.monotonic()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     def begin(self, size: float) -> None:
-        """Called before the first step with what will be recorded [bytes]: refuses what the disk, or a file, does not hold."""
+        """Called before the first step with what will be recorded [bytes]: refuses what the
+        disk, or a file, does not hold."""
         from granchain.store.files import LARGEST_FILE, room_beside
 
         if size > LARGEST_FILE:
             raise FileError(
-                f"{self.target}: got a run that records {size:.3g} bytes, allowed in a file: at most {LARGEST_FILE}; record less: raise "
+                f"{self.target}: got a run that records {size:.3g} bytes, allowed in a file: at "
+                f"most {LARGEST_FILE}; record less: raise "
                 "the interval under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         room_beside(self.target, size)
@@ -378,7 +459,9 @@ class Progress:
         now = time.monotonic()
         if self._bar is not None and now - self._drawn > BAR_EVERY:
             self._drawn = now
-            self._bar.update(self._bar.task_ids[0], completed=fraction, description=what, refresh=True)
+            self._bar.update(
+                self._bar.task_ids[0], completed=fraction, description=what, refresh=True
+            )
 
     def writing(self, file: Path) -> Callable[[float], None]:
         """Gives a function to call with the part of a file that is written, which draws a bar."""
@@ -406,14 +489,19 @@ class Progress:
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+        )
         bar = Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
         bar.add_task(clean(self.title)[:60], total=1.0)
         bar.start()
         return bar
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is printed of a run
 
 
@@ -435,7 +523,9 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
     numbers = summary(result)
     if as_json:
         messages = [message._asdict() for message in result.messages]
-        print_json({"command": "run", "file": str(target), **numbers.as_dict(), "messages": messages})
+        print_json(
+            {"command": "run", "file": str(target), **numbers.as_dict(), "messages": messages}
+        )
         return
     print_text(run_numbers(numbers))
     print_text("\n".join(message.text for message in result.messages if not message.warning))
@@ -448,23 +538,40 @@ def run_numbers(summary: Summary) -> str:
     if summary.sensors:
         rows = []
         for pulse in summary.sensors:
-            arrival = ("merged " if pulse.merged else "") + number_text(pulse.arrival * 1e6) if pulse.complete else "not yet"
+            arrival = (
+                ("merged " if pulse.merged else "") + number_text(pulse.arrival * 1e6)
+                if pulse.complete
+                else "not yet"
+            )
             rows.append((str(pulse.bead), number_text(pulse.peak), arrival))
         parts.append(text_table([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
         if any(pulse.sampled for pulse in summary.sensors):
-            parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")
+            parts.append(
+                "these peaks are the largest samples: the force jumps between samples, and the "
+                "file does not hold its jumps"
+            )
     if any(pulse.merged for pulse in summary.sensors):
-        parts.append("merged: a second, larger pulse has passed the first before it had fallen to half; peak and arrival are the second's")
+        parts.append(
+            "merged: a second, larger pulse has passed the first before it had fallen to half; "
+            "peak and arrival are the second's"
+        )
     parts += summary.remarks
     if math.isfinite(summary.wave_speed):
         beads = summary.wave_speed_beads
         parts.append(
-            f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at {len(beads)} sensors, beads {beads[0]} to {beads[-1]}"
+            f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at {len(beads)} "
+            f"sensors, beads {beads[0]} to {beads[-1]}"
         )
     if summary.energy is not None:
         balance = summary.energy
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        rows = [(name, number_text(value), number_text(share * value)) for name, value in balance.parts.items()]
+        rows = [
+            (name, number_text(value), number_text(share * value))
+            for name, value in balance.parts.items()
+        ]
         parts.append(text_table([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
-        parts.append(f"largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in")
+        parts.append(
+            f"largest residual of the ledger {balance.largest_residual:.1e} of "
+            f"{balance.put_in:.6g} J put in"
+        )
     return "\n".join(parts)

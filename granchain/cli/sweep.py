@@ -25,21 +25,49 @@ MOST_WARNINGS = 10
 @app.command()
 def sweep(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="SWEEP.toml", help="File that describes the study: its case, and what its keys take.")],
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the sweep file, here.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Compute what the output file, whole or unfinished, does not hold.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many members there are, and what they will take.")] = False,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads. Default: as many as processors.")] = None,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="SWEEP.toml",
+            help="File that describes the study: its case, and what its keys take.",
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Output file. Default: name of the sweep file, here."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output file if it exists.")
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Compute what the output file, whole or unfinished, does not hold."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say how many members there are, and what they will take."),
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads. Default: as many as processors.")
+    ] = None,
     dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Let the workers of this dask scheduler compute, tcp://HOST:8786.")
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of this dask scheduler compute, tcp://HOST:8786.",
+        ),
     ] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a case over values of its keys, and over what is drawn of them."""
     if resume and overwrite:
-        raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a study, --overwrite begins it anew")
+        raise CaseError(
+            "--resume, --overwrite: got both, allowed one: --resume goes on with a study, "
+            "--overwrite begins it anew"
+        )
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is done is in FILE.part: there is nothing that an interruption could lose
@@ -60,7 +88,11 @@ def sweep(
             def advance(done: int, count: int) -> None:
                 progress.show(done / count)
 
-            with progress, blamed(laws()[asked.plan.case.contact.law]), dask_at(dask) if dask else nullcontext() as executor:
+            with (
+                progress,
+                blamed(laws()[asked.plan.case.contact.law]),
+                dask_at(dask) if dask else nullcontext() as executor,
+            ):
                 folder = target.absolute().parent if dask else None
                 work = Work(asked.plan.case, threads, asked.traces, None, advance, executor, folder)
                 study = swept(asked.plan, work, target, resume, overwrite)
@@ -79,8 +111,12 @@ def sweep(
 def interrupted(target: Path) -> str:
     """What is printed of a study that was interrupted."""
     # in the middle of what may be its import
-    part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(target)
-    return f"interrupted; {target} was not written" + (f": go on from {part} with --resume" if part is not None else "")
+    part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(
+        target
+    )
+    return f"interrupted; {target} was not written" + (
+        f": go on from {part} with --resume" if part is not None else ""
+    )
 
 
 def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
@@ -113,7 +149,9 @@ def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
 def spanned(asked: Description) -> str:
     """How many members there are along each dimension."""
     dimensions = zip(asked.plan.dims, asked.plan.shape, strict=True)
-    return f"{asked.plan.members}" + (f" ({', '.join(f'{n} {name}' for name, n in dimensions)})" if asked.plan.dims else "")
+    return f"{asked.plan.members}" + (
+        f" ({', '.join(f'{n} {name}' for name, n in dimensions)})" if asked.plan.dims else ""
+    )
 
 
 def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # Version of the objects that --json prints.
 SCHEMA = 1
 
-# Characters in a line of a table that is not read on a terminal, and in a line of text at most, wherever it is read.
+# Characters in a line of a table that is not read on a terminal, and in a line of text at most,
+# wherever it is read.
 PIPE_WIDTH, TEXT_WIDTH = 140, 100
 # More than any line of a table whose cells are not wrapped.
 UNWRAPPED = 100_000
@@ -56,8 +57,14 @@ def number_text(value: float) -> str:
     return f"{value:#.6g}" if value else "0"
 
 
-def text_table(rows: Iterable[Sequence[object]], sides: str = "", columns: Sequence[str] = (), width: int | None = None) -> str:
-    """Rows as columns, as wide as they are; with names of columns, cells are wrapped to the terminal, or to the width.
+def text_table(
+    rows: Iterable[Sequence[object]],
+    sides: str = "",
+    columns: Sequence[str] = (),
+    width: int | None = None,
+) -> str:
+    """Rows as columns, as wide as they are; with names of columns, cells are wrapped to the
+    terminal, or to the width.
 
     Parameters
     ----------
@@ -79,11 +86,23 @@ def text_table(rows: Iterable[Sequence[object]], sides: str = "", columns: Seque
 
     most = (width or line_width()) if columns else UNWRAPPED
     text = StringIO()
-    console = Console(file=text, width=most, color_system=None, markup=False, highlight=False, emoji=False)
+    console = Console(
+        file=text, width=most, color_system=None, markup=False, highlight=False, emoji=False
+    )
     box, padding = (SIMPLE, (0, 1)) if columns else (None, (0, 2, 0, 0))
-    grid = Table(box=box, padding=padding, show_header=bool(columns), show_lines=bool(columns) and width is None, pad_edge=False)
+    grid = Table(
+        box=box,
+        padding=padding,
+        show_header=bool(columns),
+        show_lines=bool(columns) and width is None,
+        pad_edge=False,
+    )
     for i, name in enumerate(columns or sides):
-        grid.add_column(name if columns else "", justify="right" if sides[i : i + 1] == ">" else "left", no_wrap=i == 0 or not columns)
+        grid.add_column(
+            name if columns else "",
+            justify="right" if sides[i : i + 1] == ">" else "left",
+            no_wrap=i == 0 or not columns,
+        )
     for row in rows:
         grid.add_row(*(Text(clean(str(cell))) for cell in row))
     console.print(grid)

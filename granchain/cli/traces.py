@@ -21,42 +21,91 @@ app.add_typer(traces, name="traces")
 @traces.command("import")
 def import_file(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, or TDMS with npTDMS.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, or TDMS with npTDMS.",
+        ),
     ],
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="measured, digitised (read off a figure) or synthetic (computed).")],
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="Folder for the trace. Default: name of the file, here.")] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="measured, digitised (read off a figure) or synthetic (computed).",
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder for the trace. Default: name of the file, here."),
+    ] = None,
     beads: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Bead of each force column, - for one to leave out. Default: from the headings.")
+        str | None,
+        typer.Option(
+            metavar="N,N,...",
+            help="Bead of each force column, - for one to leave out. Default: from the headings.",
+        ),
     ] = None,
     time_unit: Annotated[
         str | None,
-        typer.Option(metavar="UNIT", help='Unit of the time: s, ms, us, ns, or a number of one: "10 us". Default: as the file says.'),
+        typer.Option(
+            metavar="UNIT",
+            help='Unit of the time: s, ms, us, ns, or a number of one: "10 us". Default: as the '
+            "file says.",
+        ),
     ] = None,
     force_unit: Annotated[
         str | None,
-        typer.Option(metavar="UNIT", help='Unit of the forces: N, mN, kN, "10 N", or V, mV with --gain. Default: as the file says.'),
+        typer.Option(
+            metavar="UNIT",
+            help='Unit of the forces: N, mN, kN, "10 N", or V, mV with --gain. Default: as the '
+            "file says.",
+        ),
     ] = None,
-    gain: Annotated[float | None, typer.Option(metavar="G", help="Volts that one newton makes [V/N].")] = None,
-    interval: Annotated[float | None, typer.Option(metavar="DT", help="Time between samples of a file without times [s].")] = None,
+    gain: Annotated[
+        float | None, typer.Option(metavar="G", help="Volts that one newton makes [V/N].")
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(metavar="DT", help="Time between samples of a file without times [s]."),
+    ] = None,
     resample: Annotated[
-        float | None, typer.Option(metavar="DT", help="Put uneven samples on an even grid, by straight lines between them [s].")
+        float | None,
+        typer.Option(
+            metavar="DT",
+            help="Put uneven samples on an even grid, by straight lines between them [s].",
+        ),
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(metavar="SIGN", help="Decimal sign of a text, point or comma; the other one then parts thousands.")
+        str | None,
+        typer.Option(
+            metavar="SIGN",
+            help="Decimal sign of a text, point or comma; the other one then parts thousands.",
+        ),
     ] = None,
-    limit: Annotated[float, typer.Option(metavar="BYTES", help="Memory that reading the file may take.")] = 1e9,
+    limit: Annotated[
+        float, typer.Option(metavar="BYTES", help="Memory that reading the file may take.")
+    ] = 1e9,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help='Say something of the trace: who="A. Person", uncertainty.gain=0.02.'),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help='Say something of the trace: who="A. Person", uncertainty.gain=0.02.',
+        ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the trace if the folder holds one.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the trace if the folder holds one.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Bring a file of measured forces into a folder: about.toml and trace.csv."""
     from granchain.traces import Asked, import_trace
 
     if decimal not in (None, "point", "comma"):
-        raise TraceError(f'--decimal: got "{decimal[:60]}", allowed point or comma; write --decimal comma')
+        raise TraceError(
+            f'--decimal: got "{decimal[:60]}", allowed point or comma; write --decimal comma'
+        )
     numbers = {"--gain": gain, "--interval": interval, "--resample": resample, "--limit": limit}
     wrong = [
         f"{name}: got {value!r}, allowed a finite number above 0; write for example {name} 1e-6"
@@ -70,8 +119,17 @@ def import_file(
     asked = Asked(read_beads(beads), time_unit, force_unit, gain, interval, resample, sign)
     trace = import_trace(file, folder, kind, asked, changes or [], overwrite, limit)
     if as_json:
-        facts = {"command": "traces import", "folder": folder, "kind": trace.about.kind, "samples": len(trace.time)}
-        facts |= {"interval": trace.interval, "sensor_bead": trace.sensor_bead.tolist(), "notes": list(trace.notes)}
+        facts = {
+            "command": "traces import",
+            "folder": folder,
+            "kind": trace.about.kind,
+            "samples": len(trace.time),
+        }
+        facts |= {
+            "interval": trace.interval,
+            "sensor_bead": trace.sensor_bead.tolist(),
+            "notes": list(trace.notes),
+        }
         print_json(facts)
         return
     print_text(summary_of(trace))
@@ -85,9 +143,12 @@ def read_beads(text: str | None) -> list[int | None] | None:
     found: list[int | None] = []
     for part in text.split(","):
         word = part.strip()
-        if word != "-" and not (word.isascii() and word.isdecimal() and int(word[:10]) > 0 and len(word) < 10):
+        if word != "-" and not (
+            word.isascii() and word.isdecimal() and int(word[:10]) > 0 and len(word) < 10
+        ):
             raise TraceError(
-                f'--beads: got "{word[:60]}", allowed whole numbers from 1, or - for a column to leave out; write --beads 9,16,-'
+                f'--beads: got "{word[:60]}", allowed whole numbers from 1, or - for a column to '
+                "leave out; write --beads 9,16,-"
             )
         found.append(None if word == "-" else int(word))
     return found
@@ -98,8 +159,24 @@ def summary_of(trace: Trace) -> str:
     from granchain.analysis.baseline import noise_of
 
     rows = [
-        (str(bead), number_text(float(force.max())), number_text(1e6 * float(trace.time[force.argmax()])), number_text(noise_of(trace, k)))
-        for k, (bead, force) in enumerate(zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True))
+        (
+            str(bead),
+            number_text(float(force.max())),
+            number_text(1e6 * float(trace.time[force.argmax()])),
+            number_text(noise_of(trace, k)),
+        )
+        for k, (bead, force) in enumerate(
+            zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True)
+        )
     ]
-    head = f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, one every {trace.interval:.6g} s"
-    return "\n".join([head, text_table([("sensor bead", "largest [N]", "at [us]", "noise [N]"), *rows], ">>>>"), *trace.notes])
+    head = (
+        f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, one every "
+        f"{trace.interval:.6g} s"
+    )
+    return "\n".join(
+        [
+            head,
+            text_table([("sensor bead", "largest [N]", "at [us]", "noise [N]"), *rows], ">>>>"),
+            *trace.notes,
+        ]
+    )

@@ -1,4 +1,5 @@
-"""Errors of the command line's parser, in the form that every error has: where, got, allowed, what to do."""
+"""Errors of the command line's parser, in the form that every error has: where, got, allowed,
+what to do."""
 
 from __future__ import annotations
 
@@ -23,20 +24,42 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
         Without the name of the program.
     """
     context, option = getattr(error, "ctx", None), getattr(error, "option_name", None)
-    path, command = command_of(arguments, option) if context is None else (context.command_path.split()[1:], context.command)
+    path, command = (
+        command_of(arguments, option)
+        if context is None
+        else (context.command_path.split()[1:], context.command)
+    )
     parameters = {name: one for one in command.params for name in (*one.opts, *one.secondary_opts)}
     parameter = getattr(error, "param", None) or parameters.get(option)
     if hasattr(error, "possibilities"):
         where, got = path, f"the option {quoted_argument(option)}"
-        allowed, advice = allowed_and_meant(option, [*(name for name in parameters if name.startswith("-")), "--help"], "take it out")
+        allowed, advice = allowed_and_meant(
+            option,
+            [*(name for name in parameters if name.startswith("-")), "--help"],
+            "take it out",
+        )
     elif option is not None and (parameter is None or parameter.is_flag):
-        where, got, allowed, advice = [*path, option], "a value", f"{option} alone", "take the value out"
+        where, got, allowed, advice = (
+            [*path, option],
+            "a value",
+            f"{option} alone",
+            "take the value out",
+        )
     elif parameter is not None:
         where, value = [*path, option_name(parameter)], value_in(arguments, parameter)
         missing = option is not None or hasattr(error, "param_type")
         got = "nothing" if missing else quoted_argument(value)
-        kind = parameter.metavar if missing else "a whole number" if "integer" in error.format_message() else "a number"
-        allowed, advice = f"{kind} ({parameter.help.rstrip('.')})", "give it" if missing else "write it so"
+        kind = (
+            parameter.metavar
+            if missing
+            else "a whole number"
+            if "integer" in error.format_message()
+            else "a number"
+        )
+        allowed, advice = (
+            f"{kind} ({parameter.help.rstrip('.')})",
+            "give it" if missing else "write it so",
+        )
     elif hasattr(command, "commands"):
         word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
         where, got = [*path, "command"], "nothing" if word is None else quoted_argument(word)
@@ -44,10 +67,20 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     else:
         extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
         taken = [option_name(one) for one in command.params if one.param_type_name == "argument"]
-        where, got = path, f"{quoted_argument(extra[1] if extra else error.format_message())} beside what it takes"
-        allowed, advice = f"options and {', '.join(taken) or 'no argument'}", "take it out, or quote a value with spaces"
+        where, got = (
+            path,
+            f"{quoted_argument(extra[1] if extra else error.format_message())} beside what it "
+            "takes",
+        )
+        allowed, advice = (
+            f"options and {', '.join(taken) or 'no argument'}",
+            "take it out, or quote a value with spaces",
+        )
     see = " ".join(["granchain", *path, "--help"])
-    return f"{' '.join(where) or 'command'}: got {got}, allowed {allowed}; {advice}{'' if advice.endswith('?') else ', or'} see {see}"
+    return (
+        f"{' '.join(where) or 'command'}: got {got}, allowed {allowed}; "
+        f"{advice}{'' if advice.endswith('?') else ', or'} see {see}"
+    )
 
 
 def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str], Any]:
@@ -55,7 +88,11 @@ def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str],
     path: list[str] = []
     command: Any = get_command(app)
     for word in arguments:
-        if word == option or word.startswith(f"{option}=") or word not in getattr(command, "commands", {}):
+        if (
+            word == option
+            or word.startswith(f"{option}=")
+            or word not in getattr(command, "commands", {})
+        ):
             break
         path.append(word)
         command = command.commands[word]

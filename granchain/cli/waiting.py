@@ -1,4 +1,5 @@
-"""What a command waits for: printed after ten seconds without a sign of life from a user's contact law, which may never end."""
+"""What a command waits for: printed after ten seconds without a sign of life from a user's
+contact law, which may never end."""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ from types import TracebackType
 from granchain.cli.signals import end_at_signal
 from granchain.cli.text import notify
 
-# Seconds without a sign of life before the message, and those that a signal then has to be heard by Python, which code compiled from a law
-# does not let it do until that ends.
+# Seconds without a sign of life before the message, and those that a signal then has to be heard by
+# Python, which code compiled from a law does not let it do until that ends.
 AFTER, HEARD = 10.0, 1.0
 
 
 class Waiting:
-    """Prints what is waited for; from then on a signal that Python does not hear ends the process all the same.
+    """Prints what is waited for; from then on a signal that Python does not hear ends the process
+    all the same.
 
     Parameters
     ----------
@@ -27,12 +29,15 @@ class Waiting:
         What has not ended: a clause.
     """
 
-    # Whether the process ends with the command, so that a signal may end it here: set by `granchain.cli.process.main`.
+    # Whether the process ends with the command, so that a signal may end it here: set by
+    # `granchain.cli.process.main`.
     own_process = False
 
     def __init__(self, what: str):
         self.what = what
-        self._own_process = self.own_process and threading.current_thread() is threading.main_thread()
+        self._own_process = (
+            self.own_process and threading.current_thread() is threading.main_thread()
+        )
         self._beats, self._ended = 0, False
         self._read, self._write, self._before = -1, -1, -1
 
@@ -45,7 +50,12 @@ class Waiting:
         threading.Thread(target=self._watch, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._own_process:
             signal.set_wakeup_fd(self._before)
         self._ended = True
@@ -58,7 +68,13 @@ class Waiting:
         self.what = what
 
     def _watch(self) -> None:
-        notified, beats, since, signalled, heard_until = False, self._beats, time.monotonic(), 0, 0.0
+        notified, beats, since, signalled, heard_until = (
+            False,
+            self._beats,
+            time.monotonic(),
+            0,
+            0.0,
+        )
         while not self._ended:
             readable, _, _ = select.select([self._read], [], [], min(AFTER, HEARD) / 4.0)
             if readable:
@@ -71,7 +87,10 @@ class Waiting:
                 notified, beats, since, signalled = False, self._beats, time.monotonic(), 0
             elif not notified and time.monotonic() - since > AFTER:
                 notified = True
-                notify(f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, Ctrl-C ends the command")
+                notify(
+                    f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, "
+                    "Ctrl-C ends the command"
+                )
             elif signalled and time.monotonic() > heard_until:
                 self._end_process(signalled)
         with contextlib.suppress(OSError):

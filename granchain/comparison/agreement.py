@@ -30,7 +30,8 @@ RELATIVE = ("peak", "width", "impulse", "speed")
 
 
 class Agreement(NamedTuple):
-    """One number, measured with its uncertainty (one standard deviation) and computed; nan where there is none."""
+    """One number, measured with its uncertainty (one standard deviation) and computed; nan
+    where there is none."""
 
     measured: float
     uncertainty: float
@@ -52,7 +53,8 @@ IN_BAND = 0.95
 
 
 class Band(NamedTuple):
-    """The interval in which 95 % of the members of a band lie, and the one in which 95 % of measurements of them would, as uncertain as
+    """The interval in which 95 % of the members of a band lie, and the one in which 95 % of
+    measurements of them would, as uncertain as
     this one; in the unit of the number."""
 
     low: float
@@ -61,14 +63,16 @@ class Band(NamedTuple):
     high_measured: float
 
     def holds(self, measured: float) -> bool | None:
-        """Whether a measured number lies in the interval of measurements; None where there is none."""
+        """Whether a measured number lies in the interval of measurements; None where there is
+        none."""
         if not math.isfinite(measured + self.low_measured + self.high_measured):
             return None
         return self.low_measured <= measured <= self.high_measured
 
 
 class ForceBand(NamedTuple):
-    """The same of the force at one sensor, at the times of its pulse (n,) [N], and the part of its samples in the interval of
+    """The same of the force at one sensor, at the times of its pulse (n,) [N], and the part of its
+    samples in the interval of
     measurements [1]."""
 
     low: np.ndarray
@@ -196,9 +200,15 @@ class Comparison:
                 side: Agreement = getattr(sensor, name)
                 sides = [getattr(one.sensors[k], name).computed for one in self.results]
                 measured = f"{factor * side.measured:.5g} +- {factor * side.uncertainty:.2g}"
-                rows.append((str(sensor.bead), measured, *(f"{factor * value:.5g}" for value in sides)))
+                rows.append(
+                    (str(sensor.bead), measured, *(f"{factor * value:.5g}" for value in sides))
+                )
             parts.append(table(columns, rows, styled=True))
-        notes = table((), [(sentence,) for sentence in (*self.messages, *self.missed)], styled=True) if self.messages or self.missed else ""
+        notes = (
+            table((), [(sentence,) for sentence in (*self.messages, *self.missed)], styled=True)
+            if self.messages or self.missed
+            else ""
+        )
         return card(f"{self.trace.about.title}: {self.trace.words}", *parts, notes)
 
     def as_dict(self) -> dict[str, Any]:
@@ -217,7 +227,11 @@ class Comparison:
                     "bead": sensor.bead,
                     "position": sensor.position,
                     "noise": sensor.noise,
-                    **{name: number(getattr(sensor, name)) for name in UNITS_COMPARED if name != "residual"},
+                    **{
+                        name: number(getattr(sensor, name))
+                        for name in UNITS_COMPARED
+                        if name != "residual"
+                    },
                     "residual": sensor.residual.computed,
                     "residual_of_noise": sensor.residual.uncertainty,
                     "merged": list(sensor.merged),
@@ -244,9 +258,13 @@ class Comparison:
         found: dict[str, Any] = plain_data(
             {
                 "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
-                "sensor": {name: getattr(self.sensor, name) for name in ("cutoff", "order", "front_mass")},
+                "sensor": {
+                    name: getattr(self.sensor, name) for name in ("cutoff", "order", "front_mass")
+                },
                 "results": results,
-                "nearest": [{"bead": bead, "labels": list(labels)} for bead, labels in self.nearest.items()],
+                "nearest": [
+                    {"bead": bead, "labels": list(labels)} for bead, labels in self.nearest.items()
+                ],
                 "messages": list(self.messages),
             }
         )

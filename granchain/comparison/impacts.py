@@ -1,4 +1,5 @@
-"""Contact laws against measured impacts of two bodies: restitution, time of contact, size of the indentation."""
+"""Contact laws against measured impacts of two bodies: restitution, time of contact, size of
+the indentation."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ AT_BOUND = 1e-2
 
 @dataclass(frozen=True)
 class ComparedImpact:
-    """A measured number beside the computed one; `computed` is None where the law gives none, and `problem` says why."""
+    """A measured number beside the computed one; `computed` is None where the law gives none,
+    and `problem` says why."""
 
     measured: MeasuredImpact
     computed: float | None
@@ -121,19 +123,31 @@ class ImpactComparison:
 
     @property
     def ranking(self) -> list[str]:
-        """Names of the laws with a value in each row that laws are ranked by, the nearest first; with a fit, of those that were fitted."""
-        return [one.law for one in self.laws.values() if one.rms is not None and (self.fit is None or one.fitted is not None)]
+        """Names of the laws with a value in each row that laws are ranked by, the nearest
+        first; with a fit, of those that were fitted."""
+        return [
+            one.law
+            for one in self.laws.values()
+            if one.rms is not None and (self.fit is None or one.fitted is not None)
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types, for JSON."""
         found = {}
         for name, one in self.laws.items():
             rows = [
-                {part: getattr(row.measured, part) for part in ("case", "quantity", "measured", "uncertainty")}
+                {
+                    part: getattr(row.measured, part)
+                    for part in ("case", "quantity", "measured", "uncertainty")
+                }
                 | {"computed": row.computed, "problem": row.problem or None}
                 for row in one.rows
             ]
-            fitted = None if one.fitted is None else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
+            fitted = (
+                None
+                if one.fitted is None
+                else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
+            )
             found[name] = {
                 "rms": one.rms,
                 "fitted": fitted,
@@ -196,15 +210,30 @@ def compare_impacts(
     problems = Problems()
     for name in pair or {}:
         if name not in PAIR_QUANTITIES:
-            problems.add(f"compare_impacts: pair.{name}", "an unknown quantity", ", ".join(PAIR_QUANTITIES), "take it out")
+            problems.add(
+                f"compare_impacts: pair.{name}",
+                "an unknown quantity",
+                ", ".join(PAIR_QUANTITIES),
+                "take it out",
+            )
         elif all(name in row.stated for row in measured.rows):
-            problems.add(f"compare_impacts: pair.{name}", "a value", "none: the folder states it", "take it out, or change it there")
+            problems.add(
+                f"compare_impacts: pair.{name}",
+                "a value",
+                "none: the folder states it",
+                "take it out, or change it there",
+            )
     if problems.sentences:
         raise CaseError(problems.sentences)
     if pair:
         Pair(**pair)  # refuses what is not above 0
-        measured = replace(measured, rows=tuple(replace(row, stated={**pair, **row.stated}) for row in measured.rows))
-    found = [_law_compared(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()]
+        measured = replace(
+            measured,
+            rows=tuple(replace(row, stated={**pair, **row.stated}) for row in measured.rows),
+        )
+    found = [
+        _law_compared(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()
+    ]
     found.sort(
         key=lambda one: (
             fit is not None and one.fitted is None,
@@ -220,7 +249,11 @@ def _inputs_by_law(
     """Each law that is asked for with the inputs that it is given."""
     if laws is None:
         return {name: {} for name in known}
-    asked = dict(laws) if isinstance(laws, Mapping) else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
+    asked = (
+        dict(laws)
+        if isinstance(laws, Mapping)
+        else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
+    )
     problems = Problems()
     for name, inputs in asked.items():
         if name not in known:
@@ -229,7 +262,11 @@ def _inputs_by_law(
             continue
         own = {quantity.name: quantity for quantity in known[name].inputs}
         for key, value in inputs.items():
-            wrong = own[key].problem(value) if key in own else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
+            wrong = (
+                own[key].problem(value)
+                if key in own
+                else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
+            )
             problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
     if not asked:
         problems.add("compare_impacts: laws", "none", "names of laws, or None for all", "name one")
@@ -238,7 +275,7 @@ def _inputs_by_law(
     return asked
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # One law
 
 
@@ -246,9 +283,15 @@ class NotComputable(GranchainError):  # noqa: N818
     """A number that a law does not give; the sentence says why."""
 
 
-def _law_compared(law: type[ContactLaw], asked: dict[str, Any], data: MeasuredImpacts, fit: str | None) -> LawAgainstImpacts:
+def _law_compared(
+    law: type[ContactLaw], asked: dict[str, Any], data: MeasuredImpacts, fit: str | None
+) -> LawAgainstImpacts:
     """A law against all rows, with its parameter fitted where one is asked for."""
-    inputs = {quantity.name: data.inputs[quantity.name] for quantity in law.inputs if quantity.name in data.inputs} | asked
+    inputs = {
+        quantity.name: data.inputs[quantity.name]
+        for quantity in law.inputs
+        if quantity.name in data.inputs
+    } | asked
     parameter, fitted, unit, problem, ratio = "", None, "", "", None
     if fit is not None:
         try:
@@ -269,11 +312,20 @@ def _law_compared(law: type[ContactLaw], asked: dict[str, Any], data: MeasuredIm
 
 def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
     """A sentence where a law needs inputs that are not known; else empty."""
-    missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known]
-    return f"the law needs {' and '.join(missing)}, which the folder does not state" if missing else ""
+    missing = [
+        quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known
+    ]
+    return (
+        f"the law needs {' and '.join(missing)}, which the folder does not state" if missing else ""
+    )
 
 
-def _row_compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None = None) -> ComparedImpact:
+def _row_compared(
+    law: type[ContactLaw],
+    inputs: Mapping[str, Any],
+    row: MeasuredImpact,
+    ratio: float | None = None,
+) -> ComparedImpact:
     """What a law gives for one row, or why it gives nothing."""
     pair, speed = _pair_of_row(row, ratio), row.stated.get("speed")
     lacking = [name for name in ("effective_radius", "effective_mass") if not pair.has(name)]
@@ -298,7 +350,8 @@ def _row_compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: Measure
 
 
 def _pair_of_row(row: MeasuredImpact, ratio: float | None = None) -> Pair:
-    """The two bodies of a row; where only the hardness is measured, the yield stress is a part of it."""
+    """The two bodies of a row; where only the hardness is measured, the yield stress is a part
+    of it."""
     stated = {name: value for name, value in row.stated.items() if name in PAIR_QUANTITIES}
     if ratio is None and "yield_stress" not in stated:
         ratio = row.stated.get(YIELD_STRESS_RATIO)
@@ -307,12 +360,15 @@ def _pair_of_row(row: MeasuredImpact, ratio: float | None = None) -> Pair:
     return Pair(**stated)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # One parameter
 
 
-def _fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: MeasuredImpacts, fit: str) -> tuple[str, float, str]:
-    """Name, value and unit of a law's parameter with the least sum of squares over the rows of use "fit".
+def _fitted_parameter(
+    law: type[ContactLaw], inputs: Mapping[str, Any], data: MeasuredImpacts, fit: str
+) -> tuple[str, float, str]:
+    """Name, value and unit of a law's parameter with the least sum of squares over the rows of use
+    "fit".
 
     Raises
     ------
@@ -334,7 +390,9 @@ def _fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: Me
     def mean_square(value: float) -> float:
         """Over the rows; infinite where one has no value."""
         nonlocal why
-        trial, ratio = ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
+        trial, ratio = (
+            ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
+        )
         total = 0.0
         for row in rows:
             one = _row_compared(law, trial, row, ratio)
@@ -346,16 +404,25 @@ def _fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: Me
 
     value = minimum_of(mean_square, low, high)
     if value is None:
-        raise NotComputable(f"no {name} from {low:.3g} to {high:.3g} {unit} gives a value in each row of use fit: {why}")
+        raise NotComputable(
+            f"no {name} from {low:.3g} to {high:.3g} {unit} gives a value in each row of use fit: "
+            f"{why}"
+        )
     return name, value, unit
 
 
-def _check_yield_stress(law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]) -> None:
+def _check_yield_stress(
+    law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]
+) -> None:
     """Refuse a law that the yield stress does not change, and rows without a hardness."""
-    given = SimpleNamespace(**{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs})
+    given = SimpleNamespace(
+        **{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs}
+    )
     for row in rows:
         if "hardness" not in row.stated:
-            raise NotComputable(f"{row.case}: the hardness is not stated, of which the yield stress is a part")
+            raise NotComputable(
+                f"{row.case}: the hardness is not stated, of which the yield stress is a part"
+            )
         try:
             values = [law.coefficients_of(_pair_of_row(row, ratio), given) for ratio in (2.0, 3.0)]
         except (GranchainError, ArithmeticError, TypeError, ValueError, AttributeError):
@@ -377,7 +444,9 @@ def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, f
         if quantity.name in ("chi", "alpha"):
             try:
                 pair = _pair_of_row(row)
-                elastic = theory.elastic_impact(float(pair.hertz_stiffness), float(pair.effective_mass), row.stated["speed"])
+                elastic = theory.elastic_impact(
+                    float(pair.hertz_stiffness), float(pair.effective_mass), row.stated["speed"]
+                )
             except (LawError, KeyError) as error:
                 raise NotComputable(f"{row.case}: {error}") from error
             scales = {
@@ -420,7 +489,11 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
 def at_bound(one: LawAgainstImpacts) -> bool:
     """Whether a fitted ratio or restitution ended at the limit of what was looked through."""
     bounds = {YIELD_STRESS_RATIO: RATIOS, "restitution": RESTITUTIONS}.get(one.parameter)
-    return one.fitted is not None and bounds is not None and any(abs(one.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
+    return (
+        one.fitted is not None
+        and bounds is not None
+        and any(abs(one.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
+    )
 
 
 def shown_quantity(quantity: str) -> str:

@@ -1,4 +1,5 @@
-"""Measured impacts as they are printed: a folder with `about.toml` and `impacts.csv`, each number with its unit and its source."""
+"""Measured impacts as they are printed: a folder with `about.toml` and `impacts.csv`, each
+number with its unit and its source."""
 
 from __future__ import annotations
 
@@ -86,7 +87,9 @@ class ImpactsTable(Table):
     """All that is said of a folder of measured impacts."""
 
     title: str = required_text_key("a title")
-    kind: Literal["measured", "printed"] = choice("how the numbers were had", ("measured", "printed"))
+    kind: Literal["measured", "printed"] = choice(
+        "how the numbers were had", ("measured", "printed")
+    )
     what: str = required_text_key("what was done")
     who: str = required_text_key("who did it")
     licence: str = text_key("under what terms it may be passed on")
@@ -131,7 +134,8 @@ class MeasuredImpact:
 
 @dataclass(frozen=True)
 class MeasuredImpacts:
-    """A folder of measured impacts: what `about.toml` says, inputs of laws that it states, and the rows of `impacts.csv`."""
+    """A folder of measured impacts: what `about.toml` says, inputs of laws that it states, and
+    the rows of `impacts.csv`."""
 
     about: ImpactsTable
     inputs: dict[str, float]
@@ -158,16 +162,25 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
         With everything that is missing or wrong in it: units, sources, unknown columns.
     """
     if not Path(folder).is_dir():
-        raise FileError(f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it")
+        raise FileError(
+            f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it"
+        )
     problems = Problems()
-    about: ImpactsTable | None = read_table(ImpactsTable, "", document_of(Path(folder) / ABOUT), problems)
+    about: ImpactsTable | None = read_table(
+        ImpactsTable, "", document_of(Path(folder) / ABOUT), problems
+    )
     cells = _cells_of(Path(folder) / IMPACTS)
     inputs: dict[str, float] = {}
     rows: tuple[MeasuredImpact, ...] = ()
     if about is not None:
         sources = [one.name for one in about.source]
         constants = _constants_of(about.constant, "constant", STATED, sources, problems)
-        units = {one.name: one.unit for law in laws().values() for one in law.inputs if one.kind == "number"}
+        units = {
+            one.name: one.unit
+            for law in laws().values()
+            for one in law.inputs
+            if one.kind == "number"
+        }
         inputs = _constants_of(about.input, "input", units, sources, problems)
         for fact in about.fact:
             _check_source(fact.source, sources, f"fact.{fact.what}.source", problems)
@@ -178,7 +191,11 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
 
 
 def _constants_of(
-    tables: Sequence[ConstantTable], kind: str, units: Mapping[str, str], sources: Sequence[str], problems: Problems
+    tables: Sequence[ConstantTable],
+    kind: str,
+    units: Mapping[str, str],
+    sources: Sequence[str],
+    problems: Problems,
 ) -> dict[str, float]:
     """Numbers of `about.toml` in SI, by name."""
     found: dict[str, float] = {}
@@ -188,9 +205,16 @@ def _constants_of(
         if one.name in found:
             problems.add(where, "a second value", "one", "take one out")
         elif one.name not in units:
-            problems.add(where, "an unknown name", ", ".join(units), suggestion(one.name, units, "take it out"))
+            problems.add(
+                where,
+                "an unknown name",
+                ", ".join(units),
+                suggestion(one.name, units, "take it out"),
+            )
         else:
-            found[one.name] = _number_in(repr(one.value), one.unit, units[one.name], where, problems)
+            found[one.name] = _number_in(
+                repr(one.value), one.unit, units[one.name], where, problems
+            )
     return found
 
 
@@ -210,7 +234,9 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
     except ValueError as error:
         value, advice = math.nan, str(error) if unit != si else advice
     if not math.isfinite(value):
-        allowed = f"a finite number and its unit, such as {si if si != '1' else '1 for a pure number'}"
+        allowed = (
+            f"a finite number and its unit, such as {si if si != '1' else '1 for a pure number'}"
+        )
         problems.add(where, shown(f"{cell} {unit}"), allowed, advice)
     return value
 
@@ -220,16 +246,22 @@ def _cells_of(path: Path) -> list[list[str]]:
     try:
         cells = [row for _, row in csv_rows(content_of(path, Limit()).decode("utf-8-sig"))]
     except UnicodeDecodeError:
-        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8") from None
+        raise TraceError(
+            f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8"
+        ) from None
     if len(cells) < 2:
         raise TraceError(
-            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(TABLE_COLUMNS)} above the numbers"
+            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write "
+            f"{', '.join(TABLE_COLUMNS)} above the numbers"
         )
     return cells
 
 
 def _measured_rows(
-    cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
+    cells: Sequence[Sequence[str]],
+    constants: Mapping[str, float],
+    sources: Sequence[str],
+    problems: Problems,
 ) -> tuple[MeasuredImpact, ...]:
     """The rows under the headings; none where a heading is wrong.
 
@@ -241,26 +273,52 @@ def _measured_rows(
     for name, unit in units.items():
         where = f"{IMPACTS}.{name}"
         if name in STATED and not unit:
-            problems.add(where, "a column without a unit", f"{name} [{STATED[name]}]", "write the unit in brackets behind the name")
+            problems.add(
+                where,
+                "a column without a unit",
+                f"{name} [{STATED[name]}]",
+                "write the unit in brackets behind the name",
+            )
         elif name not in STATED and name not in TABLE_COLUMNS:
-            allowed = ", ".join([*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())])
-            problems.add(where, "an unknown column", allowed, suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"))
+            allowed = ", ".join(
+                [*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
+            )
+            problems.add(
+                where,
+                "an unknown column",
+                allowed,
+                suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"),
+            )
     for name in REQUIRED_COLUMNS:
         if name not in units:
-            problems.add(f"{IMPACTS}.{name}", "no such column", ", ".join(REQUIRED_COLUMNS), f"add the column {name}")
+            problems.add(
+                f"{IMPACTS}.{name}",
+                "no such column",
+                ", ".join(REQUIRED_COLUMNS),
+                f"add the column {name}",
+            )
     if problems.sentences:
         return ()
     found = []
     for count, row in enumerate(cells[1:], 1):
         where = f"{IMPACTS}, row {count}"
         if len(row) == len(units):
-            found.append(_measured_row(dict(zip(units, row, strict=True)), units, constants, sources, where, problems))
+            found.append(
+                _measured_row(
+                    dict(zip(units, row, strict=True)), units, constants, sources, where, problems
+                )
+            )
         else:
             allowed = f"{len(units)}, as many as the heading has"
             problems.add(where, f"{len(row)} cells", allowed, "put text with commas in quotes")
     ranked = {one.quantity for one in found if one.use != "show"}
     if len(ranked) > 1:
-        problems.add(f"{IMPACTS}.use", f"ranks by {' and '.join(sorted(ranked))}", "one quantity", 'give the other rows the use "show"')
+        problems.add(
+            f"{IMPACTS}.use",
+            f"ranks by {' and '.join(sorted(ranked))}",
+            "one quantity",
+            'give the other rows the use "show"',
+        )
     return tuple(found)
 
 
@@ -278,7 +336,12 @@ def _measured_row(
         if name in STATED and cell:
             stated[name] = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
             if stated[name] <= 0.0:
-                problems.add(f"{where}, {name}", shown(cell), "a number above 0", "leave the cell empty where it is not stated")
+                problems.add(
+                    f"{where}, {name}",
+                    shown(cell),
+                    "a number above 0",
+                    "leave the cell empty where it is not stated",
+                )
     quantity, unit, use = cells["quantity"], cells["unit"], cells["use"]
     if quantity not in MEASURABLE:
         advice = suggestion(quantity, MEASURABLE, "take one of these")
@@ -288,10 +351,22 @@ def _measured_row(
         problems.add(f"{where}, use", shown(use), allowed, "take one of these")
     _check_source(cells["source"], sources, f"{where}, source", problems)
     si = MEASURABLE[quantity][0] if quantity in MEASURABLE else unit
-    measured, uncertainty = _number_in(cells["measured"], unit, si, f"{where}, measured", problems), None
+    measured, uncertainty = (
+        _number_in(cells["measured"], unit, si, f"{where}, measured", problems),
+        None,
+    )
     if not cells["uncertainty"]:
         allowed = f'a number in the same unit, or "{NOT_STATED}"'
         problems.add(f"{where}, uncertainty", "nothing", allowed, "say how sure the number is")
     elif cells["uncertainty"] != NOT_STATED:
         uncertainty = _number_in(cells["uncertainty"], unit, si, f"{where}, uncertainty", problems)
-    return MeasuredImpact(cells["case"], quantity, measured, uncertainty, stated, use, cells["source"], cells.get("doubt", ""))
+    return MeasuredImpact(
+        cells["case"],
+        quantity,
+        measured,
+        uncertainty,
+        stated,
+        use,
+        cells["source"],
+        cells.get("doubt", ""),
+    )

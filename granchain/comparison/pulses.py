@@ -73,10 +73,14 @@ def compare(
         Where no sensor is common to trace and results, or a tolerance is not known.
     """
     if not results:
-        raise TraceError("compare: got no result, allowed one or more; give the output file of a run")
+        raise TraceError(
+            "compare: got no result, allowed one or more; give the output file of a run"
+        )
     bounds = _checked_tolerances(tolerances or {})
     laws = [result.law for result in results]
-    numbered = [law if laws.count(law) == 1 else f"{law} ({i})" for i, law in enumerate(laws, start=1)]
+    numbered = [
+        law if laws.count(law) == 1 else f"{law} ({i})" for i, law in enumerate(laws, start=1)
+    ]
     words = list(labels) if labels is not None else numbered
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
@@ -85,67 +89,89 @@ def compare(
     messages += measured.messages()
     if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):
         raise TraceError(
-            "trace: got no whole pulse that stands out of the noise at any sensor, allowed one at least; look whether pushing is positive "
+            "trace: got no whole pulse that stands out of the noise at any sensor, allowed one at "
+            "least; look whether pushing is positive "
             f"in it, and whether the record is long enough ({'; '.join(measured.messages())})"
         )
     sensor = needed_sensor(measured, cutoff, messages)
     measured.filter(sensor)
     sides = [Computed(result, beads, sensor, stated, messages) for result in results]
-    shifts = [_shift_between(measured, side, word, messages) for side, word in zip(sides, words, strict=True)]
+    shifts = [
+        _shift_between(measured, side, word, messages)
+        for side, word in zip(sides, words, strict=True)
+    ]
     windows = [_window_of_pulse(measured, k, sides, shifts) for k in range(len(beads))]
     seen = [all(math.isfinite(side.pulses[k].arrival) for side in sides) for k in range(len(beads))]
     found = tuple(
         _result_against(measured, side, shift, windows, seen, word, bounds, messages)
         for side, shift, word in zip(sides, shifts, words, strict=True)
     )
-    return Comparison(trace, sensor, found, _nearest_laws(measured, found), tuple(dict.fromkeys(messages)))
+    return Comparison(
+        trace, sensor, found, _nearest_laws(measured, found), tuple(dict.fromkeys(messages))
+    )
 
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     problems = [
-        f"tolerance: got {name!r}, allowed {', '.join(UNITS_COMPARED)}; name one of these" for name in {*tolerances} - {*UNITS_COMPARED}
+        f"tolerance: got {name!r}, allowed {', '.join(UNITS_COMPARED)}; name one of these"
+        for name in {*tolerances} - {*UNITS_COMPARED}
     ]
     problems += [
-        f"tolerance: {name}: got {value!r}, allowed a finite number from 0; give the largest difference"
+        f"tolerance: {name}: got {value!r}, allowed a finite number from 0; give the largest "
+        "difference"
         for name, value in tolerances.items()
-        if isinstance(value, bool) or not (isinstance(value, int | float) and 0.0 <= value < math.inf)
+        if isinstance(value, bool)
+        or not (isinstance(value, int | float) and 0.0 <= value < math.inf)
     ]
     if problems:
         raise TraceError(problems)
     return dict(tolerances)
 
 
-def _common_beads(results: Sequence[Result], words: Sequence[str], trace: Trace, messages: list[str]) -> list[int]:
+def _common_beads(
+    results: Sequence[Result], words: Sequence[str], trace: Trace, messages: list[str]
+) -> list[int]:
     """Beads that the trace and all results have a sensor in, in the order of the trace."""
     wanted = trace.sensor_bead.tolist()
     problems, beads = [], wanted
     for result, word in zip(results, words, strict=True):
         recorded = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
         if recorded and len(result.time) < 4:
-            problems.append(f"{word}: got {len(result.time)} samples of force, allowed 4 or more; run it for longer")
+            problems.append(
+                f"{word}: got {len(result.time)} samples of force, allowed 4 or more; run it for "
+                "longer"
+            )
         elif recorded and not np.isfinite(result.sensor_force).all():
             problems.append(
-                f"{word}: got forces that are no finite numbers, of a run that failed, allowed a whole run; mend the case first"
+                f"{word}: got forces that are no finite numbers, of a run that failed, allowed a "
+                "whole run; mend the case first"
             )
         if not set(recorded) & set(wanted):
             asked = ",".join(map(str, wanted))
             problems.append(
-                f"{word}: got sensors in beads {', '.join(map(str, recorded)) or 'none'}, allowed one of the trace's at "
+                f"{word}: got sensors in beads {', '.join(map(str, recorded)) or 'none'}, allowed "
+                "one of the trace's at "
                 f"least, {asked}; run it again with --set sensors.beads=[{asked}]"
             )
         elif set(wanted) - set(recorded):
-            messages.append(f"{word}: no sensor in bead {', '.join(map(str, sorted(set(wanted) - set(recorded))))}, which is left out")
+            messages.append(
+                f"{word}: no sensor in bead "
+                f"{', '.join(map(str, sorted(set(wanted) - set(recorded))))}, which is left out"
+            )
         beads = [bead for bead in beads if bead in recorded]
     if not problems and not beads:
         problems.append(
-            f"results: got no bead with a sensor in all of them and in the trace, {wanted}, allowed one or more; compare them apart"
+            f"results: got no bead with a sensor in all of them and in the trace, {wanted}, "
+            "allowed one or more; compare them apart"
         )
     if problems:
         raise TraceError(problems)
     return beads
 
 
-def _shift_between(measured: Measured, computed: Computed, label: str, messages: list[str]) -> Number:
+def _shift_between(
+    measured: Measured, computed: Computed, label: str, messages: list[str]
+) -> Number:
     """The shift that lays the first pulses over each other, whatever follows them."""
     step = measured.interval
     pairs = list(enumerate(zip(measured.readings, computed.pulses, strict=True)))
@@ -154,10 +180,13 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     both = [k for k in both if measured.readings[k].sound] or both
     if not both:
         raise TraceError(
-            f"{label}: got no sensor where both the measured and the computed trace have a whole pulse, allowed one or more; look whether "
+            f"{label}: got no sensor where both the measured and the computed trace have a whole "
+            "pulse, allowed one or more; look whether "
             "the forces have the same sign, and whether the run is long enough"
         )
-    apart = np.array([measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both])
+    apart = np.array(
+        [measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both]
+    )
     sure = np.array([measured.readings[k].arrival.uncertainty for k in both])
     widest = max(computed.pulses[k].before + computed.pulses[k].after for k in both)
     count = int((computed.time[-1] - computed.time[0]) / step * (1.0 + 1e-12)) + 1
@@ -177,10 +206,13 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             part[near, i] = whole[near, i]
     noise = np.array(measured.raw_noise)[both]
-    found = time_shift(step, theirs, ours, noise, (rough - clocks - widest, rough - clocks + widest))
+    found = time_shift(
+        step, theirs, ours, noise, (rough - clocks - widest, rough - clocks + widest)
+    )
     if not math.isfinite(found.value):
         raise TraceError(
-            f"{label}: got no time shift at which the computed pulses meet the measured ones, allowed traces with the same pulses; look "
+            f"{label}: got no time shift at which the computed pulses meet the measured ones, "
+            "allowed traces with the same pulses; look "
             "whether the forces have the same sign, and whether the run is long enough"
         )
     value = found.value + clocks
@@ -188,7 +220,8 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     other = time_shift(step, real, model, noise).value + clocks
     if abs(other - value) > widths.max() and (np.abs(apart - other) > widths).all():
         messages.append(
-            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from there, where no first pulse meets a first one; "
+            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from "
+            "there, where no first pulse meets a first one; "
             "the first pulses are laid over each other"
         )
     # A law whose wave is too slow makes a straight line of the differences over the row; a pulse
@@ -197,7 +230,8 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
         side = "later" if off[place] > 0.0 else "earlier"
         messages.append(
-            f"bead {measured.beads[both[place]]}: its pulse comes {1e6 * abs(off[place]):.3g} us {side} than the other sensors and {label} "
+            f"bead {measured.beads[both[place]]}: its pulse comes {1e6 * abs(off[place]):.3g} us "
+            f"{side} than the other sensors and {label} "
             "say, more than its width: it may be another one"
         )
     # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a
@@ -206,12 +240,15 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     # Pulses that differ too much for a bound of their correlation have that of their arrivals.
     return Number(
         value,
-        math.hypot(found.uncertainty, OF_ARRIVALS * mean) if math.isfinite(found.uncertainty) else mean,
+        math.hypot(found.uncertainty, OF_ARRIVALS * mean)
+        if math.isfinite(found.uncertainty)
+        else mean,
     )
 
 
 def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The line through points that a few wrong ones do not move (Theil 1950, Sen 1968, doi:10.1080/01621459.1968.10480934)."""
+    """The line through points that a few wrong ones do not move (Theil 1950, Sen 1968,
+    doi:10.1080/01621459.1968.10480934)."""
     from scipy.stats import theilslopes
 
     if len(x) < 3 or not np.isfinite(x).all():
@@ -220,7 +257,7 @@ def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(np.median(y - slope * x) + slope * x)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # One result
 
 
@@ -237,13 +274,18 @@ def _result_against(
     stated = measured.trace.about.uncertainty
     arrivals, sensors = [], []
     merged: list[tuple[str, ...]] = []
-    for i, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
+    for i, (bead, real, model) in enumerate(
+        zip(measured.beads, measured.readings, computed.pulses, strict=True)
+    ):
         if math.isnan(model.arrival):
-            messages.append(f"bead {bead}: no whole pulse stands out of the computed ({label}) trace")
+            messages.append(
+                f"bead {bead}: no whole pulse stands out of the computed ({label}) trace"
+            )
         real_merged = merged_from(measured.time, measured.force[:, i], real, measured.noise[i])
         found = {"measured": real_merged, f"computed ({label})": model.merged}
         messages += [
-            f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before it had fallen to half; no speed is from "
+            f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before "
+            "it had fallen to half; no speed is from "
             "there"
             for side, has_merged in found.items()
             if has_merged
@@ -251,7 +293,9 @@ def _result_against(
         merged.append(tuple(side.split()[0] for side, has_merged in found.items() if has_merged))
         sure = math.hypot(real.arrival.uncertainty, stated.time, shift.uncertainty)
         arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
-    for k, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
+    for k, (bead, real, model) in enumerate(
+        zip(measured.beads, measured.readings, computed.pulses, strict=True)
+    ):
         speed = Agreement(math.nan, math.nan, math.nan)
         if k + 1 < len(arrivals) and not (merged[k] or merged[k + 1]):
             speed = _speed_between(
@@ -270,7 +314,10 @@ def _result_against(
             off = float(np.linalg.norm(model_force - real_force)) / size
             floor = measured.noise[k] * math.sqrt(len(times)) / size
             if not covered.all():
-                messages.append(f"bead {bead}: {label} ends inside the measured pulse; its residual is of what there is")
+                messages.append(
+                    f"bead {bead}: {label} ends inside the measured pulse; its residual is of "
+                    "what there is"
+                )
         sensors.append(
             SensorAgreement(
                 bead,
@@ -296,13 +343,23 @@ def _result_against(
                 merged[k],
             )
         )
-    known = [k for k, one in enumerate(arrivals) if seen[k] and not merged[k] and math.isfinite(one.measured)]
-    everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, stated.time)
+    known = [
+        k
+        for k, one in enumerate(arrivals)
+        if seen[k] and not merged[k] and math.isfinite(one.measured)
+    ]
+    everywhere = _wave_agreement(
+        computed.positions, arrivals, measured.readings, known, stated.time
+    )
     missed = tuple(_missed(label, sensors, bounds))
-    return ResultAgreement(label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed)
+    return ResultAgreement(
+        label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed
+    )
 
 
-def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Number]) -> slice:
+def _window_of_pulse(
+    measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Number]
+) -> slice:
     """Samples of a measured pulse and half a width on both sides, whatever it is compared with.
 
     Where the pulse was not recorded whole, those of the computed ones.
@@ -315,11 +372,17 @@ def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shif
             real.arrival.value + real.after + 0.5 * wide,
         )
     else:
-        pulses = [(side.pulses[k], shift.value) for side, shift in zip(sides, shifts, strict=True) if math.isfinite(side.pulses[k].arrival)]
+        pulses = [
+            (side.pulses[k], shift.value)
+            for side, shift in zip(sides, shifts, strict=True)
+            if math.isfinite(side.pulses[k].arrival)
+        ]
         if not pulses:
             return slice(0, len(measured.time))
         start = min(pulse.arrival + shift - pulse.before for pulse, shift in pulses)
-        end = max(pulse.arrival + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses)
+        end = max(
+            pulse.arrival + shift + min(pulse.after, 2.0 * pulse.width) for pulse, shift in pulses
+        )
     return slice(*np.searchsorted(measured.time, [start, end]))
 
 
@@ -358,7 +421,9 @@ def _wave_agreement(
     return Agreement(measured, measured**2 * slope, computed)
 
 
-def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str, float]) -> list[str]:
+def _missed(
+    label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str, float]
+) -> list[str]:
     missed = []
     for name, bound in bounds.items():
         for sensor in sensors[:-1] if name == "speed" and len(sensors) > 1 else sensors:
@@ -367,12 +432,17 @@ def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str,
             if not off <= bound:
                 unit = " s" if name == "arrival" else ""
                 got = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
-                missed.append(f"{label}: bead {sensor.bead}: {name} off by {got}, allowed {bound:g}{unit}")
+                missed.append(
+                    f"{label}: bead {sensor.bead}: {name} off by {got}, allowed {bound:g}{unit}"
+                )
     return missed
 
 
-def _nearest_laws(measured: Measured, results: Sequence[ResultAgreement]) -> dict[int, tuple[str, ...]]:
-    """Bead by bead, the result with the smallest residual r, and those that noise does not distinguish from it.
+def _nearest_laws(
+    measured: Measured, results: Sequence[ResultAgreement]
+) -> dict[int, tuple[str, ...]]:
+    """Bead by bead, the result with the smallest residual r, and those that noise does not
+    distinguish from it.
 
     Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i -
     m|^2)/|m|^2 by 2 n.(c_i - c_j)/|m|^2, which for white noise of size sigma has the standard
@@ -385,5 +455,7 @@ def _nearest_laws(measured: Measured, results: Sequence[ResultAgreement]) -> dic
         order = sorted((i for i in range(len(rows)) if math.isfinite(off[i])), key=lambda i: off[i])
         if order:
             doubt = 4.0 * measured.raw_noise[k] / float(np.linalg.norm(rows[order[0]].measured))
-            found[rows[0].bead] = tuple(results[i].label for i in order if i == order[0] or off[i] - off[order[0]] <= doubt)
+            found[rows[0].bead] = tuple(
+                results[i].label for i in order if i == order[0] or off[i] - off[order[0]] <= doubt
+            )
     return found

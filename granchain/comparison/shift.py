@@ -18,7 +18,8 @@ def time_shift(
     noise: ArrayLike = 0.0,
     near: tuple[float, float] | None = None,
 ) -> Number:
-    """Shift between two sets of traces on one interval: the peak of the sum of their cross-correlations, by a parabola.
+    """Shift between two sets of traces on one interval: the peak of the sum of their
+    cross-correlations, by a parabola.
 
     Each trace has a weight by itself: its force squared, which is that of least squares with the
     same noise at all sensors.
@@ -69,5 +70,12 @@ def time_shift(
     real_slopes = np.gradient(real, axis=0)[max(0, lag) : max(0, lag) + len(slopes)]
     slopes = slopes[: len(real_slopes)]
     common = float((slopes * real_slopes).sum())
-    size = float(np.sqrt((np.broadcast_to(np.asarray(noise, float), real.shape[1]) ** 2 * (slopes**2).sum(axis=0)).sum()))
+    size = float(
+        np.sqrt(
+            (
+                np.broadcast_to(np.asarray(noise, float), real.shape[1]) ** 2
+                * (slopes**2).sum(axis=0)
+            ).sum()
+        )
+    )
     return Number(at * interval, size / common * interval if common > 0.0 else math.nan)

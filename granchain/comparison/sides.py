@@ -1,4 +1,5 @@
-"""The two sides of a comparison, through the same sensor: measured forces and computed ones, and the first pulse of each."""
+"""The two sides of a comparison, through the same sensor: measured forces and computed ones,
+and the first pulse of each."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ CUTOFF_WIDTHS = 4.0
 
 
 class Computed:
-    """The computed side: forces on the piezo above the static force, filtered; numbers of the pulses through the stated filter alone."""
+    """The computed side: forces on the piezo above the static force, filtered; numbers of the
+    pulses through the stated filter alone."""
 
     def __init__(
         self,
@@ -57,11 +59,19 @@ class Computed:
         least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
         self.pulses = []
         for k, bead in enumerate(beads):
-            jumps = None if filtered or stated.front_mass is not None else jumps_at(result, result.sensor_bead.tolist().index(bead))
+            jumps = (
+                None
+                if filtered or stated.front_mass is not None
+                else jumps_at(result, result.sensor_bead.tolist().index(bead))
+            )
             if jumps is not None:
                 jumps = ForceJumps(jumps.force - force[0, k], jumps.time)
             moves = plain[:, k].max() > least
-            self.pulses.append(computed_pulse(self.time, plain[:, k], filtered, jumps, smooth) if moves else ComputedPulse())
+            self.pulses.append(
+                computed_pulse(self.time, plain[:, k], filtered, jumps, smooth)
+                if moves
+                else ComputedPulse()
+            )
         labels = np.asarray(result.bead).tolist()
         self.positions = [float(result.position[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
@@ -76,8 +86,11 @@ class Computed:
         return np.asarray(np.where((times > self.time[-1])[:, np.newaxis], math.nan, values))
 
 
-def piezo_force(result: Result, bead: int, sensor: Sensor, messages: list[str] | None = None) -> np.ndarray:
-    """Force on the piezo of a bead, from its two contact forces where the sensor's halves are unequal and the result holds them.
+def piezo_force(
+    result: Result, bead: int, sensor: Sensor, messages: list[str] | None = None
+) -> np.ndarray:
+    """Force on the piezo of a bead, from its two contact forces where the sensor's halves are
+    unequal and the result holds them.
 
     Parameters
     ----------
@@ -95,19 +108,24 @@ def piezo_force(result: Result, bead: int, sensor: Sensor, messages: list[str] |
     if sensor.front_mass is not None:
         recorded = result.sensor_contact.tolist() if "contact_force" in result.variables else []
         if bead - 1 in recorded and bead in recorded:
-            front, back = (result.contact_force[:, recorded.index(contact)] for contact in (bead - 1, bead))
+            front, back = (
+                result.contact_force[:, recorded.index(contact)] for contact in (bead - 1, bead)
+            )
             mass = float(result.mass[np.flatnonzero(result.bead == bead)[0]])
             return sensor.force(front, back, mass)
         if messages is not None:
             messages.append(
-                f"bead {bead}: the halves of its sensor are unequal, and {result.law} has no force of its contacts {bead - 1} and {bead}: "
-                f"the mean of the two was taken; record them: --set sensors.contacts=[{bead - 1},{bead}]"
+                f"bead {bead}: the halves of its sensor are unequal, and {result.law} has no "
+                f"force of its contacts {bead - 1} and {bead}: "
+                "the mean of the two was taken; record them: --set "
+                f"sensors.contacts=[{bead - 1},{bead}]"
             )
     return np.asarray(result.sensor_force[:, np.flatnonzero(result.sensor_bead == bead)[0]])
 
 
 class Measured:
-    """The measured side: what each sensor read, and the forces above their baselines, filtered, with their noise.
+    """The measured side: what each sensor read, and the forces above their baselines, filtered,
+    with their noise.
 
     Parameters
     ----------
@@ -127,7 +145,9 @@ class Measured:
         response = self._response(stated)
         self._noises = [Noise(noise, response) for noise in self.raw_noise]
         self.readings = self.read(raw)
-        lines = np.column_stack([reading.baseline.at(np.arange(len(raw))) for reading in self.readings])
+        lines = np.column_stack(
+            [reading.baseline.at(np.arange(len(raw))) for reading in self.readings]
+        )
         self._above = raw - lines
         self.filter(stated)
 
@@ -157,11 +177,16 @@ class Measured:
 
     def messages(self) -> list[str]:
         """What is wrong with the trace, bead by bead."""
-        return [f"bead {bead}: {note}" for bead, reading in zip(self.beads, self.readings, strict=True) for note in reading.messages]
+        return [
+            f"bead {bead}: {note}"
+            for bead, reading in zip(self.beads, self.readings, strict=True)
+            for note in reading.messages
+        ]
 
 
 def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
-    """The sensor of the trace with the filter that is asked for, or stated in about.toml; else without."""
+    """The sensor of the trace with the filter that is asked for, or stated in about.toml; else
+    without."""
     about = trace.about.sensor
     return Sensor(
         front_mass=about.front_mass,
@@ -171,7 +196,8 @@ def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
 
 
 def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str]) -> Sensor:
-    """The sensor for forces over each other: with the stated filter, or, where nothing is stated and there is noise, one of its own."""
+    """The sensor for forces over each other: with the stated filter, or, where nothing is
+    stated and there is noise, one of its own."""
     stated, about = measured.stated, measured.trace.about.sensor
     if cutoff is not None or about.cutoff is not None:
         return stated
@@ -179,12 +205,18 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     both = zip(measured.readings, measured.raw_noise, strict=True)
     read = [(reading, noise) for reading, noise in both if math.isfinite(reading.width.value)]
     if not read:
-        messages.append("no sensor tells the width of a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
+        messages.append(
+            "no sensor tells the width of a pulse: nothing was filtered; to filter it, name a "
+            "frequency: --cutoff"
+        )
         return stated
     if not any(noise > PULSE_BEGINS**2 * reading.peak.value for reading, noise in read):
         return stated
     chosen = float(f"{CUTOFF_WIDTHS / min(reading.width.value for reading, _ in read):.2g}")
     if not chosen < 0.8 * NYQUIST / measured.interval:
-        messages.append("the trace has few samples in a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
+        messages.append(
+            "the trace has few samples in a pulse: nothing was filtered; to filter it, name a "
+            "frequency: --cutoff"
+        )
         return stated
     return replace(stated, cutoff=chosen)

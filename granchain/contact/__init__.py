@@ -47,12 +47,16 @@ class Family(NamedTuple):
 
     @property
     def of_cylinders(self) -> bool:
-        """Whether all its laws are of parallel cylinders: these ask for the clearance of an internal contact."""
-        return all(any(quantity.name == "clearance" for quantity in law.inputs) for law in self.laws)
+        """Whether all its laws are of parallel cylinders: these ask for the clearance of an
+        internal contact."""
+        return all(
+            any(quantity.name == "clearance" for quantity in law.inputs) for law in self.laws
+        )
 
 
 def families() -> list[Family]:
-    """The laws that are known now, family by family: those of spheres, single laws first, then those of cylinders."""
+    """The laws that are known now, family by family: those of spheres, single laws first, then
+    those of cylinders."""
     found: dict[str, list[type[ContactLaw]]] = {}
     for law in laws().values():
         found.setdefault(law.__module__, []).append(law)

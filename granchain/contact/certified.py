@@ -1,7 +1,8 @@
-"""What the certificates of the package's laws found, stored with the package: a run reports it without measuring.
+"""What the certificates of the package's laws found, stored with the package: a run reports it
+without measuring.
 
-`certified.json` is written by `docs/laws.py` with the page of the laws, from the same measurements, and compared by `make check`. Each
-entry holds for the source that was measured, and for no other.
+`certified.json` is written by `docs/laws.py` with the page of the laws, from the same measurements,
+and compared by `make check`. Each entry holds for the source that was measured, and for no other.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _OWN_MODULES = __name__.rpartition(".")[0] + "."
 
 
 def source_of(law: type[ContactLaw]) -> str:
-    """Hash of the files of this package that a law is made of: its own, those of its bases, the pair's, and those that
-    these take functions from.
+    """Hash of the files of this package that a law is made of: its own, those of its bases, the
+    pair's, and those that these take functions from.
 
     Raises
     ------
@@ -39,10 +40,14 @@ def source_of(law: type[ContactLaw]) -> str:
 @cache
 def _modules_of(law: Any) -> tuple[str, ...]:
     """The modules that a law is made of, by name."""
-    modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_OWN_MODULES)} | {f"{_OWN_MODULES}pair"}
+    modules = {
+        base.__module__ for base in law.__mro__ if base.__module__.startswith(_OWN_MODULES)
+    } | {f"{_OWN_MODULES}pair"}
     for name in list(modules):
         reached = (
-            value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+            value.__name__
+            if isinstance(value, ModuleType)
+            else getattr(value, "__module__", None) or ""
             for value in vars(sys.modules[name]).values()
         )
         modules |= {module for module in reached if module.startswith(_OWN_MODULES)}
@@ -67,7 +72,8 @@ def _hash_of_files(files: tuple[tuple[str, str], ...], states: tuple[tuple[int, 
 
 @cache
 def certified() -> dict[str, dict[str, Any]]:
-    """For each law of the package: `source`, the hash of what was measured; `problems`, what was wrong; `created_as_printed`, the part of
+    """For each law of the package: `source`, the hash of what was measured; `problems`, what was
+    wrong; `created_as_printed`, the part of
     the work that a cycle returns beyond it without the energy guard, 0 for none."""
     table: dict[str, dict[str, Any]] = json.loads(CERTIFIED.read_text(encoding="ascii"))
     return table
@@ -86,18 +92,27 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
     measure = f"granchain laws {law.name}" + ("" if ours else " --law-module FILE")
     entry = certified().get(law.name) if ours else None
     if entry is None:
-        return Message(f'contact law "{law.name}" has no certificate: what it delivers was not measured; "{measure}" measures it')
+        return Message(
+            f'contact law "{law.name}" has no certificate: what it delivers was not measured; '
+            f'"{measure}" measures it'
+        )
     try:
         same = source_of(law) == entry["source"]
     except OSError:
         same = False
     if not same:
-        sentence = f'contact law "{law.name}" has no certificate: its source is not the one that was measured; "{measure}" measures it'
+        sentence = (
+            f'contact law "{law.name}" has no certificate: its source is not the one that was '
+            f'measured; "{measure}" measures it'
+        )
     elif entry["problems"]:
-        sentence = f'contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}'
+        sentence = (
+            f'contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}'
+        )
     elif as_printed and entry["created_as_printed"]:
         sentence = (
-            f'contact law "{law.name}" as printed, without the energy guard, failed its certificate: a cycle returns up to '
+            f'contact law "{law.name}" as printed, without the energy guard, failed its '
+            "certificate: a cycle returns up to "
             f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
         )
     else:

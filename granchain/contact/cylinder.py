@@ -4,11 +4,13 @@ Five of them state the overlap d by the force per length W = F/L,
 
     d = W/(pi E) [ln(B/W) + c],   E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2),
 
-each with its own B and c. d has a maximum, l = B exp(c - 1)/(pi E): a larger overlap has no force. With y = pi E d/W the same reads
-y - ln y = 1 + ln(l/d), y >= 1, so that F = pi E L d/y in closed form; y is -W of the lower real branch of Lambert's function.
+each with its own B and c. d has a maximum, l = B exp(c - 1)/(pi E): a larger overlap has no force.
+With y = pi E d/W the same reads y - ln y = 1 + ln(l/d), y >= 1, so that F = pi E L d/y in closed
+form; y is -W of the lower real branch of Lambert's function.
 
-In an internal contact body 1 is the outer one. A flat wall has no finite compliance in plane strain: where a row ends at one, radius_1
-and radius_2 are both the bead's, and the wall counts as one more cylinder of its size.
+In an internal contact body 1 is the outer one. A flat wall has no finite compliance in plane
+strain: where a row ends at one, radius_1 and radius_2 are both the bead's, and the wall counts as
+one more cylinder of its size.
 """
 
 from __future__ import annotations
@@ -35,9 +37,15 @@ INTERNAL_CONTACT = Quantity(
     choices=("external", "internal"),
     kind="word",
 )
-CLEARANCE = positive("clearance", "m", "R1 - R2 of an internal contact; default from the radii of the pair", default=None)
+CLEARANCE = positive(
+    "clearance",
+    "m",
+    "R1 - R2 of an internal contact; default from the radii of the pair",
+    default=None,
+)
 
-# A bead of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: as long as its diameter; a hundredth of it as clearance.
+# A bead of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: as long as its
+# diameter; a hundredth of it as clearance.
 CYLINDER: dict[str, Any] = {"length": 4.76e-3, "clearance": 4.76e-5}
 
 
@@ -53,7 +61,8 @@ def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
         return inputs.length
     if not pair.has("length"):
         raise LawError(
-            "length: got nothing, allowed a number above 0 [m], the length of a line contact, for spheres have none; give length under "
+            "length: got nothing, allowed a number above 0 [m], the length of a line contact, for "
+            "spheres have none; give length under "
             "[contact], or with the pair"
         )
     return pair.length
@@ -72,7 +81,8 @@ def clearance_of(pair: Pair, inputs: SimpleNamespace) -> Any:
     difference = pair.radius_1 - pair.radius_2
     if not np.all(difference > 0.0):
         raise LawError(
-            f"internal contact: got radius_1 - radius_2 = {float(np.min(difference)):.6g} m, allowed: above 0, for body 1 is the outer "
+            f"internal contact: got radius_1 - radius_2 = {float(np.min(difference)):.6g} m, "
+            "allowed: above 0, for body 1 is the outer "
             "one; swap the radii, or give clearance = R1 - R2"
         )
     return difference
@@ -80,7 +90,11 @@ def clearance_of(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 def relative_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
     """dR = R1 + R2 of an external, R1 - R2 of an internal contact [m]."""
-    return clearance_of(pair, inputs) if inputs.contact == "internal" else pair.radius_1 + pair.radius_2
+    return (
+        clearance_of(pair, inputs)
+        if inputs.contact == "internal"
+        else pair.radius_1 + pair.radius_2
+    )
 
 
 def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
@@ -91,21 +105,23 @@ def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
     return (pair.radius_2 + difference) * pair.radius_2 / difference
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The implicit laws
 
-# Below this y - 1 the steps of `inverse_log_root` are shortened: the start is then exact to rounding, and f/(y - 1) is rounding only.
+# Below this y - 1 the steps of `inverse_log_root` are shortened: the start is then exact to
+# rounding, and f/(y - 1) is rounding only.
 _NEAR_ONE = 1e-3
 
 
 def inverse_log_root(ratio: float) -> float:
     """1/y of the y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
 
-    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the series of the root at y = 1 to its
-    third term, which stays within 5e-3 of y up to t = 150; for it t is taken to 4e-6, three terms of 2 artanh. Then two steps for
-    f = y - 1 - ln(y ratio). With u = y - 1 the first changes y by its part x = -(f/u) (1 + h), h = f/(2 u^2) < 2e-4: Halley's, but for
-    h^2, after which y is right to 2e-9. The second is Newton's. Its logarithm is the first and that of 1 + x: x - x^2/2 + ..., six terms;
-    the first one left out is x^7/7 = 1e-17.
+    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the
+    series of the root at y = 1 to its third term, which stays within 5e-3 of y up to t = 150; for
+    it t is taken to 4e-6, three terms of 2 artanh. Then two steps for f = y - 1 - ln(y ratio). With
+    u = y - 1 the first changes y by its part x = -(f/u) (1 + h), h = f/(2 u^2) < 2e-4: Halley's,
+    but for h^2, after which y is right to 2e-9. The second is Newton's. Its logarithm is the first
+    and that of 1 + x: x - x^2/2 + ..., six terms; the first one left out is x^7/7 = 1e-17.
     """
     m, k = elementary.parts(ratio)
     s = (m - 1.0) / (m + 1.0)
@@ -132,17 +148,27 @@ class Logarithmic(ContactLaw):
     """Base of d = W/(pi E) [ln(B/W) + c]: a law gives B exp(c - 1)/(pi E), its largest overlap."""
 
     inputs = (LENGTH, INTERNAL_CONTACT, CLEARANCE)
-    coefficients = (Quantity("stiffness", "N/m", "pi E L"), Quantity("limit", "m", "overlap beyond which there is no force"))
+    coefficients = (
+        Quantity("stiffness", "N/m", "pi E L"),
+        Quantity("limit", "m", "overlap beyond which there is no force"),
+    )
     examples: ClassVar[dict[str, Any]] = CYLINDER
-    validity = "elastic, plane strain, force spread evenly over the length; overlap below the law's largest"
-    status = "verified: inverse, energy, and the fits of Autiero et al. 2022; not validated against experiment"
+    validity = (
+        "elastic, plane strain, force spread evenly over the length; overlap below the law's "
+        "largest"
+    )
+    status = (
+        "verified: inverse, energy, and the fits of Autiero et al. 2022; not validated against "
+        "experiment"
+    )
 
     @staticmethod
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         stiffness, limit = c
         d = overlap if overlap > OPEN else OPEN
         d = d if d < limit else limit
-        # an open contact is left out of the product, not of the result: else the loop would branch around the root, and take it one by one
+        # an open contact is left out of the product, not of the result: else the loop would branch
+        # around the root, and take it one by one
         return stiffness * (d if overlap > OPEN else 0.0) * inverse_log_root(limit / d)
 
     @staticmethod
@@ -167,10 +193,11 @@ def logarithmic_coefficients(pair: Pair, inputs: SimpleNamespace, limit: Any) ->
 
 
 class Radzimovsky(Logarithmic):
-    """Radzimovsky, cylinders: d = W/(pi E) [2/3 + ln(8 dR E/(1.6^2 W))], W = F/L, dR = R1 + R2 or R1 - R2.
+    """Radzimovsky, cylinders: d = W/(pi E) [2/3 + ln(8 dR E/(1.6^2 W))], W = F/L, dR = R1 + R2 or
+    R1 - R2.
 
-    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is lost; the contact ends at d = 0. Has no
-    force beyond d = .7127 dR.
+    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is
+    lost; the contact ends at d = 0. Has no force beyond d = .7127 dR.
     """
 
     name = "radzimovsky"
@@ -179,32 +206,41 @@ class Radzimovsky(Logarithmic):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = 8 dR E/1.6^2, c = 2/3
-        limit = 8.0 / (1.6 * 1.6 * math.pi) * elementary.exp(2.0 / 3.0 - 1.0) * relative_radius(pair, inputs)
+        limit = (
+            8.0
+            / (1.6 * 1.6 * math.pi)
+            * elementary.exp(2.0 / 3.0 - 1.0)
+            * relative_radius(pair, inputs)
+        )
         return logarithmic_coefficients(pair, inputs, limit)
 
 
 class Johnson(Logarithmic):
     """Johnson, cylinders: d = W/(pi E) [ln(4 pi E dR/W) - 1], W = F/L, dR = R1 + R2 or R1 - R2.
 
-    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is lost; the contact ends at d = 0. Has no
-    force beyond d = 4 dR/e^2 = .5413 dR.
+    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is
+    lost; the contact ends at d = 0. Has no force beyond d = 4 dR/e^2 = .5413 dR.
     """
 
     name = "johnson"
-    source = Source("Johnson 1985, Contact Mechanics; " + AUTIERO_2022, "table 1", "10.1017/CBO9781139171731")
+    source = Source(
+        "Johnson 1985, Contact Mechanics; " + AUTIERO_2022, "table 1", "10.1017/CBO9781139171731"
+    )
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = 4 pi E dR, c = -1
-        return logarithmic_coefficients(pair, inputs, 4.0 * elementary.exp(-2.0) * relative_radius(pair, inputs))
+        return logarithmic_coefficients(
+            pair, inputs, 4.0 * elementary.exp(-2.0) * relative_radius(pair, inputs)
+        )
 
 
 class Esdu(Logarithmic):
     """ESDU-78035, cylinders: d = W/(pi E) [ln(4 pi E dR/W) + 1], W = F/L, dR = R1 + R2 or R1 - R2.
 
-    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is lost; the contact ends at d = 0. Deeper
-    than Johnson by 2 W/(pi E). The review of Autiero et al. computes its tables without the pi, three times too soft. Has
-    no force beyond 4 dR.
+    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is
+    lost; the contact ends at d = 0. Deeper than Johnson by 2 W/(pi E). The review of Autiero et al.
+    computes its tables without the pi, three times too soft. Has no force beyond 4 dR.
     """
 
     name = "esdu-78035"
@@ -217,10 +253,12 @@ class Esdu(Logarithmic):
 
 
 class Goldsmith(Logarithmic):
-    """Goldsmith, cylinders: d = W/(pi E) [ln(pi E L^2/(W R)) + 1], W = F/L, R = R1 R2/(R1 + R2) or R1 R2/(R1 - R2).
+    """Goldsmith, cylinders: d = W/(pi E) [ln(pi E L^2/(W R)) + 1], W = F/L, R = R1 R2/(R1 + R2) or
+    R1 R2/(R1 - R2).
 
-    Elastic, quasi-static. Nothing is lost; the contact ends at d = 0. The exponent of L that has the right dimension, L^3 in terms of the
-    force, not L as the review prints. Has no force beyond d = L^2/R.
+    Elastic, quasi-static. Nothing is lost; the contact ends at d = 0. The exponent of L that has
+    the right dimension, L^3 in terms of the force, not L as the review prints. Has no force beyond
+    d = L^2/R.
     """
 
     name = "goldsmith"
@@ -230,29 +268,34 @@ class Goldsmith(Logarithmic):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = pi E L^2/R, c = 1
         length = length_of(pair, inputs)
-        return logarithmic_coefficients(pair, inputs, length * length / effective_radius(pair, inputs))
+        return logarithmic_coefficients(
+            pair, inputs, length * length / effective_radius(pair, inputs)
+        )
 
 
 class DubowskyFreudenstein(Goldsmith):
-    """Dubowsky and Freudenstein, cylinders: d = F/(pi E L) [ln(pi E L^3/(F R)) + 1], R = R1 R2/(R1 + R2) or R1 R2/(R1 - R2).
+    """Dubowsky and Freudenstein, cylinders: d = F/(pi E L) [ln(pi E L^3/(F R)) + 1], R = R1 R2/(R1
+    + R2) or R1 R2/(R1 - R2).
 
-    Goldsmith's law with L^3. The review prints pi (h1 + h2) for (h1 + h2)/pi in its table 1 and eq. (8), pi^2 too soft. Has no force beyond
-    d = L^2/R.
+    Goldsmith's law with L^3. The review prints pi (h1 + h2) for (h1 + h2)/pi in its table 1 and eq.
+    (8), pi^2 too soft. Has no force beyond d = L^2/R.
     """
 
     name = "dubowsky-freudenstein"
     source = Source("Dubowsky & Freudenstein 1971; " + AUTIERO_2022, "eq. (8)", "10.1115/1.3427895")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The explicit laws
 
 
 class LankaraniNikraveshCylinder(ContactLaw):
-    """Lankarani and Nikravesh, for cylinders: F = (4/3) E sqrt(R) d^1.5, R = R1 R2/(R1 + R2) or R1 R2/(R1 - R2).
+    """Lankarani and Nikravesh, for cylinders: F = (4/3) E sqrt(R) d^1.5, R = R1 R2/(R1 + R2) or R1
+    R2/(R1 - R2).
 
-    The elastic part of their law, a formula for spheres that is used for cylinders: it does not know the length. Nothing is lost; the
-    contact ends at d = 0. The review's table 11 has pi/10 of this stiffness.
+    The elastic part of their law, a formula for spheres that is used for cylinders: it does not
+    know the length. Nothing is lost; the contact ends at d = 0. The review's table 11 has pi/10 of
+    this stiffness.
     """
 
     name = "lankarani-nikravesh-cylinder"
@@ -280,8 +323,8 @@ class LankaraniNikraveshCylinder(ContactLaw):
         return 0.4 * stiffness * (d * d * math.sqrt(d))
 
 
-# Radial clearances [mm] that the fits were made for, and where their two branches meet: Autiero et al. 2022, table 1,
-# doi:10.3390/machines10110966.
+# Radial clearances [mm] that the fits were made for, and where their two branches meet: Autiero et
+# al. 2022, table 1, doi:10.3390/machines10110966.
 _PEREIRA_RANGE = (0.005, 10.0)
 _PEREIRA_2011_MIDDLE, _PEREIRA_2015_MIDDLE = 0.75, 0.34954
 
@@ -299,30 +342,48 @@ def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
     # one part in 1e12 for the conversion from metres
     if not ((difference >= low * (1.0 - 1e-12)) & (difference <= high * (1.0 + 1e-12))).all():
         raise LawError(
-            f"R1 - R2: got {float(difference.min()):.6g} to {float(difference.max()):.6g} mm, allowed: {low:g} to {high:g} mm, for which "
+            f"R1 - R2: got {float(difference.min()):.6g} to {float(difference.max()):.6g} mm, "
+            f"allowed: {low:g} to {high:g} mm, for which "
             "the law was fitted; take johnson, or other radii"
         )
     return difference
 
 
-def pereira_exponent(difference: Any, middle: float, factor: float, power: float, slope: float, intercept: float) -> Any:
-    """n = Y dR^-.005 of an internal contact; Y = factor ln(1000 dR)^power up to the middle, slope dR + intercept above."""
-    below = factor * elementary.over(elementary.power, elementary.over(elementary.log, 1000.0 * difference), power)
-    return np.where(difference <= middle, below, slope * difference + intercept) * elementary.over(elementary.power, difference, -0.005)
+def pereira_exponent(
+    difference: Any, middle: float, factor: float, power: float, slope: float, intercept: float
+) -> Any:
+    """n = Y dR^-.005 of an internal contact; Y = factor ln(1000 dR)^power up to the middle,
+    slope dR + intercept above."""
+    below = factor * elementary.over(
+        elementary.power, elementary.over(elementary.log, 1000.0 * difference), power
+    )
+    return np.where(difference <= middle, below, slope * difference + intercept) * elementary.over(
+        elementary.power, difference, -0.005
+    )
 
 
-def pereira_coefficients(pair: Pair, inputs: SimpleNamespace, difference: Any, a: float, b: float, n: Any) -> tuple[Any, ...]:
-    """K = (a dR + b) L E/dR and n in metre and newton; the formula is in mm and MPa, with dR in mm."""
-    stiffness = (a * difference + b) * (1e3 * length_of(pair, inputs)) * (1e-6 * pair.effective_modulus) / difference
+def pereira_coefficients(
+    pair: Pair, inputs: SimpleNamespace, difference: Any, a: float, b: float, n: Any
+) -> tuple[Any, ...]:
+    """K = (a dR + b) L E/dR and n in metre and newton; the formula is in mm and MPa, with dR in
+    mm."""
+    stiffness = (
+        (a * difference + b)
+        * (1e3 * length_of(pair, inputs))
+        * (1e-6 * pair.effective_modulus)
+        / difference
+    )
     return stiffness * elementary.over(lambda one: elementary.power(1000.0, one), n), n
 
 
 class Pereira2011(ContactLaw):
-    """Pereira et al. 2011, a pin in a bush: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 - R2 from .005 to 10 mm.
+    """Pereira et al. 2011, a pin in a bush: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 - R2
+    from .005 to 10 mm.
 
-    a = .49, b = .10, n = Y dR^-.005, Y = 1.56 ln(1000 dR)^-.192 up to dR = .75 mm and .0028 dR + 1.1083 above; n jumps up by 2.3 %
-    between the branches. Always an internal contact. n is part of the dimension, so the numbers hold in mm and MPa only. Nothing is lost;
-    the contact ends at d = 0.
+    a = .49, b = .10, n = Y dR^-.005, Y = 1.56 ln(1000 dR)^-.192 up to dR = .75 mm and .0028 dR +
+    1.1083 above; n jumps up by 2.3 % between the branches. Always an internal contact. n is part of
+    the dimension, so the numbers hold in mm and MPa only. Nothing is lost; the contact ends at d =
+    0.
     """
 
     name = "pereira-2011"
@@ -332,7 +393,9 @@ class Pereira2011(ContactLaw):
     fixed_units = True
     examples: ClassVar[dict[str, Any]] = CYLINDER
     validity = "internal contact, R1 - R2 from 0.005 to 10 mm"
-    status = "verified against the formula as the review prints it; not validated against experiment"
+    status = (
+        "verified against the formula as the review prints it; not validated against experiment"
+    )
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -354,11 +417,13 @@ class Pereira2011(ContactLaw):
 
 
 class Pereira2015(Pereira2011):
-    """Pereira et al. 2015, cylinders: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 + R2 or R1 - R2.
+    """Pereira et al. 2015, cylinders: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 + R2 or R1
+    - R2.
 
-    External: a = .39, b = .85, n = 1.094. Internal, from .005 to 10 mm: a = .965, b = .0965, n = Y dR^-.005, Y = 1.51 ln(1000 dR)^-.151
-    up to dR = .34954 mm and .0151 dR + 1.151 above. n is part of the dimension, so the numbers hold in mm and MPa only. Nothing is
-    lost; the contact ends at d = 0.
+    External: a = .39, b = .85, n = 1.094. Internal, from .005 to 10 mm: a = .965, b = .0965, n = Y
+    dR^-.005, Y = 1.51 ln(1000 dR)^-.151 up to dR = .34954 mm and .0151 dR + 1.151 above. n is part
+    of the dimension, so the numbers hold in mm and MPa only. Nothing is lost; the contact ends at d
+    = 0.
     """
 
     name = "pereira-2015"

@@ -1,9 +1,12 @@
-"""Elastoplastic laws from the literature: a loading curve that leaves a dent, and one unloading curve from each largest overlap.
+"""Elastoplastic laws from the literature: a loading curve that leaves a dent, and one unloading
+curve from each largest overlap.
 
-All of them are collected in table 3 of the review of Wang et al. 2022 (Research progress of contact force models in the collision
-mechanics of multibody system). The table has many misprints; the forms below are the consistent ones, each checked for continuity and
-for energy, and each class states where it departs from the table. "Completed" marks what the table leaves open and what is taken as
-generally known: it was not checked against the original. Several of these laws create energy as printed: the energy guard prevents it.
+All of them are collected in table 3 of the review of Wang et al. 2022 (Research progress of contact
+force models in the collision mechanics of multibody system). The table has many misprints; the
+forms below are the consistent ones, each checked for continuity and for energy, and each class
+states where it departs from the table. "Completed" marks what the table leaves open and what is
+taken as generally known: it was not checked against the original. Several of these laws create
+energy as printed: the energy guard prevents it.
 """
 
 from __future__ import annotations
@@ -22,28 +25,39 @@ from granchain.errors import LawError
 
 VERIFIED = "verified against an independent computation of its energy and restitution"
 # Measured by docs/measured.py; each law says what came out.
-STEEL = "compared with printed restitutions of steel of 200 to 800 HV under a ball of carbide (docs/measured.md)"
+STEEL = (
+    "compared with printed restitutions of steel of 200 to 800 HV under a ball of carbide "
+    "(docs/measured.md)"
+)
 NO_TRACE = "not validated against a measured trace"
 
 
 def compared_with_steel(verified: str, found: str) -> str:
-    """A status: what a law was verified against, and how near it comes to what is printed of steel."""
+    """A status: what a law was verified against, and how near it comes to what is printed of
+    steel."""
     return f"{verified}; {STEEL}: {found}; {NO_TRACE}"
 
 
 def fitted_to_steel(rms: str, ratio: str, verified: str = VERIFIED) -> str:
     """The status of a law with the best ratio of hardness to yield stress."""
-    return compared_with_steel(verified, f"rms {rms} of e with the best ratio of hardness to yield stress, {ratio}")
+    return compared_with_steel(
+        verified, f"rms {rms} of e with the best ratio of hardness to yield stress, {ratio}"
+    )
 
 
-# Largest pressure of a Hertz contact at first yield over the yield stress: p_y = 1.6 s_y, Wang et al. 2022, review, table 3 (Burgoyne and
-# Daraio); the value of Johnson 1985, Contact Mechanics, sec. 6.1, doi:10.1017/CBO9781139171731.
+# Largest pressure of a Hertz contact at first yield over the yield stress: p_y = 1.6 s_y, Wang et
+# al. 2022, review, table 3 (Burgoyne and Daraio); the value of Johnson 1985, Contact Mechanics,
+# sec. 6.1, doi:10.1017/CBO9781139171731.
 YIELD_PRESSURE = 1.6
-# Hardness over yield stress: H = 2.8 s_y, Wang et al. 2022, review, table 3 (Stronge's plastic branch).
+# Hardness over yield stress: H = 2.8 s_y, Wang et al. 2022, review, table 3 (Stronge's plastic
+# branch).
 HARDNESS = 2.8
 
 HARDNESS_FACTOR = positive(
-    "hardness_factor", "1", "hardness over yield stress; default: the material's hardness, or 2.8 s_y where it has none", default=None
+    "hardness_factor",
+    "1",
+    "hardness over yield stress; default: the material's hardness, or 2.8 s_y where it has none",
+    default=None,
 )
 
 # What most of these laws carry.
@@ -75,34 +89,48 @@ def opens_on(d_max: float, force_max: float, stiffness: float) -> float:
     return d_max - elementary.power(force_max / stiffness, 2.0 / 3.0)
 
 
-def thornton_residual(d_max: float, force_max: float, compliance: float, flow: float, f_y: float) -> float:
+def thornton_residual(
+    d_max: float, force_max: float, compliance: float, flow: float, f_y: float
+) -> float:
     """Residual overlap with Thornton's unloading radius [m].
 
-    R_p = (4 E/(3 F)) ((2 F + F_y)/(2 pi p_y))^1.5 in d_max - (3 F/(4 E sqrt(R_p)))^(2/3) leaves no cube root.
+    R_p = (4 E/(3 F)) ((2 F + F_y)/(2 pi p_y))^1.5 in d_max - (3 F/(4 E sqrt(R_p)))^(2/3) leaves no
+    cube root.
     """
     return d_max - compliance * force_max * math.sqrt(flow / (2.0 * force_max + f_y))
 
 
 def hardness(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """Hardness [Pa]: the factor asked for times the yield stress, else the material's own, else 2.8 s_y."""
+    """Hardness [Pa]: the factor asked for times the yield stress, else the material's own, else
+    2.8 s_y."""
     if inputs.hardness_factor is None and pair.has("hardness"):
         return pair.hardness
-    return (HARDNESS if inputs.hardness_factor is None else inputs.hardness_factor) * pair.yield_stress
+    return (
+        HARDNESS if inputs.hardness_factor is None else inputs.hardness_factor
+    ) * pair.yield_stress
 
 
 class Thornton(Elastoplastic):
-    """Hertz up to first yield, then a straight line at constant contact pressure; unloading on a flattened radius.
+    """Hertz up to first yield, then a straight line at constant contact pressure; unloading on a
+    flattened radius.
 
-    F_y + pi p_y R (d - d_y) above d_y; unloading on R_p = (4 E/(3 F_max)) ((2 F_max + F_y)/(2 pi p_y))^1.5, through the largest overlap.
-    Force and slope are continuous; the law never creates energy, and its restitution has a closed form (`theory.thornton_restitution`).
-    Contact radius: from force and pressure, sqrt((2 F + F_y)/(2 pi p_y)), the root in R_p; sqrt(R d) up to first yield.
-    The table prints s_y where the contact yield pressure p_y stands: with p_y = s_y the contact is soft beyond first yield.
+    F_y + pi p_y R (d - d_y) above d_y; unloading on R_p = (4 E/(3 F_max)) ((2 F_max + F_y)/(2 pi
+    p_y))^1.5, through the largest overlap. Force and slope are continuous; the law never creates
+    energy, and its restitution has a closed form (`theory.thornton_restitution`). Contact radius:
+    from force and pressure, sqrt((2 F + F_y)/(2 pi p_y)), the root in R_p; sqrt(R d) up to first
+    yield. The table prints s_y where the contact yield pressure p_y stands: with p_y = s_y the
+    contact is soft beyond first yield.
     """
 
     name = "thornton"
     source = Source(f"Thornton 1997; {REVIEW}, table 3", "", "10.1115/1.2787319")
     inputs = (
-        positive("yield_pressure_factor", "1", "contact yield pressure over yield stress, p_y/s_y", default=YIELD_PRESSURE),
+        positive(
+            "yield_pressure_factor",
+            "1",
+            "contact yield pressure over yield stress, p_y/s_y",
+            default=YIELD_PRESSURE,
+        ),
         AS_PRINTED,
         DENTS,
     )
@@ -123,7 +151,15 @@ class Thornton(Elastoplastic):
         pressure = inputs.yield_pressure_factor * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
         slope = math.pi * pressure * pair.effective_radius
-        return d_y, f_y, pair.hertz_stiffness, slope, 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus, 0.4 * f_y * d_y
+        return (
+            d_y,
+            f_y,
+            pair.hertz_stiffness,
+            slope,
+            2.0 * math.pi * pressure,
+            0.75 / pair.effective_modulus,
+            0.4 * f_y * d_y,
+        )
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -133,7 +169,11 @@ class Thornton(Elastoplastic):
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:
         d_y, f_y, hertz, slope, _, _, work_y = c[:7]
-        return hertz_work(d, hertz) if d < d_y else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
+        return (
+            hertz_work(d, hertz)
+            if d < d_y
+            else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
+        )
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
@@ -149,17 +189,26 @@ class Thornton(Elastoplastic):
 class Stronge(Elastoplastic):
     """Elastic, logarithmic elastoplastic and linear plastic loading in one variable, 2 d/d_y - 1.
 
-    With z = 2 d/d_y - 1: F_y z (1 + ln(z)/(3 theta)) above d_y, (2.8/theta) F_y z from d_p = d_y (1 + exp(3 (2.8 - theta)))/2 on, where
-    the force is continuous. The slope jumps at first yield, where the law is stiffer than Hertz, and it returns up to 25 % more energy
-    than it took, up to 3.1 d_y: the energy guard prevents it. Unloading on R_p = R sqrt(2 d_max/d_y - 1), through the largest overlap.
-    The table's unloading line names its residual overlap d_c - d_r, the part that recovers; the curve through the point is meant.
+    With z = 2 d/d_y - 1: F_y z (1 + ln(z)/(3 theta)) above d_y, (2.8/theta) F_y z from d_p = d_y (1
+    + exp(3 (2.8 - theta)))/2 on, where the force is continuous. The slope jumps at first yield,
+    where the law is stiffer than Hertz, and it returns up to 25 % more energy than it took, up to
+    3.1 d_y: the energy guard prevents it. Unloading on R_p = R sqrt(2 d_max/d_y - 1), through the
+    largest overlap. The table's unloading line names its residual overlap d_c - d_r, the part that
+    recovers; the curve through the point is meant.
     """
 
     name = "stronge"
     source = Source(f"Stronge 2000, Impact Mechanics; {REVIEW}, table 3", "", "")
     inputs = (
         # theta = 2.8 would put the plastic branch at first yield
-        Quantity("theta", "1", "mean contact pressure at first yield over the yield stress", above=0.0, below=HARDNESS, default=1.1),
+        Quantity(
+            "theta",
+            "1",
+            "mean contact pressure at first yield over the yield stress",
+            above=0.0,
+            below=HARDNESS,
+            default=1.1,
+        ),
         AS_PRINTED,
         DENTS,
     )
@@ -177,11 +226,20 @@ class Stronge(Elastoplastic):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        # mean pressure theta s_y is a largest Hertz pressure of 1.5 theta s_y: d_y = R (3 pi theta s_y/(4 E))^2
+        # mean pressure theta s_y is a largest Hertz pressure of 1.5 theta s_y: d_y = R (3 pi theta
+        # s_y/(4 E))^2
         pressure = 1.5 * inputs.theta * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
         z_p = elementary.exp(3.0 * (HARDNESS - inputs.theta))
-        return d_y, f_y, pair.hertz_stiffness, z_p, 1.0 / (3.0 * inputs.theta), HARDNESS / inputs.theta, 0.4 * f_y * d_y
+        return (
+            d_y,
+            f_y,
+            pair.hertz_stiffness,
+            z_p,
+            1.0 / (3.0 * inputs.theta),
+            HARDNESS / inputs.theta,
+            0.4 * f_y * d_y,
+        )
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -200,7 +258,8 @@ class Stronge(Elastoplastic):
             return hertz_work(d, hertz)
         z = 2.0 * d / d_y - 1.0
         end = z if z < z_p else z_p
-        # integral of z (1 + b ln z) from 1: (z^2 - 1)/2 + b (z^2 ln(z)/2 - (z^2 - 1)/4), times dd/dz = d_y/2
+        # integral of z (1 + b ln z) from 1: (z^2 - 1)/2 + b (z^2 ln(z)/2 - (z^2 - 1)/4), times
+        # dd/dz = d_y/2
         grown = end * end - 1.0
         integral = 0.5 * grown + log_factor * (0.5 * end * end * elementary.log(end) - 0.25 * grown)
         return work_y + 0.5 * f_y * d_y * (integral + 0.5 * plastic * (z * z - end * end))
@@ -214,13 +273,16 @@ class Stronge(Elastoplastic):
 
 
 class VuQuocZhang(Elastoplastic):
-    """Contact radius of an elastic and a plastic part, on a curvature that the yielding flattens; given as overlap of force.
+    """Contact radius of an elastic and a plastic part, on a curvature that the yielding flattens;
+    given as overlap of force.
 
-    a = (3 F R/(4 E))^(1/3) + C_a (F - F_y), d = a^2/((1 + K_c (F - F_y)) R), the terms with C_a and K_c zero up to F_y. The overlap must
-    grow with the force, else the law is refused. Unloading on R_p = (1 + K_c (F_max - F_y)) R, through the largest overlap.
-    The table's factor 2 in d comes from measuring one sphere's share of the overlap; its unloading line loses the square root of a.
-    The force is the root of d(F) = d, found to rounding; the work is the integral of F dd over the cube root of the force, by
-    Gauss-Legendre to rounding: its partial fractions cancel for small K_c.
+    a = (3 F R/(4 E))^(1/3) + C_a (F - F_y), d = a^2/((1 + K_c (F - F_y)) R), the terms with C_a and
+    K_c zero up to F_y. The overlap must grow with the force, else the law is refused. Unloading on
+    R_p = (1 + K_c (F_max - F_y)) R, through the largest overlap. The table's factor 2 in d comes
+    from measuring one sphere's share of the overlap; its unloading line loses the square root of a.
+    The force is the root of d(F) = d, found to rounding; the work is the integral of F dd over the
+    cube root of the force, by Gauss-Legendre to rounding: its partial fractions cancel for small
+    K_c.
     """
 
     name = "vu-quoc-zhang"
@@ -237,33 +299,64 @@ class VuQuocZhang(Elastoplastic):
         YIELD_FORCE,
         HERTZ_STIFFNESS,
         Quantity("radius", "m", "R"),
-        Quantity("elastic_factor", "m/N^(1/3)", "(3 R/(4 E))^(1/3), elastic contact radius over the cube root of the force"),
+        Quantity(
+            "elastic_factor",
+            "m/N^(1/3)",
+            "(3 R/(4 E))^(1/3), elastic contact radius over the cube root of the force",
+        ),
         Quantity("C_a", "m/N", "plastic part of the contact radius per force above F_y"),
         Quantity("K_c", "1/N", "growth of the radius of curvature per force above F_y"),
         Quantity("yield_root", "N^(1/3)", "cube root of F_y"),
-        Quantity("pole", "N^(1/3)", "cube root of the force at which the curvature would vanish, 0 where it is negative"),
+        Quantity(
+            "pole",
+            "N^(1/3)",
+            "cube root of the force at which the curvature would vanish, 0 where it is negative",
+        ),
         YIELD_WORK,
     )
-    # Fitted numbers of the right order for the steel beads of Wang, Liu & Liu 2022, table 8: F_y = pi^3 R^2 (1.6 s_y)^3/(6 E^2);
-    # C_a so that the mean pressure at 100 N is 2.8 s_y, a radius of 113 um, of which Hertz makes 94 um: 19 um/98 N; K_c so that the slope
-    # R K_c/C_a^2 of large forces is 2 pi R 2.8 s_y.
+    # Fitted numbers of the right order for the steel beads of Wang, Liu & Liu 2022, table 8: F_y =
+    # pi^3 R^2 (1.6 s_y)^3/(6 E^2); C_a so that the mean pressure at 100 N is 2.8 s_y, a radius of
+    # 113 um, of which Hertz makes 94 um: 19 um/98 N; K_c so that the slope R K_c/C_a^2 of large
+    # forces is 2 pi R 2.8 s_y.
     examples: ClassVar[dict[str, Any]] = {"yield_force": 1.943, "C_a": 2e-7, "K_c": 6.3e-4}
-    validity = "C_a, K_c and F_y are fitted to one material and one pair of radii by finite elements"
+    validity = (
+        "C_a, K_c and F_y are fitted to one material and one pair of radii by finite elements"
+    )
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        f_y, c_a, k_c, radius, hertz = inputs.yield_force, inputs.C_a, inputs.K_c, pair.effective_radius, pair.hertz_stiffness
-        elastic = elementary.over(elementary.power, 0.75 * radius / pair.effective_modulus, 1.0 / 3.0)
+        f_y, c_a, k_c, radius, hertz = (
+            inputs.yield_force,
+            inputs.C_a,
+            inputs.K_c,
+            pair.effective_radius,
+            pair.hertz_stiffness,
+        )
+        elastic = elementary.over(
+            elementary.power, 0.75 * radius / pair.effective_modulus, 1.0 / 3.0
+        )
         root = elementary.power(f_y, 1.0 / 3.0)
         for factor in np.unique(elastic):
             # the sign of dd/dF, times t^2/..., as a polynomial in t, the cube root of the force
-            slope = np.array([k_c * c_a, 0.0, -factor * k_c / 3.0, c_a * (2.0 - k_c * f_y), 0.0, 2.0 * factor * (1.0 - k_c * f_y) / 3.0])
+            slope = np.array(
+                [
+                    k_c * c_a,
+                    0.0,
+                    -factor * k_c / 3.0,
+                    c_a * (2.0 - k_c * f_y),
+                    0.0,
+                    2.0 * factor * (1.0 - k_c * f_y) / 3.0,
+                ]
+            )
             turns = np.roots(slope)
             turns = turns[(np.abs(turns.imag) <= 1e-9 * np.abs(turns)) & (turns.real >= root)].real
             if np.polyval(slope, root) <= 0.0 or turns.size:
-                force = float(min([*turns, root if np.polyval(slope, root) <= 0.0 else math.inf])) ** 3
+                force = (
+                    float(min([*turns, root if np.polyval(slope, root) <= 0.0 else math.inf])) ** 3
+                )
                 raise LawError(
-                    f"C_a, K_c: got {c_a:g}, {k_c:g}: the overlap does not grow with the force beyond {force:.6g} N; "
+                    f"C_a, K_c: got {c_a:g}, {k_c:g}: the overlap does not grow with the force "
+                    f"beyond {force:.6g} N; "
                     "allowed: values for which it always does: a larger C_a or a smaller K_c"
                 )
         d_y = elementary.over(elementary.power, f_y / hertz, 2.0 / 3.0)
@@ -295,7 +388,11 @@ class VuQuocZhang(Elastoplastic):
                 a = elastic * t + c_a * (t * t * t - f_y)
                 grown = 1.0 + k_c * (t * t * t - f_y)
                 # dd/dt of a^2/(grown R)
-                slope = a * (2.0 * (elastic + 3.0 * c_a * t * t) * grown - 3.0 * k_c * t * t * a) / (grown * grown * radius)
+                slope = (
+                    a
+                    * (2.0 * (elastic + 3.0 * c_a * t * t) * grown - 3.0 * k_c * t * t * a)
+                    / (grown * grown * radius)
+                )
                 total += WEIGHTS[node] * (t * t * t) * slope * s
         return work_y + half * total
 
@@ -318,7 +415,8 @@ _LAST_STEP = 1e-9
 
 
 def force_root(d: float, c: tuple) -> float:
-    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's method from Hertz's, confined to a bracket."""
+    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's
+    method from Hertz's, confined to a bracket."""
     _, f_y, _, radius, elastic, c_a, k_c, low = c[:8]
     asked, high = d * radius, math.inf
     # Hertz: a = elastic t and a^2 = d R
@@ -342,26 +440,30 @@ def force_root(d: float, c: tuple) -> float:
     return t  # pragma: no cover: of 124,602 random contacts none took more than 30 of the 400 steps
 
 
-# Ends of the two power laws of Kogut and Etsion in units of d_c, and their factors and exponents: Wang et al. 2022, review, table 3.
+# Ends of the two power laws of Kogut and Etsion in units of d_c, and their factors and exponents:
+# Wang et al. 2022, review, table 3.
 KE_MIDDLE, KE_LAST = 6.0, 110.0
 KE_FACTOR_1, KE_EXPONENT_1 = 1.03, 1.425
 KE_FACTOR_2, KE_EXPONENT_2 = 1.40, 1.263
 
 
 class KogutEtsion(Elastoplastic):
-    """Two power laws fitted to finite elements, up to 110 critical overlaps, with a varying exponent of unloading.
+    """Two power laws fitted to finite elements, up to 110 critical overlaps, with a varying
+    exponent of unloading.
 
-    With w = d/d_c: Hertz below 1, 1.03 F_c w^1.425 up to 6, 1.40 F_c w^1.263 up to 110; beyond it the law has no force, and a run ends.
-    Unloading F_max ((w - w_r)/(w_max - w_r))^n, n = 1.5 w_max^-0.0331.
-    The force jumps by 3 % at 1 and by 1.7 % at 6. Both jumps create energy as printed (up to 3 %): the guard acts from 1 to 1.25 and
-    from 6 to 6.07.
-    The table prints d_y where the critical overlap d_c stands. Completed from the literature as generally known:
-    d_c = (pi K H/(2 E))^2 R with K = 0.454 + 0.41 nu and H = 2.8 s_y, w_r = w_max (1 - w_max^-0.28)(1 - w_max^-0.69) of Etsion et al. 2005.
+    With w = d/d_c: Hertz below 1, 1.03 F_c w^1.425 up to 6, 1.40 F_c w^1.263 up to 110; beyond it
+    the law has no force, and a run ends. Unloading F_max ((w - w_r)/(w_max - w_r))^n, n = 1.5
+    w_max^-0.0331. The force jumps by 3 % at 1 and by 1.7 % at 6. Both jumps create energy as
+    printed (up to 3 %): the guard acts from 1 to 1.25 and from 6 to 6.07. The table prints d_y
+    where the critical overlap d_c stands. Completed from the literature as generally known: d_c =
+    (pi K H/(2 E))^2 R with K = 0.454 + 0.41 nu and H = 2.8 s_y, w_r = w_max (1 - w_max^-0.28)(1 -
+    w_max^-0.69) of Etsion et al. 2005.
     """
 
     name = "kogut-etsion"
     source = Source(
-        f"Kogut & Etsion 2002; {REVIEW}, table 3; Etsion, Kligerman & Kadin 2005, doi:10.1016/j.ijsolstr.2004.12.006",
+        f"Kogut & Etsion 2002; {REVIEW}, table 3; Etsion, Kligerman & Kadin 2005, "
+        "doi:10.1016/j.ijsolstr.2004.12.006",
         "",
         "10.1115/1.1490373",
     )
@@ -374,7 +476,9 @@ class KogutEtsion(Elastoplastic):
     varying_exponent = True
     validity = "overlap up to 110 d_c; a deformable sphere and a rigid flat"
     status = compared_with_steel(
-        VERIFIED, "no force at 200 HV, e too low by 0.02 to 0.07 from 300 HV on; it reads the hardness, nothing was fitted"
+        VERIFIED,
+        "no force at 200 HV, e too low by 0.02 to 0.07 from 300 HV on; it reads the hardness, "
+        "nothing was fitted",
     )
 
     @staticmethod
@@ -407,7 +511,11 @@ class KogutEtsion(Elastoplastic):
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
         w = d_max / c[0]
-        return d_max * (1.0 - elementary.power(w, -0.28)) * (1.0 - elementary.power(w, -0.69)) if w > 1.0 else 0.0
+        return (
+            d_max * (1.0 - elementary.power(w, -0.28)) * (1.0 - elementary.power(w, -0.69))
+            if w > 1.0
+            else 0.0
+        )
 
     @staticmethod
     def exponent(d_max: float, c: tuple) -> float:
@@ -423,26 +531,32 @@ class KogutEtsion(Elastoplastic):
         return KE_LAST * c[0]
 
 
-# Largest overlap in units of d_c at which Jackson and Green load along Hertz: Wang et al. 2022, review, table 3.
+# Largest overlap in units of d_c at which Jackson and Green load along Hertz: Wang et al. 2022,
+# review, table 3.
 JG_HERTZ = 1.9
 
 
 class JacksonGreen(Elastoplastic):
     """One formula fitted to finite elements, with a hardness that falls as the contact grows.
 
-    With w = d/d_c: Hertz up to 1.9, then F_c (exp(-w^(5/12)/4) w^1.5 + (4 H/(C s_y)) (1 - exp(-w^(5/9)/25)) w). The force jumps by 0.5 %
-    at 1.9, and the guard acts from 1.9 to 1.92, where the loss falls; the law never returns more than it took.
-    Residual overlap 1.02 d_max (1 - ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on: the contact loads along Hertz up to 1.9, and yet keeps
-    a dent from 1 on. The exponent of unloading is 1.5.
-    The table's unloading line, with the radius R cos(a/R), has no residual overlap to go with it and is not used; it prints d_y for d_c.
-    Completed from the literature as generally known: d_c = (pi C s_y/(2 E))^2 R, H/s_y = 2.84 (1 - exp(-0.82 (a/R)^-0.7)),
-    a = sqrt(R d (w/1.9)^B), B = 0.14 exp(23 s_y/E), and the residual overlap (Jackson et al. 2005).
-    The work has no closed form: Gauss-Legendre over ln w, to rounding.
+    With w = d/d_c: Hertz up to 1.9, then F_c (exp(-w^(5/12)/4) w^1.5 + (4 H/(C s_y)) (1 -
+    exp(-w^(5/9)/25)) w). The force jumps by 0.5 % at 1.9, and the guard acts from 1.9 to 1.92,
+    where the loss falls; the law never returns more than it took. Residual overlap 1.02 d_max (1 -
+    ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on: the contact loads along Hertz up to 1.9, and yet
+    keeps a dent from 1 on. The exponent of unloading is 1.5. The table's unloading line, with the
+    radius R cos(a/R), has no residual overlap to go with it and is not used; it prints d_y for d_c.
+    Completed from the literature as generally known: d_c = (pi C s_y/(2 E))^2 R, H/s_y = 2.84 (1 -
+    exp(-0.82 (a/R)^-0.7)), a = sqrt(R d (w/1.9)^B), B = 0.14 exp(23 s_y/E), and the residual
+    overlap (Jackson et al. 2005). The work has no closed form: Gauss-Legendre over ln w, to
+    rounding.
     """
 
     name = "jackson-green"
     source = Source(
-        f"Jackson & Green 2005; {REVIEW}, table 3; Jackson, Chusoipin & Green 2005, doi:10.1115/1.1843166", "", "10.1115/1.1866166"
+        f"Jackson & Green 2005; {REVIEW}, table 3; Jackson, Chusoipin & Green 2005, "
+        "doi:10.1115/1.1843166",
+        "",
+        "10.1115/1.1866166",
     )
     inputs = (AS_PRINTED, DENTS)
     coefficients = (
@@ -474,7 +588,11 @@ class JacksonGreen(Elastoplastic):
     @staticmethod
     def loading(d: float, c: tuple) -> float:
         w = d / c[0]
-        return hertz_force(d, c[2]) if w <= JG_HERTZ else c[1] * jackson_green_shape(w, c[3], c[4], c[5])
+        return (
+            hertz_force(d, c[2])
+            if w <= JG_HERTZ
+            else c[1] * jackson_green_shape(w, c[3], c[4], c[5])
+        )
 
     @staticmethod
     def jumps(c: tuple) -> tuple:
@@ -486,7 +604,8 @@ class JacksonGreen(Elastoplastic):
         w = d / d_c
         if w <= JG_HERTZ:
             return hertz_work(d, hertz)
-        # over x = ln(w/1.9) the integrand is so smooth that 16 nodes reach rounding on panels up to 4 wide
+        # over x = ln(w/1.9) the integrand is so smooth that 16 nodes reach rounding on panels up to
+        # 4 wide
         length = elementary.log(w / JG_HERTZ)
         panels = int(0.25 * length) + 1
         half = 0.5 * length / panels
@@ -517,13 +636,16 @@ def jackson_green_shape(w: float, limit: float, slenderness: float, growth: floa
 class DuWang(Elastoplastic):
     """Thornton's loading at the pressure (1 + pi/2) s_y, with unloading on the undeformed radius.
 
-    pi R p_p d - pi^3 R^2 p_p^3/(12 E^2) with p_p = (1 + pi/2) s_y is Thornton's line with p_y = p_p: force and slope are continuous.
-    Unloading with R_p = R, through the largest overlap. The law never creates energy.
-    The table prints d <= d_e for both branches: the second is for d > d_e.
+    pi R p_p d - pi^3 R^2 p_p^3/(12 E^2) with p_p = (1 + pi/2) s_y is Thornton's line with p_y =
+    p_p: force and slope are continuous. Unloading with R_p = R, through the largest overlap. The
+    law never creates energy. The table prints d <= d_e for both branches: the second is for d >
+    d_e.
     """
 
     name = "du-wang"
-    source = Source(f"Du & Wang 2009, Journal of Applied Mechanics 76(6); {REVIEW}, table 3", "", "")
+    source = Source(
+        f"Du & Wang 2009, Journal of Applied Mechanics 76(6); {REVIEW}, table 3", "", ""
+    )
     inputs = (AS_PRINTED, DENTS)
     coefficients = (YIELD_OVERLAP, YIELD_FORCE, HERTZ_STIFFNESS, PLASTIC_STIFFNESS, YIELD_WORK)
     validity = "elastic, perfectly plastic spheres at low speed; strain-rate effects neglected"
@@ -533,7 +655,13 @@ class DuWang(Elastoplastic):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         pressure = (1.0 + 0.5 * math.pi) * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
-        return d_y, f_y, pair.hertz_stiffness, math.pi * pressure * pair.effective_radius, 0.4 * f_y * d_y
+        return (
+            d_y,
+            f_y,
+            pair.hertz_stiffness,
+            math.pi * pressure * pair.effective_radius,
+            0.4 * f_y * d_y,
+        )
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -543,7 +671,11 @@ class DuWang(Elastoplastic):
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:
         d_y, f_y, hertz, slope, work_y = c[:5]
-        return hertz_work(d, hertz) if d < d_y else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
+        return (
+            hertz_work(d, hertz)
+            if d < d_y
+            else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
+        )
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
@@ -551,12 +683,15 @@ class DuWang(Elastoplastic):
 
 
 class Brake(Elastoplastic):
-    """Hertz, then a cubic with matching force and slope, then a plastic contact at constant pressure, the hardness.
+    """Hertz, then a cubic with matching force and slope, then a plastic contact at constant
+    pressure, the hardness.
 
-    The cubic leads from (d_y, F_y) with p_y = 1.6 s_y to (d_p, F_p), d_p = a_p^2/R, F_p = pi p0 a_p^2, a_p = 3 pi p0 R/(4 E); beyond it
-    F = pi p0 (2 R d - a_p^2). p0 is the hardness. Unloading on R_p = R + d_max/2, through the largest overlap.
-    The cubic is so steep that the law returns up to 16 % more energy than it took (d_max from 5.9 to 16 d_y): the energy guard prevents it.
-    The table loses the square in F_p = pi p0 a_p^2, and prints the exponent 3/2 for 2/3 in the residual overlap.
+    The cubic leads from (d_y, F_y) with p_y = 1.6 s_y to (d_p, F_p), d_p = a_p^2/R, F_p = pi p0
+    a_p^2, a_p = 3 pi p0 R/(4 E); beyond it F = pi p0 (2 R d - a_p^2). p0 is the hardness. Unloading
+    on R_p = R + d_max/2, through the largest overlap. The cubic is so steep that the law returns up
+    to 16 % more energy than it took (d_max from 5.9 to 16 d_y): the energy guard prevents it. The
+    table loses the square in F_p = pi p0 a_p^2, and prints the exponent 3/2 for 2/3 in the residual
+    overlap.
     """
 
     name = "brake"
@@ -589,7 +724,8 @@ class Brake(Elastoplastic):
         if np.any(d_p <= d_y):
             # d_p/d_y = (9/4) (p0/p_y)^2
             raise LawError(
-                f"hardness: got {float(np.min(p0)):g} Pa, allowed: above (2/3) 1.6 s_y = {float(np.max(2.0 * pressure / 3.0)):g} Pa, "
+                f"hardness: got {float(np.min(p0)):g} Pa, allowed: above (2/3) 1.6 s_y = "
+                f"{float(np.max(2.0 * pressure / 3.0)):g} Pa, "
                 "so that full plasticity comes after first yield"
             )
         span = d_p - d_y
@@ -618,31 +754,43 @@ class Brake(Elastoplastic):
             return hertz_work(d, hertz)
         if d < d_p:
             s = (d - d_y) / (d_p - d_y)
-            return work_y + (d - d_y) * (f_y + s * (linear / 2.0 + s * (quadratic / 3.0 + s * cubic / 4.0)))
+            return work_y + (d - d_y) * (
+                f_y + s * (linear / 2.0 + s * (quadratic / 3.0 + s * cubic / 4.0))
+            )
         return work_p + (d - d_p) * (f_p + 0.5 * slope * (d - d_p))
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
         # (4/3) E sqrt(R_p) is K sqrt(1 + d_max/(2 R))
-        return 0.0 if d_max < c[0] else opens_on(d_max, force_max, c[2] * math.sqrt(1.0 + 0.5 * d_max / c[9]))
+        return (
+            0.0
+            if d_max < c[0]
+            else opens_on(d_max, force_max, c[2] * math.sqrt(1.0 + 0.5 * d_max / c[9]))
+        )
 
 
 class BurgoyneDaraio(Elastoplastic):
-    """Hertz, then d (alpha + beta ln d) through two points, then a plastic contact at constant pressure; Thornton's unloading.
+    """Hertz, then d (alpha + beta ln d) through two points, then a plastic contact at constant
+    pressure; Thornton's unloading.
 
-    F_y at p_y = 1.6 s_y; F = pi p0 (2 R d + c2) with p0 = c1 s_y beyond d_p; alpha and beta from (d_y, F_y) and (d_p, F_p).
-    c1, c2 and d_p are empirical. The defaults are an example, not fitted values: the pressure of hardness 2.8 s_y, the contact area of
-    Hertz at first yield (pi R d_y), full plasticity at 60 d_y. With them the law is stiffer than Hertz just above first yield, and
-    returns up to 16 % more energy than it took, up to 3.3 d_y: the energy guard prevents it.
-    The source lets the yield stress grow with the rate of strain; this is the law at one yield stress.
+    F_y at p_y = 1.6 s_y; F = pi p0 (2 R d + c2) with p0 = c1 s_y beyond d_p; alpha and beta from
+    (d_y, F_y) and (d_p, F_p). c1, c2 and d_p are empirical. The defaults are an example, not fitted
+    values: the pressure of hardness 2.8 s_y, the contact area of Hertz at first yield (pi R d_y),
+    full plasticity at 60 d_y. With them the law is stiffer than Hertz just above first yield, and
+    returns up to 16 % more energy than it took, up to 3.3 d_y: the energy guard prevents it. The
+    source lets the yield stress grow with the rate of strain; this is the law at one yield stress.
     The table loses the exponent 1.5 of the bracket in the unloading radius, which is Thornton's.
     """
 
     name = "burgoyne-daraio"
     source = Source(f"Burgoyne & Daraio 2014; {REVIEW}, table 3", "", "10.1103/PhysRevE.89.032203")
     inputs = (
-        positive("c1", "1", "pressure of full plasticity over the yield stress, p0/s_y", default=HARDNESS),
-        Quantity("c2", "m^2", "contact area over pi beyond d_p less 2 R d; default -R d_y", default=None),
+        positive(
+            "c1", "1", "pressure of full plasticity over the yield stress, p0/s_y", default=HARDNESS
+        ),
+        Quantity(
+            "c2", "m^2", "contact area over pi beyond d_p less 2 R d; default -R d_y", default=None
+        ),
         positive("d_p", "m", "overlap of full plasticity; default 60 d_y", default=None),
         AS_PRINTED,
         DENTS,
@@ -675,21 +823,40 @@ class BurgoyneDaraio(Elastoplastic):
         f_p = math.pi * p0 * (2.0 * radius * d_p + c2)
         if np.any(d_p <= d_y):
             raise LawError(
-                f"d_p: got {float(np.min(d_p)):g} m, allowed: above the overlap of first yield, {float(np.max(d_y)):.6g} m; raise it"
+                f"d_p: got {float(np.min(d_p)):g} m, allowed: above the overlap of first yield, "
+                f"{float(np.max(d_y)):.6g} m; raise it"
             )
         if np.any(f_p <= f_y):
             raise LawError(
-                f"c1, c2: got a force of {float(np.min(f_p)):.6g} N at d_p, allowed: above that at first yield, "
+                f"c1, c2: got a force of {float(np.min(f_p)):.6g} N at d_p, allowed: above that "
+                "at first yield, "
                 f"{float(np.max(f_y)):.6g} N; take larger ones"
             )
         # alpha + beta ln d = F_y/d_y + beta ln(d/d_y)
         log = elementary.over(elementary.log, d_p / d_y)
         beta = (f_p / d_p - f_y / d_y) / log
         work_y = 0.4 * f_y * d_y
-        work_p = work_y + (f_y / d_y / 2.0 - beta / 4.0) * (d_p * d_p - d_y * d_y) + beta / 2.0 * (d_p * d_p) * log
+        work_p = (
+            work_y
+            + (f_y / d_y / 2.0 - beta / 4.0) * (d_p * d_p - d_y * d_y)
+            + beta / 2.0 * (d_p * d_p) * log
+        )
         slope = 2.0 * math.pi * p0 * radius
         flow, compliance = 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus
-        return d_y, f_y, pair.hertz_stiffness, d_p, f_p, f_y / d_y, beta, slope, flow, compliance, work_y, work_p
+        return (
+            d_y,
+            f_y,
+            pair.hertz_stiffness,
+            d_p,
+            f_p,
+            f_y / d_y,
+            beta,
+            slope,
+            flow,
+            compliance,
+            work_y,
+            work_p,
+        )
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -707,7 +874,11 @@ class BurgoyneDaraio(Elastoplastic):
             return hertz_work(d, hertz)
         if d < d_p:
             grown = d * d - d_y * d_y
-            return work_y + (secant / 2.0 - beta / 4.0) * grown + beta / 2.0 * (d * d) * elementary.log(d / d_y)
+            return (
+                work_y
+                + (secant / 2.0 - beta / 4.0) * grown
+                + beta / 2.0 * (d * d) * elementary.log(d / d_y)
+            )
         return work_p + (d - d_p) * (f_p + 0.5 * slope * (d - d_p))
 
     @staticmethod

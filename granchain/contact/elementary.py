@@ -1,15 +1,19 @@
-"""Logarithm, exponential and power of laws, in plain arithmetic: the same bits on every machine, and taken in vectors by the engine.
+"""Logarithm, exponential and power of laws, in plain arithmetic: the same bits on every machine,
+and taken in vectors by the engine.
 
-A machine's own log, exp and pow differ from those of the next one in the last digit, and are called number by number. These are made of
-+, -, *, /, comparisons, and three functions that take a double apart by powers of two, exactly: `parts`, `power_of_two` and `leading`, of
-which granchain.jit.accessors has a form that works on bits. Both forms have the same bits.
+A machine's own log, exp and pow differ from those of the next one in the last digit, and are called
+number by number. These are made of +, -, *, /, comparisons, and three functions that take a double
+apart by powers of two, exactly: `parts`, `power_of_two` and `leading`, of which
+granchain.jit.accessors has a form that works on bits. Both forms have the same bits.
 
-Relative errors are at most 3e-16 for log, 2e-16 for exp, 2e-15 for power, and 4e-16 for power where |y ln x| is below 10. Nothing is
-raised: a result that is too large is inf, one that is not defined nan. What is below the smallest normal number, 2.2e-308, counts as 0.
+Relative errors are at most 3e-16 for log, 2e-16 for exp, 2e-15 for power, and 4e-16 for power where
+|y ln x| is below 10. Nothing is raised: a result that is too large is inf, one that is not defined
+nan. What is below the smallest normal number, 2.2e-308, counts as 0.
 
-Method: powers of two, and ln 2 in two parts, Cody & Waite 1980, Software Manual for the Elementary Functions; sums and products in two
-doubles, Dekker 1971, doi:10.1007/BF01397083; both in Muller 2016, Elementary Functions, doi:10.1007/978-1-4899-7983-4. Polynomials are
-summed in parts that do not wait for each other: Estrin 1960, doi:10.1145/1460361.1460365.
+Method: powers of two, and ln 2 in two parts, Cody & Waite 1980, Software Manual for the Elementary
+Functions; sums and products in two doubles, Dekker 1971, doi:10.1007/BF01397083; both in Muller
+2016, Elementary Functions, doi:10.1007/978-1-4899-7983-4. Polynomials are summed in parts that do
+not wait for each other: Estrin 1960, doi:10.1145/1460361.1460365.
 """
 
 from __future__ import annotations
@@ -20,35 +24,44 @@ from typing import Any
 
 import numpy as np
 
-# sqrt(1/2), rounded: a mantissa is taken from here up to twice as much, so that the logarithm of the rest is smallest.
+# sqrt(1/2), rounded: a mantissa is taken from here up to twice as much, so that the logarithm of
+# the rest is smallest.
 ROOT_OF_HALF = 0.7071067811865476
 # A mantissa from 1/2 up to 1 times this has 26 bits before the point.
 LEADING = 2.0**26
-# Largest double, and smallest normal one: what is below has fewer digits, is slow on some machines, and counts as 0.
+# Largest double, and smallest normal one: what is below has fewer digits, is slow on some machines,
+# and counts as 0.
 LARGEST = 2.0**1023 * (2.0 - 2.0**-52)
 SMALLEST = 2.0**-1022
 
-# ln 2 in two parts: the first 32 bits, so that their product with an exponent, 11 bits, is exact; and the rest, ln 2 - LN2_HIGH =
-# 1.90821492927058781614...e-10, rounded.
+# ln 2 in two parts: the first 32 bits, so that their product with an exponent, 11 bits, is exact;
+# and the rest, ln 2 - LN2_HIGH = 1.90821492927058781614...e-10, rounded.
 LN2_HIGH = 2977044471.0 / 2.0**32
 LN2_LOW = 1.9082149292705877e-10
 # 1/ln 2, rounded: it only chooses the multiple of ln 2 that is taken off.
 INVERSE_LN2 = 1.4426950408889634
 # A sum of this and a number up to 2^51 is a whole number, the nearest; so is the difference.
 NEAREST = 1.5 * 2.0**52
-# ln m = 2 artanh s = 2 s (1 + z/3 + z^2/5 + ...), s = (m - 1)/(m + 1), z = s^2 up to (sqrt 2 - 1)^4 = .0294: 11 terms, of which the first
-# is apart. The first one left out is z^11/23 = 6e-19 of the sum.
+# ln m = 2 artanh s = 2 s (1 + z/3 + z^2/5 + ...), s = (m - 1)/(m + 1), z = s^2 up to (sqrt 2 - 1)^4
+# = .0294: 11 terms, of which the first is apart. The first one left out is z^11/23 = 6e-19 of the
+# sum.
 LOG_3, LOG_5, LOG_7, LOG_9, LOG_11 = 2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0
 LOG_13, LOG_15, LOG_17, LOG_19, LOG_21 = 2.0 / 13.0, 2.0 / 15.0, 2.0 / 17.0, 2.0 / 19.0, 2.0 / 21.0
 # 2/3 less 1/2.
 SIXTH = 1.0 / 6.0
-# exp r = 1 + r + r^2/2! + ..., |r| up to (ln 2)/2 = .347: 14 terms, of which the first two are apart. The first one left out is
-# r^14/14! = 4e-18.
+# exp r = 1 + r + r^2/2! + ..., |r| up to (ln 2)/2 = .347: 14 terms, of which the first two are
+# apart. The first one left out is r^14/14! = 4e-18.
 EXP_2, EXP_3, EXP_4, EXP_5 = 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0
 EXP_6, EXP_7, EXP_8, EXP_9 = 1.0 / 720.0, 1.0 / 5040.0, 1.0 / 40320.0, 1.0 / 362880.0
-EXP_10, EXP_11, EXP_12, EXP_13 = 1.0 / 3628800.0, 1.0 / 39916800.0, 1.0 / 479001600.0, 1.0 / 6227020800.0
+EXP_10, EXP_11, EXP_12, EXP_13 = (
+    1.0 / 3628800.0,
+    1.0 / 39916800.0,
+    1.0 / 479001600.0,
+    1.0 / 6227020800.0,
+)
 
-# Above the first, and below the second, the nearest multiple of ln 2 is above 1023, below -1022: 2^n is inf, or 0.
+# Above the first, and below the second, the nearest multiple of ln 2 is above 1023, below -1022:
+# 2^n is inf, or 0.
 LARGEST_EXPONENT = 709.6
 SMALLEST_EXPONENT = -708.8
 
@@ -56,7 +69,8 @@ INF, NAN = math.inf, math.nan
 
 
 def parts(x: float) -> tuple[float, float]:
-    """Mantissa m and exponent k of x = m 2^k, k whole, sqrt(1/2) <= m < sqrt 2; some such numbers where x is not normal and above 0."""
+    """Mantissa m and exponent k of x = m 2^k, k whole, sqrt(1/2) <= m < sqrt 2; some such
+    numbers where x is not normal and above 0."""
     m, k = math.frexp(x) if x >= SMALLEST and x <= LARGEST else (1.0, 0)
     return (m, float(k)) if m >= ROOT_OF_HALF else (m + m, k - 1.0)
 
@@ -67,7 +81,8 @@ def power_of_two(n: float) -> float:
 
 
 def leading(x: float) -> float:
-    """The first 26 bits of a normal number's mantissa, the others 0: the product of two such is exact; some number for inf and nan."""
+    """The first 26 bits of a normal number's mantissa, the others 0: the product of two such is
+    exact; some number for inf and nan."""
     m, k = math.frexp(x) if x - x == 0.0 else (0.0, 0)
     return math.ldexp(float(int(m * LEADING)), k - 26)
 
@@ -94,7 +109,8 @@ def log(x: float) -> float:
         ln x, within 3e-16 of it.
     """
     m, k = parts(x)
-    # ln m = 2 s + s R, and 2 s = f - s f with f = m - 1, exact: so the first term carries no error. s f = f^2/2 - s f^2/2.
+    # ln m = 2 s + s R, and 2 s = f - s f with f = m - 1, exact: so the first term carries no error.
+    # s f = f^2/2 - s f^2/2.
     f = m - 1.0
     s = f / (m + 1.0)
     square = 0.5 * f * f
@@ -151,22 +167,25 @@ def power(x: float, y: float) -> float:
     Returns
     -------
     float
-        x^y, within 2e-15 of it where that is a normal number, and within 4e-16 where |y ln x| is below 10. 1 where y is 0; inf and 0 as for
-        `exp`, of y ln x.
+        x^y, within 2e-15 of it where that is a normal number, and within 4e-16 where |y ln x| is
+        below 10. 1 where y is 0; inf and 0 as for `exp`, of y ln x.
     """
     m, k = parts(x)
-    # s = (m - 1)/(m + 1) as s_high + s_low: s_high has 26 bits, and m_high + 1 has 27, so that their product is exact
+    # s = (m - 1)/(m + 1) as s_high + s_low: s_high has 26 bits, and m_high + 1 has 27, so that
+    # their product is exact
     f = m - 1.0
     inverse = 1.0 / (m + 1.0)
     s = f * inverse
     s_high, m_high = leading(s), leading(m)
     s_low = ((f - s_high * (m_high + 1.0)) - s_high * (m - m_high)) * inverse
-    # s^2, and s^3 but for s_low, which is treated apart; 2/3 s^3 as 1/2 and 1/6 of it, for a half is exact
+    # s^2, and s^3 but for s_low, which is treated apart; 2/3 s^3 as 1/2 and 1/6 of it, for a half
+    # is exact
     z = s_high * s_high + s_low * (2.0 * s_high + s_low)
     cube = s_high * z
     near = SIXTH + z * LOG_5
     series = SIXTH + log_series(s * s)
-    # ln x = high + low, with high = k ln 2 + 2 s_high; 0 and inf have logarithms that are as good as infinite
+    # ln x = high + low, with high = k ln 2 + 2 s_high; 0 and inf have logarithms that are as good
+    # as infinite
     whole, first = k * LN2_HIGH, 2.0 * s_high
     high = whole + first
     rest = 0.5 * cube + ((first - (high - whole)) + k * LN2_LOW)
@@ -183,7 +202,8 @@ def power(x: float, y: float) -> float:
 
 
 def over(function: Callable[..., float], values: Any, *more: float) -> Any:
-    """One of these functions over an array of numbers, each number that occurs once; of a number, a number.
+    """One of these functions over an array of numbers, each number that occurs once; of a number, a
+    number.
 
     Parameters
     ----------
@@ -202,4 +222,6 @@ def over(function: Callable[..., float], values: Any, *more: float) -> Any:
     if np.ndim(values) == 0:
         return function(float(values), *more)
     kinds, which = np.unique(np.asarray(values, dtype=float), return_inverse=True)
-    return np.array([function(kind, *more) for kind in kinds.tolist()])[which].reshape(np.shape(values))
+    return np.array([function(kind, *more) for kind in kinds.tolist()])[which].reshape(
+        np.shape(values)
+    )

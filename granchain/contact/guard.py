@@ -1,4 +1,5 @@
-"""Elastoplastic laws: a law declares its loading curve; history, force, update, energy and the energy guard follow."""
+"""Elastoplastic laws: a law declares its loading curve; history, force, update, energy and the
+energy guard follow."""
 
 from __future__ import annotations
 
@@ -13,12 +14,13 @@ from granchain.contact import elementary
 from granchain.contact.law import OPEN, ContactLaw, Quantity
 from granchain.contact.model import Guarded, Model
 
-# How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the rounding of the overlap, and so near
-# that the force has not changed but by the jump, which is some thousandths of it at least.
+# How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the
+# rounding of the overlap, and so near that the force has not changed but by the jump, which is some
+# thousandths of it at least.
 ASIDE = 1e-9
 
-# Windows of the guard that a contact has room for. The published laws need at most two (Kogut-Etsion: above the elastic
-# limit and above its second jump).
+# Windows of the guard that a contact has room for. The published laws need at most two
+# (Kogut-Etsion: above the elastic limit and above its second jump).
 GUARD_WINDOWS = 4
 
 GUARD = tuple(
@@ -40,13 +42,15 @@ ELASTOPLASTIC_HISTORY = (
 
 
 class Elastoplastic(ContactLaw):
-    """Base of laws with a loading curve that leaves a dent, and one unloading curve from each largest overlap.
+    """Base of laws with a loading curve that leaves a dent, and one unloading curve from each
+    largest overlap.
 
-    A law declares `loading(d, c)`, `loading_work(d, c)`, `residual(d_max, force_max, c)`; where its first and third coefficients are
-    not the overlap of first yield and Hertz's stiffness, `elastic_limit(c)`, `elastic_stiffness(c)`; where it is not 3/2,
-    `exponent(d_max, c)`; where the loading curve jumps, `jumps(c)`.
-    Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being
-    negative or falling, so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
+    A law declares `loading(d, c)`, `loading_work(d, c)`, `residual(d_max, force_max, c)`; where its
+    first and third coefficients are not the overlap of first yield and Hertz's stiffness,
+    `elastic_limit(c)`, `elastic_stiffness(c)`; where it is not 3/2, `exponent(d_max, c)`; where the
+    loading curve jumps, `jumps(c)`. Unloading and reloading follow F = K (d - d_r)^n through
+    (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being negative or falling,
+    so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
     """
 
     varying_exponent: ClassVar[bool] = False
@@ -54,18 +58,22 @@ class Elastoplastic(ContactLaw):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "name" in cls.__dict__:
             cls.coefficients += GUARD
-            cls.history = ELASTOPLASTIC_HISTORY if cls.varying_exponent else ELASTOPLASTIC_HISTORY[:3]
+            cls.history = (
+                ELASTOPLASTIC_HISTORY if cls.varying_exponent else ELASTOPLASTIC_HISTORY[:3]
+            )
             cls._set_functions()
         super().__init_subclass__(**kwargs)
 
     @staticmethod
     def elastic_limit(c: tuple) -> float:
-        """Overlap [m] up to which a fresh contact is elastic; the first coefficient where a law does not define it."""
+        """Overlap [m] up to which a fresh contact is elastic; the first coefficient where a law
+        does not define it."""
         return c[0]
 
     @staticmethod
     def elastic_stiffness(c: tuple) -> float:
-        """Factor [N/m^1.5] of the elastic force of a fresh contact; the third coefficient where a law does not define it."""
+        """Factor [N/m^1.5] of the elastic force of a fresh contact; the third coefficient where
+        a law does not define it."""
         return c[2]
 
     @staticmethod
@@ -80,7 +88,8 @@ class Elastoplastic(ContactLaw):
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
-        """Overlap [m] at which the contact unloaded from (d_max, force_max) opens, by the law's own formula."""
+        """Overlap [m] at which the contact unloaded from (d_max, force_max) opens, by the law's
+        own formula."""
         raise NotImplementedError
 
     @staticmethod
@@ -106,27 +115,46 @@ class Elastoplastic(ContactLaw):
 
     @classmethod
     def _set_functions(cls) -> None:
-        """Give the class the functions that follow from its loading curve, guarded, with dents stored."""
+        """Give the class the functions that follow from its loading curve, guarded, with dents
+        stored."""
         for name, function in cls._derived(guarded=True, forgets=False)[0].items():
             setattr(cls, name, staticmethod(function))
 
     @classmethod
     def _derived(cls, guarded: bool, forgets: bool) -> tuple[dict[str, Callable], Callable]:
-        """Functions by name, and the loss of the law's own unloading curve; laws that declare the same share them, and so one loop."""
+        """Functions by name, and the loss of the law's own unloading curve; laws that declare
+        the same share them, and so one loop."""
         own = len(cls.coefficients) - len(GUARD)
         return _derived(
-            (cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual, cls.exponent),
+            (cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual,
+            cls.exponent),
             cls.varying_exponent, own if guarded else -1, forgets,
         )  # fmt: skip
 
 
-def _opening(residual: Callable, exponent: Callable, loading_work: Callable, first: int) -> Callable:
-    """Function (largest overlap, its force, c) -> the overlap at which the contact then opens, guarded."""
+def _opening(
+    residual: Callable, exponent: Callable, loading_work: Callable, first: int
+) -> Callable:
+    """Function (largest overlap, its force, c) -> the overlap at which the contact then opens,
+    guarded."""
     if first < 0:
         return residual
 
     def opens_at(d: float, force: float, c: tuple) -> float:
-        start_1, end_1, loss_1, start_2, end_2, loss_2, start_3, end_3, loss_3, start_4, end_4, loss_4 = c[first:]
+        (
+            start_1,
+            end_1,
+            loss_1,
+            start_2,
+            end_2,
+            loss_2,
+            start_3,
+            end_3,
+            loss_3,
+            start_4,
+            end_4,
+            loss_4,
+        ) = c[first:]
         for start, end, kept in (
             (start_1, end_1, loss_1),
             (start_2, end_2, loss_2),
@@ -194,16 +222,24 @@ def _renewing(renewed: Callable, history_of: Callable, forgets: bool) -> tuple[C
 
 
 @cache
-def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool) -> tuple[dict[str, Callable], Callable]:
-    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them.
+def _derived(
+    declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool
+) -> tuple[dict[str, Callable], Callable]:
+    """History, force, update and energy of a loading curve: plain closures, so that the engine can
+    compile and hash them.
 
-    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as printed.
+    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as
+    printed.
     """
     elastic_limit, elastic_stiffness, loading, loading_work, residual, exponent = declared
 
     def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         # of the loading curve alone; a contact that has been further than the jump is elastic there
-        return loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c) if h[0] <= overlap else 0.0
+        return (
+            loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c)
+            if h[0] <= overlap
+            else 0.0
+        )
 
     def fresh_limit(c: tuple) -> float:
         # a law may yield from the first touch; an open contact has nothing to update

@@ -13,7 +13,8 @@ from granchain.contact.pair import hertz_contact_radius, stiffness_of
 class Hertz(ContactLaw):
     """Elastic spheres: F = K d^1.5.
 
-    Small strain, smooth and frictionless surfaces, quasi-static. Nothing is lost: the restitution is 1. The contact ends at d = 0.
+    Small strain, smooth and frictionless surfaces, quasi-static. Nothing is lost: the restitution
+    is 1. The contact ends at d = 0.
     """
 
     name = "hertz"

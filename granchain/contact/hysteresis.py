@@ -1,10 +1,11 @@
 """Hysteresis dashpots: F = K d^n (1 + a rate/v0), one family, one damping factor a(e) a law.
 
-The delivered restitution depends on the factor a alone: it solves Phi(a) = Phi(-a e_out), Phi(z) = z - ln(1 + z), for every n, K, m
-and v0 (`granchain.theory.delivered_restitution`), so that few of the published factors deliver what was asked; `damping =
-"identified"` takes the factor that does. A law is right for e near 1 only if a approaches 1.5 (1 - e). v0 is the approach speed at
-the start of the contact; beads that touch at rest have none, so a run reports which speed it used (`impact_speed`). The force ends at
-d = 0, and of two bodies it never pulls: 1 - a e_out is above 0.
+The delivered restitution depends on the factor a alone: it solves Phi(a) = Phi(-a e_out), Phi(z) =
+z - ln(1 + z), for every n, K, m and v0 (`granchain.theory.delivered_restitution`), so that few of
+the published factors deliver what was asked; `damping = "identified"` takes the factor that does. A
+law is right for e near 1 only if a approaches 1.5 (1 - e). v0 is the approach speed at the start of
+the contact; beads that touch at rest have none, so a run reports which speed it used
+(`impact_speed`). The force ends at d = 0, and of two bodies it never pulls: 1 - a e_out is above 0.
 
 Delivered restitutions in the text are computed, to the digits shown.
 """
@@ -40,7 +41,12 @@ from granchain.contact.law import (
     positive,
 )
 from granchain.contact.model import Model
-from granchain.contact.pair import linearised_plastic_stiffness, lowest_force, ma_liu_points, stiffness_of
+from granchain.contact.pair import (
+    linearised_plastic_stiffness,
+    lowest_force,
+    ma_liu_points,
+    stiffness_of,
+)
 from granchain.errors import LawError
 
 # Where the factor is finite at e = 0, that may be asked; the laws with 1/e or ln e are open there.
@@ -49,21 +55,25 @@ FROM_ZERO = replace(RESTITUTION, above=None, low=0.0)
 LINEAR_STIFFNESS = positive("stiffness", "N/m", "contact stiffness")
 
 
-# The factor that delivers e solves a (1 + e) = ln[(1 + a)/(1 - a e)]. With x = a (1 + e)/2 the ratio is exp(2 x), so a = x coth x - 1 + x
-# and 1 - a e = x coth x - x; their quotient gives coth x - 1/x = (1 - e)/(1 + e): x is the inverse of Langevin's function L.
-#     L(x) = x sum_k 2 k x^(2 k - 2)/(2 k + 1)! over sum_k x^(2 k)/(2 k + 1)!,  k from 1, k from 0:  x cosh x - sinh x over x sinh x.
-# No digits cancel in it. Up to x = 1, where it is used, the next term is 1e-19 of the first: 22/23!.
+# The factor that delivers e solves a (1 + e) = ln[(1 + a)/(1 - a e)]. With x = a (1 + e)/2 the
+# ratio is exp(2 x), so a = x coth x - 1 + x and 1 - a e = x coth x - x; their quotient gives coth x
+# - 1/x = (1 - e)/(1 + e): x is the inverse of Langevin's function L.
+# L(x) = x sum_k 2 k x^(2 k - 2)/(2 k + 1)! over sum_k x^(2 k)/(2 k + 1)!,  k from 1, k from 0:  x
+# cosh x - sinh x over x sinh x. No digits cancel in it. Up to x = 1, where it is used, the next
+# term is 1e-19 of the first: 22/23!.
 _SINH_TERMS = 10
 _SINH_ABOVE = [2.0 * k / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, 0, -1)]
 _SINH_BELOW = [1.0 / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, -1, -1)]
-# Cohen 1991, doi:10.1007/BF00366640: L(x) = q near x = q (3 - q^2)/(1 - q^2), to 5 %; each Newton step squares the error.
+# Cohen 1991, doi:10.1007/BF00366640: L(x) = q near x = q (3 - q^2)/(1 - q^2), to 5 %; each Newton
+# step squares the error.
 _RATIO_STEPS = 8
 
 
 def exact_damping_factor(restitution: Any) -> Any:
     """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution, to rounding.
 
-    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation.
+    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004,
+    doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation.
 
     Parameters
     ----------
@@ -90,7 +100,8 @@ def exact_damping_factor(restitution: Any) -> Any:
         # L' = 1 - L^2 - 2 L/x, and with L = x ratio
         step = (q - low * ratio) / (1.0 - ratio * (2.0 + low * low * ratio))
         decay = elementary.over(elementary.exp, -high)
-        # L = 1 - 1/x + 2 y/(1 - y) and L' = 1/x^2 - 4 y/(1 - y)^2, y = exp(-2 x); both times x^2, which is large where q is near 1
+        # L = 1 - 1/x + 2 y/(1 - y) and L' = 1/x^2 - 4 y/(1 - y)^2, y = exp(-2 x); both times x^2,
+        # which is large where q is near 1
         rest = 2.0 * high * decay / (1.0 - decay * decay)
         far = high * (1.0 - p * high - rest * decay) / (1.0 - rest * rest)
         x = x + np.where(x < 1.0, step, far)
@@ -118,15 +129,19 @@ def straight_work(d: float) -> float:
 
 
 class OwnSpeed(NamedTuple):
-    """What a contact carries that has an approach speed of its own, and the functions that then take the place of the law's."""
+    """What a contact carries that has an approach speed of its own, and the functions that then
+    take the place of the law's."""
 
     coefficients: tuple[Quantity, ...]
     history: tuple[Quantity, ...]
     functions: dict[str, Callable]
 
 
-def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hysteresis]], type[Hysteresis]]:
-    """Class decorator: the family's functions over the elastic force K power(d), whose integral is K work(d)."""
+def spring(
+    power: Callable, work: Callable, unit: str
+) -> Callable[[type[Hysteresis]], type[Hysteresis]]:
+    """Class decorator: the family's functions over the elastic force K power(d), whose integral
+    is K work(d)."""
 
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         stiffness, damping, lowest_force = c
@@ -151,17 +166,34 @@ def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hystere
 
     def decorate(cls: type[Hysteresis]) -> type[Hysteresis]:
         stiffness = Quantity("stiffness", unit, "K")
-        cls.coefficients = (stiffness, Quantity("damping", "s/m", "a/v0, damping factor over impact speed"), LOWEST_FORCE)
+        cls.coefficients = (
+            stiffness,
+            Quantity("damping", "s/m", "a/v0, damping factor over impact speed"),
+            LOWEST_FORCE,
+        )
         cls.force, cls.energy = staticmethod(force), staticmethod(energy)  # type: ignore[method-assign]
         cls.at_onset = OwnSpeed(
             (stiffness, Quantity("damping", "1", "a, damping factor"), LOWEST_FORCE, _FLOOR),
             _ONSETS,
-            {"force": force_at_onset, "history_of": _history_of, "needs_update": _needs_update, "update": _update},
+            {
+                "force": force_at_onset,
+                "history_of": _history_of,
+                "needs_update": _needs_update,
+                "update": _update,
+            },
         )
         cls.from_law = OwnSpeed(
             (stiffness, LOWEST_FORCE, _FLOOR, _LOG_STEP, *_RESTITUTION_FACTORS),
-            (*_ONSETS, Quantity("damping_factor", "1", "a at the contact's last onset", output=True)),
-            {"force": force_from_law, "history_of": _history_from_law, "needs_update": _needs_update, "update": _update_from_law},
+            (
+                *_ONSETS,
+                Quantity("damping_factor", "1", "a at the contact's last onset", output=True),
+            ),
+            {
+                "force": force_from_law,
+                "history_of": _history_from_law,
+                "needs_update": _needs_update,
+                "update": _update_from_law,
+            },
         )
         return cls
 
@@ -192,9 +224,12 @@ def _update(event: tuple, c: tuple, h: tuple) -> tuple:
     return (onset_rate, 1.0, h[2]) if onset_rate > c[3] else (c[3], 1.0, h[2] + 1.0)
 
 
-# And with the restitution that another law gives at that speed: the factor at SPEED_NODES speeds from the floor up.
+# And with the restitution that another law gives at that speed: the factor at SPEED_NODES speeds
+# from the floor up.
 _LOG_STEP = Quantity("log_step", "1", "logarithm of the ratio of neighbouring speeds")
-_RESTITUTION_FACTORS = tuple(Quantity(f"factor_{j}", "1", "a at a speed") for j in range(SPEED_NODES))
+_RESTITUTION_FACTORS = tuple(
+    Quantity(f"factor_{j}", "1", "a at a speed") for j in range(SPEED_NODES)
+)
 
 
 def _history_from_law(c: tuple) -> tuple:
@@ -221,7 +256,9 @@ def _update_from_law(event: tuple, c: tuple, h: tuple) -> tuple:
     return (onset_rate, 1.0, h[2], ((cubic * t + square) * t + line) * t + q)
 
 
-def inputs_with(restitution: Quantity = RESTITUTION, stiffness: Quantity = STIFFNESS) -> tuple[Quantity, ...]:
+def inputs_with(
+    restitution: Quantity = RESTITUTION, stiffness: Quantity = STIFFNESS
+) -> tuple[Quantity, ...]:
     """The family's inputs, with a law's own range of the restitution, or its own stiffness."""
     return restitution, DAMPING, IMPACT_SPEED, IMPACT_SPEED_FLOOR, stiffness, SEPARATION
 
@@ -238,12 +275,18 @@ class Hysteresis(ContactLaw):
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
-        """With one speed for all contacts, with each contact's own, or with that and the restitution another law gives at it."""
+        """With one speed for all contacts, with each contact's own, or with that and the
+        restitution another law gives at it."""
         shared = super().model(inputs)
         if getattr(inputs, "impact_speed", None) != "onset":
             return shared
         own = cls.from_law if np.ndim(inputs.restitution) == 2 else cls.at_onset
-        return replace(shared, coefficients=own.coefficients, history=own.history, functions=shared.functions._replace(**own.functions))
+        return replace(
+            shared,
+            coefficients=own.coefficients,
+            history=own.history,
+            functions=shared.functions._replace(**own.functions),
+        )
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -255,20 +298,31 @@ class Hysteresis(ContactLaw):
         """a, as published or identified."""
         (quantity,) = (quantity for quantity in cls.inputs if quantity.name == "restitution")
         asked = checked(quantity, inputs.restitution)
-        return exact_damping_factor(asked) if getattr(inputs, "damping", "") == "identified" else cls.damping_factor(asked)
+        return (
+            exact_damping_factor(asked)
+            if getattr(inputs, "damping", "") == "identified"
+            else cls.damping_factor(asked)
+        )
 
     @classmethod
     def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        stiffness, damping, lowest = stiffness_of(pair, inputs), cls.factor(inputs), lowest_force(inputs)
+        stiffness, damping, lowest = (
+            stiffness_of(pair, inputs),
+            cls.factor(inputs),
+            lowest_force(inputs),
+        )
         if inputs.impact_speed != "onset":
             return stiffness, damping / inputs.impact_speed, lowest
         if inputs.impact_speed_floor is None:
             raise LawError(
-                "impact_speed_floor: got nothing, allowed a number above 0 [m/s]: contacts that close at zero speed have no other speed; "
+                "impact_speed_floor: got nothing, allowed a number above 0 [m/s]: contacts that "
+                "close at zero speed have no other speed; "
                 'give it, or an impact_speed other than "onset"'
             )
         if np.ndim(inputs.restitution) == 2:
-            log_step = elementary.log(inputs.fastest / inputs.impact_speed_floor) / (SPEED_NODES - 1)
+            log_step = elementary.log(inputs.fastest / inputs.impact_speed_floor) / (
+                SPEED_NODES - 1
+            )
             return stiffness, lowest, inputs.impact_speed_floor, log_step, *damping
         return stiffness, damping, lowest, inputs.impact_speed_floor
 
@@ -283,8 +337,8 @@ class LinearHysteresis(Hysteresis):
 class HuntCrossley(Hysteresis):
     """Hunt and Crossley: a = 1.5 (1 - e).
 
-    The loss of the elastic motion with a restitution that falls linearly with the speed. Right for e near 1 only: delivers .6630 for an
-    asked .5 and .5158 for .1. The contact ends at d = 0.
+    The loss of the elastic motion with a restitution that falls linearly with the speed. Right for
+    e near 1 only: delivers .6630 for an asked .5 and .5158 for .1. The contact ends at d = 0.
     """
 
     name = "hunt-crossley"
@@ -300,12 +354,16 @@ class HuntCrossley(Hysteresis):
 class HerbertMcWhannell(Hysteresis):
     """Herbert and McWhannell: a = 6 (1 - e)/((2 e - 1)^2 + 3).
 
-    The logarithm of the exact equation, expanded to the third order. Delivers .5936 for an asked .5 and .4907 for .1. The contact ends
-    at d = 0.
+    The logarithm of the exact equation, expanded to the third order. Delivers .5936 for an asked .5
+    and .4907 for .1. The contact ends at d = 0.
     """
 
     name = "herbert-mcwhannell"
-    source = Source("Herbert & McWhannell 1977; Autiero et al. 2022", "eq. (25)", "10.1115/1.3439270; 10.3390/machines10110966")
+    source = Source(
+        "Herbert & McWhannell 1977; Autiero et al. 2022",
+        "eq. (25)",
+        "10.1115/1.3439270; 10.3390/machines10110966",
+    )
     inputs = inputs_with(FROM_ZERO)
     validity = "restitution above .7; impacts whose speed is near the one in the damping term"
 
@@ -318,8 +376,9 @@ class HerbertMcWhannell(Hysteresis):
 class LeeWang(Hysteresis):
     """Lee and Wang, first law: a = 0.75 (1 - e).
 
-    Half of what e near 1 needs: delivers .7992 for an asked .5 and .9524 for .9. Exponent 1.5, as in the review of Wang et al. 2022,
-    table 1; Autiero et al. 2022, eq. (39), print exponent 1 (the restitution does not depend on it). The contact ends at d = 0.
+    Half of what e near 1 needs: delivers .7992 for an asked .5 and .9524 for .9. Exponent 1.5, as
+    in the review of Wang et al. 2022, table 1; Autiero et al. 2022, eq. (39), print exponent 1 (the
+    restitution does not depend on it). The contact ends at d = 0.
     """
 
     name = "lee-wang"
@@ -329,7 +388,9 @@ class LeeWang(Hysteresis):
         "10.1115/1.3267392; 10.3390/machines10110966",
     )
     inputs = inputs_with(FROM_ZERO)
-    validity = "loses half of what is asked; impacts whose speed is near the one in the damping term"
+    validity = (
+        "loses half of what is asked; impacts whose speed is near the one in the damping term"
+    )
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -344,8 +405,8 @@ def lankarani_nikravesh_factor(restitution: Any) -> Any:
 class LankaraniNikravesh(Hysteresis):
     """Lankarani and Nikravesh: a = 0.75 (1 - e^2).
 
-    The loss of the elastic motion, equal in approach and recovery. Right for e near 1 only: delivers .7252 for an asked .5 and .6630
-    for 0. The contact ends at d = 0.
+    The loss of the elastic motion, equal in approach and recovery. Right for e near 1 only:
+    delivers .7252 for an asked .5 and .6630 for 0. The contact ends at d = 0.
     """
 
     name = "lankarani-nikravesh"
@@ -356,15 +417,19 @@ class LankaraniNikravesh(Hysteresis):
 
 
 class KhuliefShabana(LinearHysteresis):
-    """Khulief and Shabana: Lankarani and Nikravesh's factor over a linear spring, a = 0.75 (1 - e^2), n = 1.
+    """Khulief and Shabana: Lankarani and Nikravesh's factor over a linear spring, a = 0.75 (1 -
+    e^2), n = 1.
 
-    Their damping coefficient with the largest overlap of the elastic motion in it. Delivers .7252 for an asked .5. The contact ends at
-    d = 0. Autiero et al. 2022 print eq. (71) with misplaced powers: the root has v^3 - (v^2 - beta^2 d_m^2)^1.5.
+    Their damping coefficient with the largest overlap of the elastic motion in it. Delivers .7252
+    for an asked .5. The contact ends at d = 0. Autiero et al. 2022 print eq. (71) with misplaced
+    powers: the root has v^3 - (v^2 - beta^2 d_m^2)^1.5.
     """
 
     name = "khulief-shabana"
     source = Source(
-        "Khulief & Shabana 1987; Autiero et al. 2022", "eqs. (71), (72)", "10.1016/0094-114X(87)90004-8; 10.3390/machines10110966"
+        "Khulief & Shabana 1987; Autiero et al. 2022",
+        "eqs. (71), (72)",
+        "10.1016/0094-114X(87)90004-8; 10.3390/machines10110966",
     )
     inputs = inputs_with(FROM_ZERO, LINEAR_STIFFNESS)
     validity = "restitution near 1; impacts whose speed is near the one in the damping term"
@@ -374,8 +439,8 @@ class KhuliefShabana(LinearHysteresis):
 class Gonthier(Hysteresis):
     """Gonthier et al., closed form: a = (1 - e^2)/e.
 
-    Close to the exact factor at small e, a third too large at e near 1: delivers .1010 for an asked .1, .4877 for .5 and .8764 for .9.
-    The contact ends at d = 0.
+    Close to the exact factor at small e, a third too large at e near 1: delivers .1010 for an asked
+    .1, .4877 for .5 and .8764 for .9. The contact ends at d = 0.
     """
 
     name = "gonthier"
@@ -390,13 +455,15 @@ class Gonthier(Hysteresis):
 class GonthierExact(Hysteresis):
     """Gonthier et al. without their approximation: a solves a (1 + e) = ln[(1 + a)/(1 - a e)].
 
-    Delivers exactly what is asked, at the speed in the damping term. The contact ends at d = 0. Autiero et al. 2022, eq. (115), print c
-    for e.
+    Delivers exactly what is asked, at the speed in the damping term. The contact ends at d = 0.
+    Autiero et al. 2022, eq. (115), print c for e.
     """
 
     name = "gonthier-exact"
     source = Source(
-        "Gonthier et al. 2004; Autiero et al. 2022", "eq. (113)", "10.1023/B:MUBO.0000029392.21648.bc; 10.3390/machines10110966"
+        "Gonthier et al. 2004; Autiero et al. 2022",
+        "eq. (113)",
+        "10.1023/B:MUBO.0000029392.21648.bc; 10.3390/machines10110966",
     )
     inputs = tuple(quantity for quantity in inputs_with() if quantity is not DAMPING)
     damping_factor = staticmethod(exact_damping_factor)
@@ -405,7 +472,8 @@ class GonthierExact(Hysteresis):
 class ZhiyingQishao(Hysteresis):
     """Zhiying and Qishao: a = 0.75 (1 - e^2) exp(2 (1 - e)).
 
-    Lankarani and Nikravesh's factor, corrected for small e. Delivers .2175 for an asked .1, .4826 for .5. The contact ends at d = 0.
+    Lankarani and Nikravesh's factor, corrected for small e. Delivers .2175 for an asked .1, .4826
+    for .5. The contact ends at d = 0.
     """
 
     name = "zhiying-qishao"
@@ -414,13 +482,16 @@ class ZhiyingQishao(Hysteresis):
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        return lankarani_nikravesh_factor(restitution) * elementary.over(elementary.exp, 2.0 * (1.0 - restitution))
+        return lankarani_nikravesh_factor(restitution) * elementary.over(
+            elementary.exp, 2.0 * (1.0 - restitution)
+        )
 
 
 class Flores(Hysteresis):
     """Flores et al.: a = 1.6 (1 - e)/e.
 
-    Within .046 of the asked restitution: delivers .4704 for .5 and .8939 for .9. The contact ends at d = 0.
+    Within .046 of the asked restitution: delivers .4704 for .5 and .8939 for .9. The contact ends
+    at d = 0.
     """
 
     name = "flores"
@@ -434,8 +505,8 @@ class Flores(Hysteresis):
 class GharibHurmuzlu(Hysteresis):
     """Gharib and Hurmuzlu, first law: a = 1/e.
 
-    Made for small e: delivers .1000 for an asked .1, but .4107 for .5, and never more than .5936, not even for 1. The contact ends at
-    d = 0.
+    Made for small e: delivers .1000 for an asked .1, but .4107 for .5, and never more than .5936,
+    not even for 1. The contact ends at d = 0.
     """
 
     name = "gharib-hurmuzlu"
@@ -455,8 +526,8 @@ def hu_guo_factor(restitution: Any) -> Any:
 class HuGuo(Hysteresis):
     """Hu and Guo: a = 1.5 (1 - e)/e.
 
-    Losses of approach and recovery apart, each of the elastic motion. Delivers .0741 for an asked .1, .4877 for .5 and .8999 for .9. The
-    contact ends at d = 0.
+    Losses of approach and recovery apart, each of the elastic motion. Delivers .0741 for an asked
+    .1, .4877 for .5 and .8999 for .9. The contact ends at d = 0.
     """
 
     name = "hu-guo"
@@ -464,15 +535,16 @@ class HuGuo(Hysteresis):
     damping_factor = staticmethod(hu_guo_factor)
 
 
-# Hu et al. 2011, doi:10.4304/jcp.6.5.984-988, as the review of Wang et al. 2022, table 1, quotes them.
+# Hu et al. 2011, doi:10.4304/jcp.6.5.984-988, as the review of Wang et al. 2022, table 1, quotes
+# them.
 _HU_FACTOR, _HU_POLE = 6.66264, 3.85238
 
 
 class Hu(Hysteresis):
     """Hu et al.: a = -6.66264 ln e/(3.85238 + ln e).
 
-    A fit, 1.73 (1 - e) for e near 1. Delivers .1010 for an asked .1, .4946 for .5 and .8888 for .9. Below e = exp(-3.85238) = .0212 the
-    factor is negative: refused. The contact ends at d = 0.
+    A fit, 1.73 (1 - e) for e near 1. Delivers .1010 for an asked .1, .4946 for .5 and .8888 for .9.
+    Below e = exp(-3.85238) = .0212 the factor is negative: refused. The contact ends at d = 0.
     """
 
     name = "hu"
@@ -488,7 +560,8 @@ class Hu(Hysteresis):
 class Shen(Hysteresis):
     """Shen et al.: a = 1.5 (1 - e)/e^0.89.
 
-    Hu and Guo's factor with the power fitted. Delivers .0954 for an asked .1, .5081 for .5 and .9009 for .9. The contact ends at d = 0.
+    Hu and Guo's factor with the power fitted. Delivers .0954 for an asked .1, .5081 for .5 and
+    .9009 for .9. The contact ends at d = 0.
     """
 
     name = "shen"
@@ -502,8 +575,8 @@ class Shen(Hysteresis):
 class CarvalhoMartins(Hysteresis):
     """Carvalho and Martins: a = 1.5 (1 - e)(11 - e)/(1 + 9 e).
 
-    A rational approximation of the exact factor: delivers .1289 for an asked .1, .3040 for .3, and from .5 on what is asked, within
-    .0002. The contact ends at d = 0.
+    A rational approximation of the exact factor: delivers .1289 for an asked .1, .3040 for .3, and
+    from .5 on what is asked, within .0002. The contact ends at d = 0.
     """
 
     name = "carvalho-martins"
@@ -518,7 +591,8 @@ class CarvalhoMartins(Hysteresis):
 class SafaeifarFarshidianfar(Hysteresis):
     """Safaeifar and Farshidianfar: a = 1.25 (1 - e)/e.
 
-    A sixth too small at e near 1. Delivers .0889 for an asked .1, .5362 for .5 and .9152 for .9. The contact ends at d = 0.
+    A sixth too small at e near 1. Delivers .0889 for an asked .1, .5362 for .5 and .9152 for .9.
+    The contact ends at d = 0.
     """
 
     name = "safaeifar-farshidianfar"
@@ -532,7 +606,8 @@ class SafaeifarFarshidianfar(Hysteresis):
 class Zhang(Hysteresis):
     """Zhang et al.: a = 1.5 (1 - e)/((0.618 exp(-3.25 e) + 0.899 exp(0.09025 e)) e).
 
-    Fitted to the exact factor: within .0051 of the asked restitution, .5039 for .5. The contact ends at d = 0.
+    Fitted to the exact factor: within .0051 of the asked restitution, .5039 for .5. The contact
+    ends at d = 0.
     """
 
     name = "zhang"
@@ -540,21 +615,25 @@ class Zhang(Hysteresis):
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        fitted = 0.618 * elementary.over(elementary.exp, -3.25 * restitution) + 0.899 * elementary.over(
-            elementary.exp, 0.09025 * restitution
-        )
+        fitted = 0.618 * elementary.over(
+            elementary.exp, -3.25 * restitution
+        ) + 0.899 * elementary.over(elementary.exp, 0.09025 * restitution)
         return 1.5 * (1.0 - restitution) / (fitted * restitution)
 
 
 class Zhao(Hysteresis):
     """Zhao et al., as the review of Wang et al. prints it: a = 4 (1 - e)/(1.302 e).
 
-    Twice what e near 1 needs: delivers .3012 for an asked .5 and .8140 for .9. The contact ends at d = 0.
+    Twice what e near 1 needs: delivers .3012 for an asked .5 and .8140 for .9. The contact ends at
+    d = 0.
     """
 
     name = "zhao"
     source = Source(f"Zhao et al. 2021; {REVIEW}", "table 1", "10.1007/s11071-021-06660-4")
-    validity = "loses twice of what is asked at e near 1; impacts whose speed is near the one in the damping term"
+    validity = (
+        "loses twice of what is asked at e near 1; impacts whose speed is near the one in the "
+        "damping term"
+    )
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -564,29 +643,43 @@ class Zhao(Hysteresis):
 class MarhefkaOrin(Hysteresis):
     """Marhefka and Orin: a = 1.5 (1 - e^2)/(1 + e^3).
 
-    The same number as Herbert and McWhannell's: 1 + e^3 = (1 + e)(1 - e + e^2). The contact ends at d = 0. Autiero et al. 2022 write it
-    with alpha v = 1 - e and print the closing parenthesis of eq. (107) before the rate.
+    The same number as Herbert and McWhannell's: 1 + e^3 = (1 + e)(1 - e + e^2). The contact ends at
+    d = 0. Autiero et al. 2022 write it with alpha v = 1 - e and print the closing parenthesis of
+    eq. (107) before the rate.
     """
 
     name = "marhefka-orin"
-    source = Source("Marhefka & Orin 1999; Autiero et al. 2022", "eq. (107)", "10.1109/3468.798060; 10.3390/machines10110966")
+    source = Source(
+        "Marhefka & Orin 1999; Autiero et al. 2022",
+        "eq. (107)",
+        "10.1109/3468.798060; 10.3390/machines10110966",
+    )
     inputs = inputs_with(FROM_ZERO)
     validity = HerbertMcWhannell.validity
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        return 1.5 * (1.0 - restitution * restitution) / (1.0 + restitution * restitution * restitution)
+        return (
+            1.5
+            * (1.0 - restitution * restitution)
+            / (1.0 + restitution * restitution * restitution)
+        )
 
 
 class MarhefkaOrinApproximate(Hysteresis):
     """Marhefka and Orin without the powers of alpha v = 1 - e: a = 1.5 (1 - e^2)/(3 e - 1).
 
-    Singular at e = 1/3 and negative below: refused. Delivers .3796 for an asked .5 and .8994 for .9. The contact ends at d = 0.
-    Autiero et al. 2022 print the closing parenthesis of eq. (108) before the rate.
+    Singular at e = 1/3 and negative below: refused. Delivers .3796 for an asked .5 and .8994 for
+    .9. The contact ends at d = 0. Autiero et al. 2022 print the closing parenthesis of eq. (108)
+    before the rate.
     """
 
     name = "marhefka-orin-approximate"
-    source = Source("Marhefka & Orin 1999; Autiero et al. 2022", "eq. (108)", "10.1109/3468.798060; 10.3390/machines10110966")
+    source = Source(
+        "Marhefka & Orin 1999; Autiero et al. 2022",
+        "eq. (108)",
+        "10.1109/3468.798060; 10.3390/machines10110966",
+    )
     inputs = inputs_with(replace(RESTITUTION, above=1.0 / 3.0))
     validity = "restitution above .7; impacts whose speed is near the one in the damping term"
 
@@ -596,15 +689,24 @@ class MarhefkaOrinApproximate(Hysteresis):
 
 
 class HuntCrossleyAlpha(Hysteresis):
-    """Hunt and Crossley with their constant alpha: F = K d^1.5 (1 + 1.5 alpha rate), no impact speed.
+    """Hunt and Crossley with their constant alpha: F = K d^1.5 (1 + 1.5 alpha rate), no impact
+    speed.
 
-    The restitution falls with the speed v of the impact, 1 - e near alpha v: the factor is a = 1.5 alpha v. alpha is 0.08 to 0.32 s/m for
-    steel, bronze and ivory. The contact ends at d = 0.
+    The restitution falls with the speed v of the impact, 1 - e near alpha v: the factor is a = 1.5
+    alpha v. alpha is 0.08 to 0.32 s/m for steel, bronze and ivory. The contact ends at d = 0.
     """
 
     name = "hunt-crossley-alpha"
-    source = Source("Hunt & Crossley 1975; Autiero et al. 2022", "eqs. (22), (153)", "10.1115/1.3423596; 10.3390/machines10110966")
-    inputs = (positive("alpha", "s/m", "slope of the restitution over the impact speed"), STIFFNESS, SEPARATION)
+    source = Source(
+        "Hunt & Crossley 1975; Autiero et al. 2022",
+        "eqs. (22), (153)",
+        "10.1115/1.3423596; 10.3390/machines10110966",
+    )
+    inputs = (
+        positive("alpha", "s/m", "slope of the restitution over the impact speed"),
+        STIFFNESS,
+        SEPARATION,
+    )
     validity = "alpha v far below 1, v the speed of an impact"
 
     @classmethod
@@ -613,17 +715,29 @@ class HuntCrossleyAlpha(Hysteresis):
 
 
 class WangLiuHysteretic(ContactLaw):
-    """The elastoplastic dashpot of Wang, Liu and Liu: F = K_p d (1 + a rate/v0) above d_y, Flores et al. below.
+    """The elastoplastic dashpot of Wang, Liu and Liu: F = K_p d (1 + a rate/v0) above d_y, Flores
+    et al. below.
 
-    a = 1.5 (1 - e)/e, K_p = (F_p - F_y)/(d_p - d_y) of Ma-Liu. The switch is on the overlap, without offset: the force jumps at
-    d_y (from 1.98 to 8.88 N for the steel chain). The contact ends at d = 0. The factor above d_y is not that below, so with the
-    published damping the restitution depends on the speed, by how much of an impact is below d_y: .6422 at .2 m/s and .6457 at 10 m/s for
-    an asked .65. With the exact factor on both sides (damping = "identified") it is the asked one.
+    a = 1.5 (1 - e)/e, K_p = (F_p - F_y)/(d_p - d_y) of Ma-Liu. The switch is on the overlap,
+    without offset: the force jumps at d_y (from 1.98 to 8.88 N for the steel chain). The contact
+    ends at d = 0. The factor above d_y is not that below, so with the published damping the
+    restitution depends on the speed, by how much of an impact is below d_y: .6422 at .2 m/s and
+    .6457 at 10 m/s for an asked .65. With the exact factor on both sides (damping = "identified")
+    it is the asked one.
     """
 
     name = "wang-liu-hysteretic"
-    source = Source("Wang, Liu & Liu 2022", "eq. (18) and sec. 5.2", "10.1016/j.ijmecsci.2022.107214")
-    inputs = (RESTITUTION, DAMPING, PSI, XI, replace(IMPACT_SPEED, choices=("striker",)), SEPARATION)
+    source = Source(
+        "Wang, Liu & Liu 2022", "eq. (18) and sec. 5.2", "10.1016/j.ijmecsci.2022.107214"
+    )
+    inputs = (
+        RESTITUTION,
+        DAMPING,
+        PSI,
+        XI,
+        replace(IMPACT_SPEED, choices=("striker",)),
+        SEPARATION,
+    )
     coefficients = (
         Quantity("yield_overlap", "m", "d_y, where the law switches"),
         Quantity("stiffness", "N/m^1.5", "K of Hertz, below d_y"),
@@ -633,7 +747,10 @@ class WangLiuHysteretic(ContactLaw):
         LOWEST_FORCE,
     )
     validity = "impacts whose speed is near the one in the damping term"
-    status = "verified against Wang, Liu & Liu 2022, tables 3, 4, 6, 7 (two bodies); not validated against a measured trace"
+    status = (
+        "verified against Wang, Liu & Liu 2022, tables 3, 4, 6, 7 (two bodies); not validated "
+        "against a measured trace"
+    )
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:

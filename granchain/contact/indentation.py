@@ -1,4 +1,5 @@
-"""Permanent indentation without a yield stress: the dent is a fixed part of the largest overlap, chosen by the restitution."""
+"""Permanent indentation without a yield stress: the dent is a fixed part of the largest
+overlap, chosen by the restitution."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ from granchain.contact.pair import stiffness_of
 
 
 class PermanentIndentation(Elastoplastic):
-    """Base: loading K d^1.5, unloading and reloading K_r (d - d_p)^1.5 through (d_max, F_max), with d_p = d_max (1 - e^2).
+    """Base: loading K d^1.5, unloading and reloading K_r (d - d_p)^1.5 through (d_max, F_max), with
+    d_p = d_max (1 - e^2).
 
-    The work given back is e^2 of the work taken at every d_max: no energy is created, and the guard never acts.
+    The work given back is e^2 of the work taken at every d_max: no energy is created, and the guard
+    never acts.
     """
 
     inputs = (RESTITUTION, STIFFNESS, DENTS)
@@ -52,25 +55,38 @@ class PermanentIndentation(Elastoplastic):
 
 
 class LankaraniNikraveshPlastic(PermanentIndentation):
-    """Lankarani and Nikravesh with a dent: K d^1.5, then F_max ((d - d_p)/(d_max - d_p))^1.5 with d_p = d_max (1 - e^2).
+    """Lankarani and Nikravesh with a dent: K d^1.5, then F_max ((d - d_p)/(d_max - d_p))^1.5 with
+    d_p = d_max (1 - e^2).
 
-    Delivers e exactly at a contact's first impact. A second one, up to the speed of the rebound, stays on the unloading curve and is
-    elastic; with the first speed again it returns e sqrt(2 - e^2), unless dents are forgotten. Rate independent; any overlap leaves a
-    dent. The contact ends at d = d_p. In Autiero et al. 2022 eq. (93) has the wrong sign and eq. (97) misses the square of the speed:
-    with it d_p = d_max (1 - e^2).
+    Delivers e exactly at a contact's first impact. A second one, up to the speed of the rebound,
+    stays on the unloading curve and is elastic; with the first speed again it returns e sqrt(2 -
+    e^2), unless dents are forgotten. Rate independent; any overlap leaves a dent. The contact ends
+    at d = d_p. In Autiero et al. 2022 eq. (93) has the wrong sign and eq. (97) misses the square of
+    the speed: with it d_p = d_max (1 - e^2).
     """
 
     name = "lankarani-nikravesh-plastic"
-    source = Source("Lankarani & Nikravesh 1994; Autiero et al. 2022", "eqs. (91)-(97)", "10.1007/BF00045676; 10.3390/machines10110966")
+    source = Source(
+        "Lankarani & Nikravesh 1994; Autiero et al. 2022",
+        "eqs. (91)-(97)",
+        "10.1007/BF00045676; 10.3390/machines10110966",
+    )
 
 
 class GharibHurmuzluPlastic(PermanentIndentation):
-    """Gharib and Hurmuzlu, second law: K d^1.5, then K_r (d - d_p)^1.5 with K_r = K/e^3 and d_p = d_max (1 - e^2).
+    """Gharib and Hurmuzlu, second law: K d^1.5, then K_r (d - d_p)^1.5 with K_r = K/e^3 and d_p =
+    d_max (1 - e^2).
 
-    e is the energetic restitution, the root of the work given back over the work taken. The same curves as Lankarani and Nikravesh's of
-    1994, since K d_max^1.5 = K_r (e^2 d_max)^1.5: it delivers e exactly at a contact's first impact; a second one is elastic up to the
-    speed of the rebound, unless dents are forgotten. The contact ends at d = d_p. Autiero et al. 2022 print eq. (142) inverted.
+    e is the energetic restitution, the root of the work given back over the work taken. The same
+    curves as Lankarani and Nikravesh's of 1994, since K d_max^1.5 = K_r (e^2 d_max)^1.5: it
+    delivers e exactly at a contact's first impact; a second one is elastic up to the speed of the
+    rebound, unless dents are forgotten. The contact ends at d = d_p. Autiero et al. 2022 print eq.
+    (142) inverted.
     """
 
     name = "gharib-hurmuzlu-plastic"
-    source = Source("Gharib & Hurmuzlu 2012; Autiero et al. 2022", "eqs. (135)-(145)", "10.1115/1.4006494; 10.3390/machines10110966")
+    source = Source(
+        "Gharib & Hurmuzlu 2012; Autiero et al. 2022",
+        "eqs. (135)-(145)",
+        "10.1115/1.4006494; 10.3390/machines10110966",
+    )

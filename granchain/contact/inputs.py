@@ -43,7 +43,9 @@ class Slip(NamedTuple):
         if self.unknown:
             return f"unknown input {self.place}; allowed: {self.allowed}; {self.advice}"
         if self.got is None:
-            return f"{self.place}: got nothing, allowed: {self.allowed}; give it, {self.law} needs it"
+            return (
+                f"{self.place}: got nothing, allowed: {self.allowed}; give it, {self.law} needs it"
+            )
         got = f'"{self.got}"' if isinstance(self.got, str) else repr(self.got)
         return f"{self.place}: got {got}, allowed: {self.allowed}; {self.advice}"
 
@@ -53,27 +55,48 @@ def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] |
     known = {name: law for name, law in laws().items() if issubclass(law, base)}
     if isinstance(name, str) and name in known:
         return known[name]
-    allowed = 'a name that "granchain laws" lists' if base is ContactLaw else "an elastoplastic law: " + ", ".join(known)
-    return Slip("", "law", name, allowed, "check the name; a law in a file of your own is named by --law-module", tuple(known))
+    allowed = (
+        'a name that "granchain laws" lists'
+        if base is ContactLaw
+        else "an elastoplastic law: " + ", ".join(known)
+    )
+    return Slip(
+        "",
+        "law",
+        name,
+        allowed,
+        "check the name; a law in a file of your own is named by --law-module",
+        tuple(known),
+    )
 
 
 def filled(
     law: type[ContactLaw], given: Mapping[str, Any], read: Callable[[str, str], float] | None = None
 ) -> tuple[dict[str, Any], list[Slip]]:
-    """A value for each input of a law, and the mistakes; a required input that is not given has no value.
+    """A value for each input of a law, and the mistakes; a required input that is not given has no
+    value.
 
     Parameters
     ----------
     law : type of ContactLaw
         The law.
     given : mapping
-        Values by name; None stands for the default. A restitution may be a table {"law": ..., ...}: that elastoplastic law's inputs.
+        Values by name; None stands for the default. A restitution may be a table {"law": ..., ...}:
+        that elastoplastic law's inputs.
     read : callable, optional
         Reads a text as a number in a unit; its ValueError says what to do.
     """
     inputs = {quantity.name: quantity for quantity in law.inputs}
     slips = [
-        Slip(law.name, name, value, ", ".join(inputs) or "none", f"take it out, {law.name} does not know it", tuple(inputs), True)
+        Slip(
+            law.name,
+            name,
+            value,
+            ", ".join(inputs) or "none",
+            f"take it out, {law.name} does not know it",
+            tuple(inputs),
+            True,
+        )
         for name, value in given.items()
         if name not in inputs
     ]
@@ -89,22 +112,35 @@ def filled(
             continue
         number, advice = value, f"give {name}: {quantity.meaning}{in_unit(quantity.unit)}"
         try:
-            if read is not None and isinstance(value, str) and quantity.kind == "number" and value not in quantity.choices:
+            if (
+                read is not None
+                and isinstance(value, str)
+                and quantity.kind == "number"
+                and value not in quantity.choices
+            ):
                 number = read(value, quantity.unit)
         except ValueError as error:
             advice = str(error)
         if quantity.problem(number) is not None:
-            allowed = quantity.range + (" or a table { law = ..., ... }" if name == "restitution" else "")
+            allowed = quantity.range + (
+                " or a table { law = ..., ... }" if name == "restitution" else ""
+            )
             slips.append(Slip(law.name, name, value, allowed, advice, quantity.choices))
         if value is not None:
-            values[name] = float(number) if quantity.kind == "number" and type(number) is int else number
+            values[name] = (
+                float(number) if quantity.kind == "number" and type(number) is int else number
+            )
     return values, slips
 
 
-def of_another(given: Mapping[str, Any], read: Callable[[str, str], float] | None) -> tuple[dict[str, Any], list[Slip]]:
+def of_another(
+    given: Mapping[str, Any], read: Callable[[str, str], float] | None
+) -> tuple[dict[str, Any], list[Slip]]:
     """The table of an elastoplastic law that gives a restitution."""
     law = chosen(given.get("law"), Elastoplastic)
     if isinstance(law, Slip):
         return {"law": ""}, [law]
-    values, slips = filled(law, {name: value for name, value in given.items() if name != "law"}, read)
+    values, slips = filled(
+        law, {name: value for name, value in given.items() if name != "law"}, read
+    )
     return {"law": law.name, **values}, slips

@@ -1,8 +1,9 @@
 """What a contact law declares; checked when the class is made.
 
-A law is data first (name, source, inputs, coefficients, history), then small pure functions of scalars that read like the
-equation in its source. Everything else - the compiled time loop, the case-file keys, the tables of the documentation, the
-metadata of the output file, the generic tests - is derived from the class.
+A law is data first (name, source, inputs, coefficients, history), then small pure functions of
+scalars that read like the equation in its source. Everything else - the compiled time loop, the
+case-file keys, the tables of the documentation, the metadata of the output file, the generic tests
+- is derived from the class.
 
 Sign: positive overlap is contact, positive rate is approach, positive force is repulsive. SI units.
 """
@@ -20,8 +21,9 @@ import numpy as np
 from granchain.contact.model import Functions, Model, reads_rate
 from granchain.errors import LawError
 
-# Overlaps up to this are open contact, in metres: far below any length that means something (an atom is 1e-10 m), and far
-# enough above the smallest normal float (2.2e-308) that its powers in the laws stay normal numbers: no slow denormals.
+# Overlaps up to this are open contact, in metres: far below any length that means something (an
+# atom is 1e-10 m), and far enough above the smallest normal float (2.2e-308) that its powers in the
+# laws stay normal numbers: no slow denormals.
 OPEN = 1e-60
 
 # Sentinel for "no default: the case must give a value".
@@ -47,7 +49,9 @@ class Source:
     doi: str = ""
 
     def __str__(self) -> str:
-        return ", ".join(part for part in (self.text, self.equation, self.doi and f"doi:{self.doi}") if part)
+        return ", ".join(
+            part for part in (self.text, self.equation, self.doi and f"doi:{self.doi}") if part
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,12 @@ class Quantity:
         words = ", ".join(f'"{word}"' for word in self.choices)
         if self.kind == "word":
             return words
-        ends = (("above", self.above), ("at least", self.low), ("below", self.below), ("at most", self.high))
+        ends = (
+            ("above", self.above),
+            ("at least", self.low),
+            ("below", self.below),
+            ("at most", self.high),
+        )
         limits = " and ".join(f"{word} {limit:g}" for word, limit in ends if limit is not None)
         return " or ".join(text for text in (f"a number {limits}".rstrip(), words) if text)
 
@@ -151,7 +160,8 @@ def checked(quantity: Quantity, values: Any) -> Any:
     return values
 
 
-# Research progress of contact force models in the collision mechanics of multibody system: many laws are taken from its tables.
+# Research progress of contact force models in the collision mechanics of multibody system: many
+# laws are taken from its tables.
 REVIEW = "Wang et al. 2022, review of contact force models"
 
 # Inputs that many laws share, under one name each.
@@ -164,7 +174,13 @@ DAMPING = Quantity(
     choices=("published", "identified"),
     kind="word",
 )
-AS_PRINTED = Quantity("as_printed", "", "the law as its source prints it, without the energy guard", default=False, kind="switch")
+AS_PRINTED = Quantity(
+    "as_printed",
+    "",
+    "the law as its source prints it, without the energy guard",
+    default=False,
+    kind="switch",
+)
 SEPARATION = Quantity(
     "separation",
     "",
@@ -176,33 +192,49 @@ SEPARATION = Quantity(
 IMPACT_SPEED = Quantity(
     "impact_speed",
     "m/s",
-    "approach speed in the damping term: the striker's, a number, or each contact's own at its onset",
+    "approach speed in the damping term: the striker's, a number, or each contact's own at its "
+    "onset",
     above=0.0,
     default="striker",
     choices=("striker", "onset"),
 )
-IMPACT_SPEED_FLOOR = positive("impact_speed_floor", "m/s", "smallest speed that an onset may put into the damping term", default=None)
-STIFFNESS = positive("stiffness", "N/m^n", "contact stiffness; default (4/3) E sqrt(R)", default=None)
+IMPACT_SPEED_FLOOR = positive(
+    "impact_speed_floor",
+    "m/s",
+    "smallest speed that an onset may put into the damping term",
+    default=None,
+)
+STIFFNESS = positive(
+    "stiffness", "N/m^n", "contact stiffness; default (4/3) E sqrt(R)", default=None
+)
 DENTS = Quantity(
     "dents",
     "",
-    "whether a contact keeps its dent; one that forgets does so where the overlap is gone, not where its force has ended, at the dent",
+    "whether a contact keeps its dent; one that forgets does so where the overlap is gone, not "
+    "where its force has ended, at the dent",
     default="keep",
     choices=("keep", "forget"),
     kind="word",
 )
 
 # What the branches of Ma-Liu are made of, shared with the laws that take its stiffness over.
-PSI = positive("psi", "1", "mean contact pressure of full plasticity over the yield stress: k1 = 2 pi R psi s_y")
+PSI = positive(
+    "psi",
+    "1",
+    "mean contact pressure of full plasticity over the yield stress: k1 = 2 pi R psi s_y",
+)
 # d_p = xi^2 d_y/2 must exceed d_y, so that the logarithm of xi^2/2 is positive: xi > sqrt(2).
 XI = Quantity("xi", "1", "full plasticity begins at d_p = xi^2 d_y/2", above=math.sqrt(2.0))
 
-# Speeds at which a dashpot that takes its restitution from another law holds its damping factor, per contact: cubic interpolation in
-# ln v between them is good to 1e-6 of the factor over three decades of speed.
+# Speeds at which a dashpot that takes its restitution from another law holds its damping factor,
+# per contact: cubic interpolation in ln v between them is good to 1e-6 of the factor over three
+# decades of speed.
 SPEED_NODES = 33
 
 # Coefficient of the laws that may pull: 0 (clamped) or -inf (tensile).
-LOWEST_FORCE = Quantity("lowest_force", "N", "0 where the force is clamped, -inf where the contact may pull")
+LOWEST_FORCE = Quantity(
+    "lowest_force", "N", "0 where the force is clamped, -inf where the contact may pull"
+)
 
 _REGISTRY: dict[str, type[ContactLaw]] = {}
 
@@ -210,8 +242,9 @@ _REGISTRY: dict[str, type[ContactLaw]] = {}
 class ContactLaw:
     """Base of all contact laws: the declaration of a law, and the functions the engine calls.
 
-    A subclass that sets `name` is registered under it. All functions are static and pure; `c` and `h` are plain tuples of
-    floats in the order of `coefficients` and `history`; `event` is (overlap, rate, onset_rate, onset_fraction).
+    A subclass that sets `name` is registered under it. All functions are static and pure; `c` and
+    `h` are plain tuples of floats in the order of `coefficients` and `history`; `event` is
+    (overlap, rate, onset_rate, onset_fraction).
 
     Attributes
     ----------
@@ -224,17 +257,22 @@ class ContactLaw:
     coefficients, history : tuple of Quantity
         What each contact carries: constants of the run, and what the contact has been through.
     uses_rate : bool
-        Whether the force depends on the rate: found out from whether `force` reads it; it need not be stated.
+        Whether the force depends on the rate: found out from whether `force` reads it; it need not
+        be stated.
     forgets : bool
         Whether an opening contact loses its history, so that the ledger has to store its losses.
     onset_jump : bool
-        Whether the force jumps where a contact closes at speed; such a law carries the onset weight of power 0.
+        Whether the force jumps where a contact closes at speed; such a law carries the onset weight
+        of power 0.
     order : int
-        Order in time of the scheme under this law; 1 where the force jumps at an overlap that `jumps` does not name.
+        Order in time of the scheme under this law; 1 where the force jumps at an overlap that
+        `jumps` does not name.
     fixed_units : bool
-        Whether constants of the source hold in its own units only, so that the force does not scale with metre, kilogram and second.
+        Whether constants of the source hold in its own units only, so that the force does not scale
+        with metre, kilogram and second.
     examples : dict
-        Inputs, by name, to measure the law with where their units and ranges suggest none that fit together.
+        Inputs, by name, to measure the law with where their units and ranges suggest none that fit
+        together.
     validity, status : str
         Where the law holds, and what it was verified against: for its page.
     """
@@ -261,7 +299,8 @@ class ContactLaw:
             known = _REGISTRY.setdefault(cls.name, cls)
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise LawError(
-                    f'contact law {cls.__qualname__}: name: got "{cls.name}", which is taken by {known.__module__}.{known.__qualname__}, '
+                    f'contact law {cls.__qualname__}: name: got "{cls.name}", which is taken by '
+                    f"{known.__module__}.{known.__qualname__}, "
                     "allowed: a name of its own; choose another"
                 )
             _REGISTRY[cls.name] = cls
@@ -324,10 +363,11 @@ class ContactLaw:
 
     @staticmethod
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
-        """Radius [m] of the circle of contact of two spheres at their largest overlap; `radius` is the effective one [m].
+        """Radius [m] of the circle of contact of two spheres at their largest overlap; `radius` is
+        the effective one [m].
 
-        No loop calls it: an impact and a run evaluate it afterwards, for laws that define it. A law whose source states no such radius
-        leaves it out.
+        No loop calls it: an impact and a run evaluate it afterwards, for laws that define it. A law
+        whose source states no such radius leaves it out.
         """
         return math.nan
 
@@ -335,13 +375,15 @@ class ContactLaw:
     def jumps(c: tuple) -> tuple:
         """Overlaps [m] at which the force jumps, or has a kink at which it may be largest.
 
-        The step that crosses a jump is kicked by a force in between, and the order stays two; peaks are those on its two sides.
+        The step that crosses a jump is kicked by a force in between, and the order stays two; peaks
+        are those on its two sides.
         """
         return ()
 
     @staticmethod
     def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        """By how much the force of this history jumps [N] where the contact closes through one of these overlaps; 0 for kinks alone."""
+        """By how much the force of this history jumps [N] where the contact closes through one
+        of these overlaps; 0 for kinks alone."""
         return 0.0
 
     @classmethod
@@ -356,7 +398,8 @@ class ContactLaw:
 
     @classmethod
     def has_jumps(cls) -> bool:
-        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola through samples is then no peak."""
+        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola
+        through samples is then no peak."""
         return cls.onset_jump or cls.jumps is not ContactLaw.jumps
 
     @classmethod
@@ -374,30 +417,58 @@ def check_law(cls: type[ContactLaw]) -> None:
         With every problem found.
     """
     problems = []
-    if not isinstance(cls.name, str) or not cls.name or cls.name != cls.name.lower() or " " in cls.name:
-        problems.append(f"name: got {cls.name!r}, allowed: lower-case words joined by hyphens; rename it")
+    if (
+        not isinstance(cls.name, str)
+        or not cls.name
+        or cls.name != cls.name.lower()
+        or " " in cls.name
+    ):
+        problems.append(
+            f"name: got {cls.name!r}, allowed: lower-case words joined by hyphens; rename it"
+        )
     if not isinstance(getattr(cls, "source", None), Source):
-        problems.append("source: got nothing, allowed: a Source; set source = Source(author and year, equation, doi)")
+        problems.append(
+            "source: got nothing, allowed: a Source; set source = Source(author and year, "
+            "equation, doi)"
+        )
     if not (cls.__doc__ or "").strip():
-        problems.append("docstring: got nothing, allowed: some lines; say what the law is, the first line is what tables print")
+        problems.append(
+            "docstring: got nothing, allowed: some lines; say what the law is, the first line is "
+            "what tables print"
+        )
     for group in ("inputs", "coefficients", "history"):
         quantities = getattr(cls, group)
-        if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
-            problems.append(f"{group}: got {type(quantities).__name__}, allowed: a tuple of Quantity; did a comma get lost?")
+        if not isinstance(quantities, tuple) or not all(
+            isinstance(q, Quantity) for q in quantities
+        ):
+            problems.append(
+                f"{group}: got {type(quantities).__name__}, allowed: a tuple of Quantity; did a "
+                "comma get lost?"
+            )
             continue
         names = [q.name for q in quantities]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            problems.append(f"{group}: got {name} twice, allowed: each name once; rename one of the two")
+            problems.append(
+                f"{group}: got {name} twice, allowed: each name once; rename one of the two"
+            )
     if cls.onset_jump and isinstance(cls.history, tuple) and ONSET_HISTORY[0] not in cls.history:
-        problems.append("onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see KelvinVoigt")
+        problems.append(
+            "onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see "
+            "KelvinVoigt"
+        )
     for name in (*Functions._fields, "contact_radius"):
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
-            problems.append(f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write @staticmethod above it")
+            problems.append(
+                f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write "
+                "@staticmethod above it"
+            )
     for name in ("force", "energy"):
         if getattr(cls, name) is getattr(ContactLaw, name):
             problems.append(f"{name}: got nothing, allowed: a function; define it")
     if problems:
-        raise LawError("\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems))
+        raise LawError(
+            "\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems)
+        )
 
 
 def registered() -> dict[str, type[ContactLaw]]:
@@ -411,9 +482,11 @@ def reinstate(known: dict[str, type[ContactLaw]]) -> None:
     _REGISTRY.update(known)
 
 
-# A law with an onset weight (`contact/onset.py`) carries these two; the engine knows them by name. The kick uses the weighted force, a
-# sensor reads it with weight 1.
+# A law with an onset weight (`contact/onset.py`) carries these two; the engine knows them by name.
+# The kick uses the weighted force, a sensor reads it with weight 1.
 ONSET_HISTORY = (
-    Quantity("onset_weight", "1", "weight of the damping force: 1 but at the first step of a contact"),
+    Quantity(
+        "onset_weight", "1", "weight of the damping force: 1 but at the first step of a contact"
+    ),
     Quantity("closed", "1", "1 while the contact is closed, 0 while it is open"),
 )

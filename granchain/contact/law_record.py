@@ -1,4 +1,5 @@
-"""What a law was where it computed: whoever goes on with its results compares it with what the law is now."""
+"""What a law was where it computed: whoever goes on with its results compares it with what the
+law is now."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-# Kinds of contact whose coefficients are carried; of all others the hash alone: a disordered chain has as many as contacts.
+# Kinds of contact whose coefficients are carried; of all others the hash alone: a disordered chain
+# has as many as contacts.
 CARRIED = 16
 
 
@@ -21,7 +23,8 @@ class LawRecord:
     law : str
         Its name.
     functions : str
-        SHA-256 of its functions and of all that they reach, by their syntax and the values that they read.
+        SHA-256 of its functions and of all that they reach, by their syntax and the values that
+        they read.
     coefficients : str
         SHA-256 of the coefficients of all kinds of contact, in the order of the contacts.
     names : tuple of str
@@ -38,14 +41,23 @@ class LawRecord:
 
     @cached_property
     def sha256(self) -> str:
-        """One hash for all of it, without the versions of Python and NumPy, time step and recording."""
-        return hashlib.sha256(f"{self.law} {self.functions} {self.coefficients}".encode()).hexdigest()
+        """One hash for all of it, without the versions of Python and NumPy, time step and
+        recording."""
+        return hashlib.sha256(
+            f"{self.law} {self.functions} {self.coefficients}".encode()
+        ).hexdigest()
 
     @cached_property
     def text(self) -> str:
         """As JSON, numbers to the last bit."""
         kinds = [[repr(value) for value in kind] for kind in self.kinds]
-        facts = {"law": self.law, "functions": self.functions, "coefficients": self.coefficients, "names": self.names, "kinds": kinds}
+        facts = {
+            "law": self.law,
+            "functions": self.functions,
+            "coefficients": self.coefficients,
+            "names": self.names,
+            "kinds": kinds,
+        }
         return json.dumps(facts, separators=(",", ":"))
 
     @classmethod

@@ -1,4 +1,5 @@
-"""Ma and Liu: elastic, elastoplastic and fully plastic contact of spheres with a dent that persists."""
+"""Ma and Liu: elastic, elastoplastic and fully plastic contact of spheres with a dent that
+persists."""
 
 from __future__ import annotations
 
@@ -25,19 +26,27 @@ def loading_force(d: float, c: tuple) -> float:
 
 
 class MaLiu(Elastoplastic):
-    """Elastic, logarithmic elastoplastic and linear plastic loading; Hertzian unloading on a flattened radius.
+    """Elastic, logarithmic elastoplastic and linear plastic loading; Hertzian unloading on a
+    flattened radius.
 
-    Loading is Hertz up to d_y, d (c1 + c2 ln(d/d_y)) + c3 up to d_p, then linear with slope k1; force and slope are continuous.
-    Unloading and reloading follow one Hertz curve with residual overlap d_r until the largest overlap is exceeded.
-    Rate independent; the dent persists. The contact ends at d = d_r. Just above d_y the elastoplastic branch is stiffer than Hertz
-    and the printed law returns up to 0.5 % more energy than it took (psi = 2.84, xi = 13): the energy guard prevents it.
-    Contact radius: sqrt(R d) up to d_y; from d_p on force over pressure, sqrt(F/(pi psi s_y)); completed in between with a mean pressure
-    that goes from Hertz's, (2/3) p_y, to psi s_y with the logarithm of the overlap, as the slope of the branch does.
-    The unloading radius takes d_max where eq. (4) of Wang, Liu & Liu prints d_y: with d_y the contact returns four times its energy.
+    Loading is Hertz up to d_y, d (c1 + c2 ln(d/d_y)) + c3 up to d_p, then linear with slope k1;
+    force and slope are continuous. Unloading and reloading follow one Hertz curve with residual
+    overlap d_r until the largest overlap is exceeded. Rate independent; the dent persists. The
+    contact ends at d = d_r. Just above d_y the elastoplastic branch is stiffer than Hertz and the
+    printed law returns up to 0.5 % more energy than it took (psi = 2.84, xi = 13): the energy guard
+    prevents it. Contact radius: sqrt(R d) up to d_y; from d_p on force over pressure, sqrt(F/(pi
+    psi s_y)); completed in between with a mean pressure that goes from Hertz's, (2/3) p_y, to psi
+    s_y with the logarithm of the overlap, as the slope of the branch does. The unloading radius
+    takes d_max where eq. (4) of Wang, Liu & Liu prints d_y: with d_y the contact returns four times
+    its energy.
     """
 
     name = "ma-liu"
-    source = Source("Ma & Liu 2015; Wang, Liu & Liu 2022", "eqs. (1)-(4)", "10.1115/1.4031483; 10.1016/j.ijmecsci.2022.107214")
+    source = Source(
+        "Ma & Liu 2015; Wang, Liu & Liu 2022",
+        "eqs. (1)-(4)",
+        "10.1115/1.4031483; 10.1016/j.ijmecsci.2022.107214",
+    )
     inputs = (
         PSI,
         XI,
@@ -53,14 +62,20 @@ class MaLiu(Elastoplastic):
         Quantity("c3", "N", "of the elastoplastic branch"),
         Quantity("plastic_force", "N", "F_p, force at d_p"),
         Quantity("plastic_stiffness", "N/m", "k1, slope of the plastic branch"),
-        Quantity("plastic_unloading_stiffness", "N/m^1.5", "factor of the unloading curve beyond d_p"),
+        Quantity(
+            "plastic_unloading_stiffness", "N/m^1.5", "factor of the unloading curve beyond d_p"
+        ),
         Quantity("yield_work", "J", "work done up to d_y"),
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
-    validity = "spheres of metal; impact speeds up to full plasticity, strain-rate effects neglected"
+    validity = (
+        "spheres of metal; impact speeds up to full plasticity, strain-rate effects neglected"
+    )
     status = (
-        "verified against Wang, Liu & Liu 2022, table 2 (4 m/s) and table 5 (8 m/s); compared with printed restitutions of steel of 200 to "
-        "800 HV under a ball of carbide (docs/measured.md): rms 0.023 of e with the best ratio of hardness to yield stress, 3.72, at psi "
+        "verified against Wang, Liu & Liu 2022, table 2 (4 m/s) and table 5 (8 m/s); compared "
+        "with printed restitutions of steel of 200 to "
+        "800 HV under a ball of carbide (docs/measured.md): rms 0.023 of e with the best ratio of "
+        "hardness to yield stress, 3.72, at psi "
         "2.84 and xi 13; not validated against a measured trace"
     )
 
@@ -74,7 +89,12 @@ class MaLiu(Elastoplastic):
         # (4/3) E sqrt(Re) with Re = R K d_p^1.5/F_p
         unloading = hertz * np.sqrt(hertz * (d_p * np.sqrt(d_p)) / f_p)
         work_y = 0.4 * hertz * (d_y * d_y * np.sqrt(d_y))
-        work_p = work_y + (c1 / 2.0 - c2 / 4.0) * (d_p * d_p - d_y * d_y) + c2 / 2.0 * (d_p * d_p) * log + c3 * (d_p - d_y)
+        work_p = (
+            work_y
+            + (c1 / 2.0 - c2 / 4.0) * (d_p * d_p - d_y * d_y)
+            + c2 / 2.0 * (d_p * d_p) * log
+            + c3 * (d_p - d_y)
+        )
         return d_y, d_p, hertz, c1, c2, c3, f_p, k1, unloading, work_y, work_p
 
     loading = staticmethod(loading_force)
@@ -86,7 +106,12 @@ class MaLiu(Elastoplastic):
             return 0.4 * hertz * (d * d * math.sqrt(d))
         if d < d_p:
             log = elementary.log(d / d_y)
-            return work_y + (c1 / 2.0 - c2 / 4.0) * (d * d - d_y * d_y) + c2 / 2.0 * (d * d) * log + c3 * (d - d_y)
+            return (
+                work_y
+                + (c1 / 2.0 - c2 / 4.0) * (d * d - d_y * d_y)
+                + c2 / 2.0 * (d * d) * log
+                + c3 * (d - d_y)
+            )
         return work_p + f_p * (d - d_p) + k1 / 2.0 * ((d - d_p) * (d - d_p))
 
     @staticmethod
@@ -95,7 +120,8 @@ class MaLiu(Elastoplastic):
         if d_max < c[0]:
             return 0.0
         if d_max < d_p:
-            # (3 F/(4 E sqrt(Re)))^(2/3) with Re = R K d_max^1.5/F is F/(K sqrt(d_max)): no cube root
+            # (3 F/(4 E sqrt(Re)))^(2/3) with Re = R K d_max^1.5/F is F/(K sqrt(d_max)): no cube
+            # root
             return d_max - force_max / (hertz * math.sqrt(d_max))
         return d_max - elementary.power(force_max / unloading, 2.0 / 3.0)
 

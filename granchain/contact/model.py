@@ -27,7 +27,8 @@ class Functions(NamedTuple):
 
 
 class Guarded(NamedTuple):
-    """What the windows of the energy guard are scanned on: functions of an overlap and the law's own coefficients."""
+    """What the windows of the energy guard are scanned on: functions of an overlap and the
+    law's own coefficients."""
 
     loss: Callable[[float, tuple], float]
     loading_work: Callable[[float, tuple], float]
@@ -36,7 +37,8 @@ class Guarded(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """A contact law as it runs: its functions for these inputs, what each contact carries, and what the loop has to do for it.
+    """A contact law as it runs: its functions for these inputs, what each contact carries, and what
+    the loop has to do for it.
 
     Parameters
     ----------
@@ -47,7 +49,8 @@ class Model:
     coefficients, history : tuple of Quantity
         What each contact carries.
     uses_rate : bool
-        Whether the force depends on the rate: so it does where it reads its second argument, whatever is stated.
+        Whether the force depends on the rate: so it does where it reads its second argument,
+        whatever is stated.
     forgets : bool
         Whether an opening contact loses its history.
     onset_jump : bool
@@ -111,7 +114,9 @@ def reads_rate(force: Callable) -> bool:
     rate = code.co_varnames[1] if code.co_argcount > 1 else ""
     loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD"))
     # Python 3.13 loads two variables in one instruction
-    return rate in code.co_cellvars or any(rate in (name if isinstance(name, tuple) else (name,)) for name in loads)
+    return rate in code.co_cellvars or any(
+        rate in (name if isinstance(name, tuple) else (name,)) for name in loads
+    )
 
 
 def _position(quantities: tuple[Quantity, ...], name: str) -> int:

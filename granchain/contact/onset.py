@@ -1,4 +1,5 @@
-"""Order two at the onset of a damping force ~ d^a with a < 1: a weight on the rate term at the first step of a contact."""
+"""Order two at the onset of a damping force ~ d^a with a < 1: a weight on the rate term at the
+first step of a contact."""
 
 from __future__ import annotations
 
@@ -7,18 +8,21 @@ from functools import cache
 
 from granchain.contact import elementary
 
-# Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one used is below 1e-16 of the sum.
+# Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one used is
+# below 1e-16 of the sum.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)
 _ZETA_TERMS = 20
 _DEGREE = 11
 # Nodes are whole multiples of 2^-20, wherever the cosine of a C library rounds to.
 _ZETA_GRID = 2**20
-# A double below 2 and above 2^-8 is a whole multiple of 2^-60; divided differences grow to some 2^40 of it and are kept to 2^-160.
+# A double below 2 and above 2^-8 is a whole multiple of 2^-60; divided differences grow to some
+# 2^40 of it and are kept to 2^-160.
 _UNIT, _FINER = 2.0**60, 100
 
 
 def hurwitz_zeta(order: float, q: float) -> float:
-    """zeta(s, q), for any order s != 1, by the Euler-Maclaurin formula; scipy's has no negative order.
+    """zeta(s, q), for any order s != 1, by the Euler-Maclaurin formula; scipy's has no negative
+    order.
 
     Parameters
     ----------
@@ -29,7 +33,8 @@ def hurwitz_zeta(order: float, q: float) -> float:
 
     Notes
     -----
-    NIST Digital Library of Mathematical Functions, eq. 25.11.5 with the remainder expanded as in 25.2.9, doi:10.1007/s10915-010-9396-8
+    NIST Digital Library of Mathematical Functions, eq. 25.11.5 with the remainder expanded as in
+    25.2.9, doi:10.1007/s10915-010-9396-8
     """
     s = order
     x = q + _ZETA_TERMS
@@ -45,7 +50,8 @@ def hurwitz_zeta(order: float, q: float) -> float:
 
 @cache
 def onset_weight(power: float) -> tuple[float, ...]:
-    """Polynomial in theta of -zeta(-a, 1 + theta), highest power first; over theta^a it is the weight of a damping force ~ d^a.
+    """Polynomial in theta of -zeta(-a, 1 + theta), highest power first; over theta^a it is the
+    weight of a damping force ~ d^a.
 
     Parameters
     ----------
@@ -54,17 +60,22 @@ def onset_weight(power: float) -> tuple[float, ...]:
 
     Notes
     -----
-    The kicks of the steps after an onset at the fraction theta of a step add up to h^(1+a) (theta^a w + sum over k >= 1 of (k +
-    theta)^a); the generalised Euler-Maclaurin sum (Navot 1961, doi:10.1002/sapm1961401271) equals the integral up to order h^2
-    when theta^a w = -zeta(-a, 1 + theta).
+    The kicks of the steps after an onset at the fraction theta of a step add up to h^(1+a) (theta^a
+    w + sum over k >= 1 of (k + theta)^a); the generalised Euler-Maclaurin sum (Navot 1961,
+    doi:10.1002/sapm1961401271) equals the integral up to order h^2 when theta^a w = -zeta(-a, 1 +
+    theta).
     """
     # Chebyshev nodes on [0, 1]: the interpolation error of degree 11 is below 2e-11 for every a
-    nodes = [round(_ZETA_GRID * (0.5 + 0.5 * math.cos(math.pi * (i + 0.5) / (_DEGREE + 1)))) for i in range(_DEGREE + 1)]
+    nodes = [
+        round(_ZETA_GRID * (0.5 + 0.5 * math.cos(math.pi * (i + 0.5) / (_DEGREE + 1))))
+        for i in range(_DEGREE + 1)
+    ]
     return interpolated(nodes, [-hurwitz_zeta(-power, 1.0 + node / _ZETA_GRID) for node in nodes])
 
 
 def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
-    """The polynomial through points of [0, 1], highest power first: in whole numbers, so that every machine has the same.
+    """The polynomial through points of [0, 1], highest power first: in whole numbers, so that every
+    machine has the same.
 
     Parameters
     ----------
@@ -77,10 +88,15 @@ def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
     differences = [int(value * _UNIT) * 2**_FINER for value in values]
     for order in range(1, len(nodes)):
         for i in reversed(range(order, len(nodes))):
-            differences[i] = (differences[i] - differences[i - 1]) * _ZETA_GRID // (nodes[i] - nodes[i - order])
+            differences[i] = (
+                (differences[i] - differences[i - 1]) * _ZETA_GRID // (nodes[i] - nodes[i - order])
+            )
     polynomial: list[int] = []
     for node, difference in zip(reversed(nodes), reversed(differences), strict=True):
         # what stands so far, times theta - node
-        polynomial = [high - node * low // _ZETA_GRID for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)]
+        polynomial = [
+            high - node * low // _ZETA_GRID
+            for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)
+        ]
         polynomial[-1] += difference
     return tuple(coefficient / 2**_FINER / _UNIT for coefficient in polynomial)

@@ -1,4 +1,5 @@
-"""Effective radius, modulus and mass of each contact, and what several laws share, as plain functions."""
+"""Effective radius, modulus and mass of each contact, and what several laws share, as plain
+functions."""
 
 from __future__ import annotations
 
@@ -53,19 +54,24 @@ class Pair:
         problems = []
         for name, value in quantities.items():
             if name not in PAIR_QUANTITIES:
-                problems.append(f"pair: unknown quantity {name}; allowed: {', '.join(PAIR_QUANTITIES)}")
+                problems.append(
+                    f"pair: unknown quantity {name}; allowed: {', '.join(PAIR_QUANTITIES)}"
+                )
             elif value is not None:
                 array = np.asarray(value, dtype=float)
                 if not (np.isfinite(array) & (array > 0.0)).all():
                     problems.append(f"pair: {name}: got {value!r}, allowed: finite numbers above 0")
         if problems:
             raise LawError("\n".join(problems))
-        self.__dict__.update({name: value for name, value in quantities.items() if value is not None})
+        self.__dict__.update(
+            {name: value for name, value in quantities.items() if value is not None}
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name in PAIR_QUANTITIES:
             raise LawError(
-                f"{name}: got nothing, allowed a number above 0 [{PAIR_QUANTITIES[name]}], which this contact law takes from the two "
+                f"{name}: got nothing, allowed a number above 0 [{PAIR_QUANTITIES[name]}], which "
+                "this contact law takes from the two "
                 "bodies; give it with the material"
             )
         raise AttributeError(name)
@@ -80,7 +86,8 @@ class Pair:
 
     @property
     def hertz_stiffness(self) -> Any:
-        """K = (4/3) E sqrt(R) [N/m^1.5], Johnson 1985, Contact Mechanics, eq. (4.22), doi:10.1017/CBO9781139171731."""
+        """K = (4/3) E sqrt(R) [N/m^1.5], Johnson 1985, Contact Mechanics, eq. (4.22),
+        doi:10.1017/CBO9781139171731."""
         return hertz_stiffness(self.effective_modulus, self.effective_radius)
 
 
@@ -95,19 +102,22 @@ def stiffness_of(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 
 def lowest_force(inputs: SimpleNamespace) -> float:
-    """Lowest force [N] of a contact that is clamped, or may pull; clamped where the law leaves no choice."""
+    """Lowest force [N] of a contact that is clamped, or may pull; clamped where the law leaves
+    no choice."""
     return -math.inf if getattr(inputs, "separation", "clamped") == "tensile" else 0.0
 
 
 def hertz_contact_radius(overlap: float, radius: float) -> float:
-    """a = sqrt(R d) of two elastic spheres [m], Johnson 1985, Contact Mechanics, eqs. (4.22), (4.23), doi:10.1017/CBO9781139171731."""
+    """a = sqrt(R d) of two elastic spheres [m], Johnson 1985, Contact Mechanics, eqs. (4.22),
+    (4.23), doi:10.1017/CBO9781139171731."""
     return math.sqrt(radius * overlap)
 
 
 def yield_overlap(pair: Pair, pressure: Any) -> Any:
     """d_y = pi^2 R p_y^2/(4 E^2) [m]: the mean Hertz pressure's maximum reaches p_y.
 
-    Johnson 1985, Contact Mechanics, sec. 6.1; Wang, Liu & Liu 2022, eq. (2), doi:10.1016/j.ijmecsci.2022.107214.
+    Johnson 1985, Contact Mechanics, sec. 6.1; Wang, Liu & Liu 2022, eq. (2),
+    doi:10.1016/j.ijmecsci.2022.107214.
     """
     ratio = pressure / pair.effective_modulus
     return math.pi * math.pi * pair.effective_radius * ratio * ratio / 4.0
@@ -126,19 +136,22 @@ def yield_force(pair: Pair, pressure: Any) -> Any:
 
 
 def damping_ratio(restitution: Any) -> Any:
-    """zeta = |ln e|/sqrt(pi^2 + ln^2 e) of a linear oscillator that returns with e after half a period."""
+    """zeta = |ln e|/sqrt(pi^2 + ln^2 e) of a linear oscillator that returns with e after half a
+    period."""
     log = elementary.over(elementary.log, restitution)
     return np.abs(log) / np.sqrt(np.pi * np.pi + log * log)
 
 
-# Pressure at first yield over yield stress: p_y = 1.61 s_y, Wang, Liu & Liu 2022, eq. (2), doi:10.1016/j.ijmecsci.2022.107214.
+# Pressure at first yield over yield stress: p_y = 1.61 s_y, Wang, Liu & Liu 2022, eq. (2),
+# doi:10.1016/j.ijmecsci.2022.107214.
 MA_LIU_YIELD_PRESSURE = 1.61
 
 
 def ma_liu_points(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any, Any]:
     """(d_y, F_y, d_p, F_p): first yield and full plasticity of the Ma-Liu law [m, N, m, N].
 
-    Ma & Liu 2015, doi:10.1115/1.4031483; Wang, Liu & Liu 2022, eqs. (2), (3), doi:10.1016/j.ijmecsci.2022.107214.
+    Ma & Liu 2015, doi:10.1115/1.4031483; Wang, Liu & Liu 2022, eqs. (2), (3),
+    doi:10.1016/j.ijmecsci.2022.107214.
     """
     pressure = MA_LIU_YIELD_PRESSURE * pair.yield_stress
     d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
@@ -148,7 +161,8 @@ def ma_liu_points(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def ma_liu_constants(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any]:
-    """(c1, c2, c3) of the elastoplastic branch d (c1 + c2 ln(d/d_y)) + c3 [N/m, N/m, N]; sources as ma_liu_points."""
+    """(c1, c2, c3) of the elastoplastic branch d (c1 + c2 ln(d/d_y)) + c3 [N/m, N/m, N];
+    sources as ma_liu_points."""
     pressure = MA_LIU_YIELD_PRESSURE * pair.yield_stress
     log = elementary.over(elementary.log, xi * xi / 2.0)
     flow = 2.0 * psi * pair.yield_stress

@@ -23,11 +23,16 @@ from granchain.errors import FileError, LawError, text_of
 
 # What a user's module is called; the stem of its file follows.
 PREFIX = "granchain_law_"
-# Folders of files that are not edited while a law is worked on: Python's own, the installed packages' and this package's.
-INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1]))
+# Folders of files that are not edited while a law is worked on: Python's own, the installed
+# packages' and this package's.
+INSTALLED = (
+    *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
+    str(Path(__file__).parents[1]),
+)
 # Folders of packages that another Python installed.
 PACKAGES = {"site-packages", "dist-packages"}
-# What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
+# What a module that a law file imports was loaded from: Python's note of the loading, and the hash
+# of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
 _OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
@@ -52,8 +57,8 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     FileError
         Where the file cannot be read.
     LawError
-        Where its code fails, or defines no law, or one that is not well formed or has the name of another; where a module that it imports
-        was edited after Python had read it.
+        Where its code fails, or defines no law, or one that is not well formed or has the name of
+        another; where a module that it imports was edited after Python had read it.
     """
     file = Path(os.path.abspath(path))
     shown = os.fspath(path)
@@ -62,10 +67,16 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     name = PREFIX + re.sub(r"\W", "_", file.stem)
     spec = spec_from_file_location(name, file)
     if spec is None:
-        raise LawError(f"law file {file.name}: got a name that is no Python file's, allowed one that ends in .py; rename it")
+        raise LawError(
+            f"law file {file.name}: got a name that is no Python file's, allowed one that ends in "
+            ".py; rename it"
+        )
     module, loaded = module_from_spec(spec), sys.modules.get(name)
     if loaded is not None and loaded.__file__ != module.__file__:
-        raise LawError(f"law file {shown}: got a second file of this name beside {loaded.__file__}, allowed one; rename one of the two")
+        raise LawError(
+            f"law file {shown}: got a second file of this name beside {loaded.__file__}, allowed "
+            "one; rename one of the two"
+        )
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
@@ -82,13 +93,15 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     found = {law: made for law, made in registered().items() if before.get(law) is not made}
     if not found:
         raise LawError(
-            f"law file {shown}: got no contact law, allowed one or more; define a class based on granchain.ContactLaw and set its name"
+            f"law file {shown}: got no contact law, allowed one or more; define a class based on "
+            "granchain.ContactLaw and set its name"
         )
     return found
 
 
 def check_imports(module: ModuleType, file: Path) -> None:
-    """Refuse a law file that imports a module whose file was edited since: Python reads a module once, and goes on with what it read.
+    """Refuse a law file that imports a module whose file was edited since: Python reads a module
+    once, and goes on with what it read.
 
     Raises
     ------
@@ -102,8 +115,10 @@ def check_imports(module: ModuleType, file: Path) -> None:
             _READ[name] = (spec, now)
         elif now != then:
             raise LawError(
-                f"{spec.origin}, which {file.name} imports: got a file that was edited after Python had read it, and Python goes on with "
-                f"what it read; allowed: one as it was read; importlib.reload(sys.modules[{name!r}]) and load the law file again, or "
+                f"{spec.origin}, which {file.name} imports: got a file that was edited after "
+                "Python had read it, and Python goes on with "
+                "what it read; allowed: one as it was read; "
+                f"importlib.reload(sys.modules[{name!r}]) and load the law file again, or "
                 "start a new process"
             )
 
@@ -118,11 +133,20 @@ def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
     while stack:
         member = stack.pop()
         values = list(vars(member).values())
-        names = [value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) for value in values]
+        names = [
+            value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            for value in values
+        ]
         for name in [*names, *named_in(member)]:
             beside = sys.modules.get(name) if isinstance(name, str) else None
             spec = getattr(beside, "__spec__", None)
-            if beside is None or spec is None or beside is module or name in found or not _is_edited(spec.origin):
+            if (
+                beside is None
+                or spec is None
+                or beside is module
+                or name in found
+                or not _is_edited(spec.origin)
+            ):
                 continue
             found[spec.name] = spec
             stack.append(beside)
@@ -130,7 +154,8 @@ def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
 
 
 def named_in(module: ModuleType) -> Iterator[str]:
-    """The modules that the text of a module imports, by a statement or by `importlib.import_module`."""
+    """The modules that the text of a module imports, by a statement or by
+    `importlib.import_module`."""
     try:
         nodes = list(ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -143,19 +168,31 @@ def named_in(module: ModuleType) -> Iterator[str]:
             above = package[: len(package) - node.level + 1] if node.level else []
             full = ".".join([*above, *([node.module] if node.module else [])])
             yield from (full, *(f"{full}.{alias.name}" for alias in node.names))
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__"):
-            yield from (one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str))
+        elif isinstance(node, ast.Call) and getattr(
+            node.func, "attr", getattr(node.func, "id", "")
+        ) in ("import_module", "__import__"):
+            yield from (
+                one.value
+                for one in node.args
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            )
 
 
 def _is_edited(origin: str | None) -> bool:
     """Whether a module's file is one that its user works on."""
-    if origin is None or not origin.endswith(".py") or origin.startswith(INSTALLED) or PACKAGES & set(Path(origin).parts):
+    if (
+        origin is None
+        or not origin.endswith(".py")
+        or origin.startswith(INSTALLED)
+        or PACKAGES & set(Path(origin).parts)
+    ):
         return False
     return os.path.isfile(origin)
 
 
 def from_outside(error: BaseException) -> bool:
-    """Whether it is an interruption that came while a user's code ran, and not the code's own: raised by a handler of this package, or by
+    """Whether it is an interruption that came while a user's code ran, and not the code's own:
+    raised by a handler of this package, or by
     Python's own between two operations, none of which raises."""
     if not isinstance(error, (KeyboardInterrupt, SystemExit)) or error.__traceback__ is None:
         return False
@@ -164,12 +201,20 @@ def from_outside(error: BaseException) -> bool:
         last = last.tb_next
     if last.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
         return True
-    return isinstance(error, KeyboardInterrupt) and last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+    return (
+        isinstance(error, KeyboardInterrupt)
+        and last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+    )
 
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
-    """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
-    frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
+    """What went wrong in a user's file: the line, where it is known, and the sentence of the
+    error."""
+    frames = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == os.fspath(file)
+    ]
     line, message = (frames[-1] if frames else None), text_of(error)
     if not isinstance(error, LawError):
         message = f"{type(error).__name__}{': ' + message if message else ''}"
@@ -184,24 +229,35 @@ def file_of(law: type[ContactLaw]) -> str | None:
 
 
 def _code_of(file: Path, shown: str) -> CodeType:
-    """Code of the file as it is now: Python's own cache of compiled files would miss an edit within a second."""
+    """Code of the file as it is now: Python's own cache of compiled files would miss an edit
+    within a second."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
-            raise FileError(f"law file {shown}: got a folder or a device, allowed a Python file; name the file itself")
+            raise FileError(
+                f"law file {shown}: got a folder or a device, allowed a Python file; name the "
+                "file itself"
+            )
         content = file.read_bytes()
     except FileNotFoundError:
-        raise FileError(f"law file {shown}: got no file of this name, allowed a Python file; look at the name and the folder") from None
+        raise FileError(
+            f"law file {shown}: got no file of this name, allowed a Python file; look at the name "
+            "and the folder"
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
-            f"law file {shown}: got one that cannot be read ({reason}), allowed a Python file; look at its name and its permissions"
+            f"law file {shown}: got one that cannot be read ({reason}), allowed a Python file; "
+            "look at its name and its permissions"
         ) from None
     try:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)
     except SyntaxError as error:
         where = f"line {error.lineno}: " if error.lineno else ""
-        raise LawError(f"law file {shown}: {where}got {error.msg}, allowed Python; mend it there") from None
+        raise LawError(
+            f"law file {shown}: {where}got {error.msg}, allowed Python; mend it there"
+        ) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise LawError(
-            f"law file {shown}: got text that is not Python ({text_of(error) or type(error).__name__}), allowed Python; name a Python file"
+            f"law file {shown}: got text that is not Python "
+            f"({text_of(error) or type(error).__name__}), allowed Python; name a Python file"
         ) from None

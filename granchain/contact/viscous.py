@@ -1,14 +1,16 @@
 """Viscous dashpots: F = K d^n + c d^a rate, without an impact speed.
 
-How a contact ends decides the restitution. At d = 0 the force has become negative: the law pulls the bodies together at the end
-("tensile"). Dry beads cannot pull: "clamped" (default) holds the force at zero or above and delivers more. Where the damping begins
-like d^a with a < 1, the first step of a contact carries an onset weight for order two.
+How a contact ends decides the restitution. At d = 0 the force has become negative: the law pulls
+the bodies together at the end ("tensile"). Dry beads cannot pull: "clamped" (default) holds the
+force at zero or above and delivers more. Where the damping begins like d^a with a < 1, the first
+step of a contact carries an onset weight for order two.
 
-With z = (4/5) d^(5/4) the motion under K d^1.5 + c d^.25 rate is, in the plane of z and rate, that of a linear oscillator with damping
-ratio zeta = c/sqrt(5 K m): the laws of Tsuji and of Jankowski deliver what the linear ones do. For an approach that is damped with the
-ratio zeta, |ln(rate/z at the turn)| is D = zeta acos(zeta)/sqrt(1 - zeta^2); a contact that is damped all along and ends at F = 0 loses as
-much again on its way back. So e is exp(-pi zeta/sqrt(1 - zeta^2)) where the contact ends at d = 0, exp(-2 D) where it is clamped,
-and exp(-D) where it is damped in approach only.
+With z = (4/5) d^(5/4) the motion under K d^1.5 + c d^.25 rate is, in the plane of z and rate, that
+of a linear oscillator with damping ratio zeta = c/sqrt(5 K m): the laws of Tsuji and of Jankowski
+deliver what the linear ones do. For an approach that is damped with the ratio zeta, |ln(rate/z at
+the turn)| is D = zeta acos(zeta)/sqrt(1 - zeta^2); a contact that is damped all along and ends at F
+= 0 loses as much again on its way back. So e is exp(-pi zeta/sqrt(1 - zeta^2)) where the contact
+ends at d = 0, exp(-2 D) where it is clamped, and exp(-D) where it is damped in approach only.
 """
 
 from __future__ import annotations
@@ -49,12 +51,13 @@ from granchain.contact.pair import (
 )
 from granchain.errors import LawError
 
-# What a clamped linear oscillator, or Tsuji's law, returns at least, with a damping ratio up to 1: the limit of
-# e^(1 - (2/pi) atan(|ln e|/pi)) for e to 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
+# What a clamped linear oscillator, or Tsuji's law, returns at least, with a damping ratio up to 1:
+# the limit of e^(1 - (2/pi) atan(|ln e|/pi)) for e to 0. Schwager & Pöschel 2007,
+# doi:10.1007/s10035-007-0065-z.
 LEAST_CLAMPED = elementary.exp(-2.0)
 
-# Newton steps for the damping ratio; they go one way. Near a ratio of 1 they shrink what is left of the way to a double root by a third or
-# a half each: (2/3)^90 = 1e-16.
+# Newton steps for the damping ratio; they go one way. Near a ratio of 1 they shrink what is left of
+# the way to a double root by a third or a half each: (2/3)^90 = 1e-16.
 _DAMPING_STEPS = 90
 
 
@@ -67,7 +70,8 @@ def ratio_of_decay(decay: Any) -> Any:
         D [1], at least 0.
     """
     D = np.asarray(decay, dtype=float)
-    # below 1 with t = zeta/sqrt(1 - zeta^2): t acot t = D, concave, from the left, where (pi/2) t = D
+    # below 1 with t = zeta/sqrt(1 - zeta^2): t acot t = D, concave, from the left, where (pi/2) t =
+    # D
     under = np.minimum(D, 1.0 - 2.0**-53)
     t = 2.0 / np.pi * under
     # above with zeta = cosh(s): s coth s = D, convex, from the right, where s = D
@@ -82,20 +86,28 @@ def ratio_of_decay(decay: Any) -> Any:
 
 
 def delivering_ratio(inputs: SimpleNamespace) -> Any:
-    """Damping ratio with which a contact that is damped all along delivers e as it ends: at d = 0, or clamped."""
+    """Damping ratio with which a contact that is damped all along delivers e as it ends: at d =
+    0, or clamped."""
     e = checked(RESTITUTION, inputs.restitution)
-    return damping_ratio(e) if inputs.separation == "tensile" else ratio_of_decay(-0.5 * elementary.over(elementary.log, e))
+    return (
+        damping_ratio(e)
+        if inputs.separation == "tensile"
+        else ratio_of_decay(-0.5 * elementary.over(elementary.log, e))
+    )
 
 
 def identified_ratio(inputs: SimpleNamespace) -> Any:
-    """Damping ratio below 1 of a contact that is damped all along: as published, or the one that delivers e as the contact ends."""
+    """Damping ratio below 1 of a contact that is damped all along: as published, or the one
+    that delivers e as the contact ends."""
     e = checked(RESTITUTION, inputs.restitution)
     if inputs.damping == "published":
         return damping_ratio(e)
     if inputs.separation == "clamped" and np.min(e) <= LEAST_CLAMPED:
         raise LawError(
-            f'restitution: got {np.min(e):.6g}, allowed with damping = "identified" and separation = "clamped": above exp(-2) = '
-            f"{LEAST_CLAMPED:.6f}, the least that a clamped contact of this law returns; ask for more, or let it pull: "
+            f'restitution: got {np.min(e):.6g}, allowed with damping = "identified" and '
+            'separation = "clamped": above exp(-2) = '
+            f"{LEAST_CLAMPED:.6f}, the least that a clamped contact of this law returns; ask for "
+            "more, or let it pull: "
             'separation = "tensile"'
         )
     return delivering_ratio(inputs)
@@ -118,7 +130,7 @@ class Viscous(ContactLaw):
         return ((overlap > OPEN) != (closed > 0.0)) | (weight != 1.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Over a linear spring
 
 
@@ -126,7 +138,11 @@ class Linear(Viscous):
     """Base of the linear viscous laws: F = K d + c rate."""
 
     onset_jump = True
-    coefficients: ClassVar[tuple[Quantity, ...]] = (Quantity("stiffness", "N/m", "K"), Quantity("damping", "N s/m", "c"), LOWEST_FORCE)
+    coefficients: ClassVar[tuple[Quantity, ...]] = (
+        Quantity("stiffness", "N/m", "K"),
+        Quantity("damping", "N s/m", "c"),
+        LOWEST_FORCE,
+    )
 
     @staticmethod
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
@@ -149,10 +165,12 @@ class Linear(Viscous):
 
 
 class KelvinVoigt(Linear):
-    """Linear spring and dashpot: F = K d + 2 zeta sqrt(K m) rate, zeta = |ln e|/sqrt(pi^2 + ln^2 e).
+    """Linear spring and dashpot: F = K d + 2 zeta sqrt(K m) rate, zeta = |ln e|/sqrt(pi^2 + ln^2
+    e).
 
-    Called Maxwell's in the review of Wang et al. 2022. Delivers e exactly where the contact ends at d = 0 (separation = "tensile"), .5503
-    for an asked .5 where it is clamped. The force jumps at the onset.
+    Called Maxwell's in the review of Wang et al. 2022. Delivers e exactly where the contact ends at
+    d = 0 (separation = "tensile"), .5503 for an asked .5 where it is clamped. The force jumps at
+    the onset.
     """
 
     name = "kelvin-voigt"
@@ -167,10 +185,11 @@ class KelvinVoigt(Linear):
 
 
 class WangLiuViscous(Linear):
-    """Kelvin-Voigt with the stiffness of Ma-Liu's elastoplastic branch: F = K_p d + 2 zeta sqrt(K_p m) rate.
+    """Kelvin-Voigt with the stiffness of Ma-Liu's elastoplastic branch: F = K_p d + 2 zeta sqrt(K_p
+    m) rate.
 
-    K_p = (F_p - F_y)/(d_p - d_y). Made for the granular chain, to need no impact speed. Delivers e where the contact ends at d = 0.
-    The force jumps at the onset.
+    K_p = (F_p - F_y)/(d_p - d_y). Made for the granular chain, to need no impact speed. Delivers e
+    where the contact ends at d = 0. The force jumps at the onset.
     """
 
     name = "wang-liu-viscous"
@@ -185,16 +204,22 @@ class WangLiuViscous(Linear):
 
 
 class LeeWangTransition(Linear):
-    """Lee and Wang, second law: F = K d + 2 zeta sqrt(K m) T rate, T rises from exp(-2 q) to 1 over the overlaps up to epsilon.
+    """Lee and Wang, second law: F = K d + 2 zeta sqrt(K m) T rate, T rises from exp(-2 q) to 1 over
+    the overlaps up to epsilon.
 
-    T = exp(-2 q (1 - d/epsilon)) below epsilon: Kelvin-Voigt's dashpot, nearly without its jump at the onset. The restitution depends on q
-    and on epsilon over the largest overlap, so on the speed, and is above the asked one. q is 2 to 4, epsilon a length below the largest
-    overlap. The contact ends at d = 0; on its way there a clamped force may vanish and come back. Autiero et al. 2022 print a rate for
-    the overlap in eq. (41).
+    T = exp(-2 q (1 - d/epsilon)) below epsilon: Kelvin-Voigt's dashpot, nearly without its jump at
+    the onset. The restitution depends on q and on epsilon over the largest overlap, so on the
+    speed, and is above the asked one. q is 2 to 4, epsilon a length below the largest overlap. The
+    contact ends at d = 0; on its way there a clamped force may vanish and come back. Autiero et al.
+    2022 print a rate for the overlap in eq. (41).
     """
 
     name = "lee-wang-transition"
-    source = Source("Lee & Wang 1983; Autiero et al. 2022", "eqs. (41), (44), (45)", "10.1115/1.3267392; 10.3390/machines10110966")
+    source = Source(
+        "Lee & Wang 1983; Autiero et al. 2022",
+        "eqs. (41), (44), (45)",
+        "10.1115/1.3267392; 10.3390/machines10110966",
+    )
     inputs = (
         RESTITUTION,
         positive("stiffness", "N/m", "K"),
@@ -213,7 +238,11 @@ class LeeWangTransition(Linear):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         stiffness, epsilon = inputs.stiffness, inputs.epsilon
-        damping = 2.0 * damping_ratio(checked(RESTITUTION, inputs.restitution)) * np.sqrt(stiffness * pair.effective_mass)
+        damping = (
+            2.0
+            * damping_ratio(checked(RESTITUTION, inputs.restitution))
+            * np.sqrt(stiffness * pair.effective_mass)
+        )
         return stiffness, damping, lowest_force(inputs), 2.0 * inputs.q / epsilon, epsilon
 
     @staticmethod
@@ -231,7 +260,7 @@ class LeeWangTransition(Linear):
         return (c[4],)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Over Hertz's spring
 
 
@@ -245,8 +274,11 @@ def approaching(rate: float) -> float:
     return rate if rate > 0.0 else 0.0
 
 
-def hertzian(a: float, power: Callable, felt: Callable = both_ways) -> Callable[[type[Viscous]], type[Viscous]]:
-    """Class decorator: the functions of F = K d^1.5 + c d^a felt(rate), a < 1, with the onset weight of this a."""
+def hertzian(
+    a: float, power: Callable, felt: Callable = both_ways
+) -> Callable[[type[Viscous]], type[Viscous]]:
+    """Class decorator: the functions of F = K d^1.5 + c d^a felt(rate), a < 1, with the onset
+    weight of this a."""
     polynomial = onset_weight(a)
 
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
@@ -269,7 +301,11 @@ def hertzian(a: float, power: Callable, felt: Callable = both_ways) -> Callable[
 
     def decorate(cls: type[Viscous]) -> type[Viscous]:
         cls.coefficients = hertzian_coefficients(a)
-        cls.force, cls.update, cls.energy = staticmethod(force), staticmethod(update), staticmethod(hertzian_energy)  # type: ignore[method-assign]
+        cls.force, cls.update, cls.energy = (
+            staticmethod(force),
+            staticmethod(update),
+            staticmethod(hertzian_energy),
+        )  # type: ignore[method-assign]
         return cls
 
     return decorate
@@ -277,7 +313,11 @@ def hertzian(a: float, power: Callable, felt: Callable = both_ways) -> Callable[
 
 def hertzian_coefficients(a: float) -> tuple[Quantity, ...]:
     """Of F = K d^1.5 + c d^a rate."""
-    return Quantity("stiffness", "N/m^1.5", "K"), Quantity("damping", f"N s/m^{1.0 + a:g}", "c"), LOWEST_FORCE
+    return (
+        Quantity("stiffness", "N/m^1.5", "K"),
+        Quantity("damping", f"N s/m^{1.0 + a:g}", "c"),
+        LOWEST_FORCE,
+    )
 
 
 def hertzian_energy(overlap: float, c: tuple, h: tuple) -> float:
@@ -289,7 +329,11 @@ def hertzian_energy(overlap: float, c: tuple, h: tuple) -> float:
 def with_ratio(pair: Pair, inputs: SimpleNamespace, ratio: Any) -> tuple[Any, ...]:
     """Coefficients of F = K d^1.5 + sqrt(5) zeta sqrt(K m) d^.25 rate."""
     stiffness = stiffness_of(pair, inputs)
-    return stiffness, math.sqrt(5.0) * ratio * np.sqrt(stiffness * pair.effective_mass), lowest_force(inputs)
+    return (
+        stiffness,
+        math.sqrt(5.0) * ratio * np.sqrt(stiffness * pair.effective_mass),
+        lowest_force(inputs),
+    )
 
 
 def quarter(d: float) -> float:
@@ -302,7 +346,8 @@ def half(d: float) -> float:
     return math.sqrt(d)
 
 
-# Schwager & Pöschel 1998, doi:10.1103/PhysRevE.57.650, as the review of Wang et al. 2022, table 2, has their exponent.
+# Schwager & Pöschel 1998, doi:10.1103/PhysRevE.57.650, as the review of Wang et al. 2022, table 2,
+# has their exponent.
 _SCHWAGER_POESCHEL = 0.65
 
 
@@ -332,10 +377,11 @@ class PowerOfSchwagerPoeschel(Viscous):
 
 
 class Tsuji(Quarter):
-    """Hertz spring with damping ~ d^(1/4), the law of EDEM: F = K d^1.5 + sqrt(5) zeta sqrt(K m) d^.25 rate.
+    """Hertz spring with damping ~ d^(1/4), the law of EDEM: F = K d^1.5 + sqrt(5) zeta sqrt(K m)
+    d^.25 rate.
 
-    zeta = |ln e|/sqrt(pi^2 + ln^2 e). Delivers e exactly where the contact ends at d = 0 (separation = "tensile"), .5503 for an asked .5
-    where it is clamped.
+    zeta = |ln e|/sqrt(pi^2 + ln^2 e). Delivers e exactly where the contact ends at d = 0
+    (separation = "tensile"), .5503 for an asked .5 where it is clamped.
     """
 
     name = "tsuji"
@@ -348,7 +394,8 @@ class Tsuji(Quarter):
 
 
 def jankowski_ratio(restitution: Any) -> Any:
-    """zeta = 2 xi/sqrt(5), xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)), from c = 2 xi sqrt(K m) = sqrt(5) zeta sqrt(K m)."""
+    """zeta = 2 xi/sqrt(5), xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)), from c = 2 xi
+    sqrt(K m) = sqrt(5) zeta sqrt(K m)."""
     e = checked(RESTITUTION, restitution)
     return 9.0 * (1.0 - e * e) / (e * (e * (9.0 * math.pi - 16.0) + 16.0))
 
@@ -356,8 +403,9 @@ def jankowski_ratio(restitution: Any) -> Any:
 class Jankowski(QuarterApproaching):
     """Jankowski: Hertz spring, damped in approach only, F = K d^1.5 + 2 xi sqrt(K m) d^.25 rate.
 
-    xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)). Delivers .0933 for an asked .1, .4946 for .5, .8997 for .9. The recovery is
-    elastic, so the force is never negative and the contact ends at d = 0.
+    xi = 4.5 sqrt(5) (1 - e^2)/(e (e (9 pi - 16) + 16)). Delivers .0933 for an asked .1, .4946 for
+    .5, .8997 for .9. The recovery is elastic, so the force is never negative and the contact ends
+    at d = 0.
     """
 
     name = "jankowski"
@@ -369,14 +417,22 @@ class Jankowski(QuarterApproaching):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         if inputs.damping == "published":
             return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution))
-        return with_ratio(pair, inputs, ratio_of_decay(-elementary.over(elementary.log, checked(RESTITUTION, inputs.restitution))))
+        return with_ratio(
+            pair,
+            inputs,
+            ratio_of_decay(
+                -elementary.over(elementary.log, checked(RESTITUTION, inputs.restitution))
+            ),
+        )
 
 
 class JankowskiBothPhases(Quarter):
-    """Jankowski as the review of Wang et al. prints it: the same dashpot, acting in approach and recovery.
+    """Jankowski as the review of Wang et al. prints it: the same dashpot, acting in approach and
+    recovery.
 
-    Damped twice over: delivers .2446 for an asked .5 and .8095 for .9. Where the contact ends at d = 0 (separation = "tensile") it
-    delivers .0892 and .8015, and below e = .3753 it never opens: the damping ratio is above 1.
+    Damped twice over: delivers .2446 for an asked .5 and .8095 for .9. Where the contact ends at d
+    = 0 (separation = "tensile") it delivers .0892 and .8015, and below e = .3753 it never opens:
+    the damping ratio is above 1.
     """
 
     name = "jankowski-both-phases"
@@ -386,7 +442,11 @@ class JankowskiBothPhases(Quarter):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         published = inputs.damping == "published"
-        return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution) if published else delivering_ratio(inputs))
+        return with_ratio(
+            pair,
+            inputs,
+            jankowski_ratio(inputs.restitution) if published else delivering_ratio(inputs),
+        )
 
 
 def given(a: float) -> Quantity:
@@ -397,9 +457,10 @@ def given(a: float) -> Quantity:
 class KuwabaraKono(Half):
     """Kuwabara and Kono: viscoelastic spheres, F = K d^1.5 + chi d^.5 rate.
 
-    Both forces follow from Hertz's field of strain, whose radius of contact is sqrt(R d), and 1 - e grows like v^(1/5): with
-    b = (chi/K)(K/m)^.4 v^.2 <= .1 it is e = 1 - 1.15344 b + .79826 b^2 where the contact ends at d = 0, and .263 b^2.5 more where it is
-    clamped. The review of Wang et al. 2022 calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
+    Both forces follow from Hertz's field of strain, whose radius of contact is sqrt(R d), and 1 - e
+    grows like v^(1/5): with b = (chi/K)(K/m)^.4 v^.2 <= .1 it is e = 1 - 1.15344 b + .79826 b^2
+    where the contact ends at d = 0, and .263 b^2.5 more where it is clamped. The review of Wang et
+    al. 2022 calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
     """
 
     name = "kuwabara-kono"
@@ -407,8 +468,10 @@ class KuwabaraKono(Half):
     inputs = (given(0.5), STIFFNESS, SEPARATION)
     validity = "viscoelastic spheres; rates far below the sound's"
     status = (
-        "verified against the series of the restitution for weak damping; compared with printed impacts of a croquet ball on wood at 0.5 "
-        "to 6 m/s (docs/measured.md): e within 0.009 at all ten speeds with one damping constant; not validated against a measured trace"
+        "verified against the series of the restitution for weak damping; compared with printed "
+        "impacts of a croquet ball on wood at 0.5 "
+        "to 6 m/s (docs/measured.md): e within 0.009 at all ten speeds with one damping constant; "
+        "not validated against a measured trace"
     )
 
     @staticmethod
@@ -423,7 +486,8 @@ class KuwabaraKono(Half):
 class SchwagerPoeschel(PowerOfSchwagerPoeschel):
     """Schwager and Pöschel, as the review of Wang et al. has it: F = K d^1.5 + chi d^.65 rate.
 
-    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at d = 0 (separation = "tensile").
+    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at
+    d = 0 (separation = "tensile").
     """
 
     name = "schwager-poschel"
@@ -456,7 +520,8 @@ class Proportional(ContactLaw):
 class LeeHerrmann(Proportional):
     """Lee and Herrmann, as the review of Wang et al. has it: F = K d^1.5 + chi d rate.
 
-    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at d = 0 (separation = "tensile").
+    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at
+    d = 0 (separation = "tensile").
     """
 
     name = "lee-herrmann"
@@ -464,9 +529,11 @@ class LeeHerrmann(Proportional):
 
 
 class Ristow(Proportional):
-    """Ristow, as the review of Wang et al. has it: F = K d^1.5 + chi d rate, the form of Lee and Herrmann.
+    """Ristow, as the review of Wang et al. has it: F = K d^1.5 + chi d rate, the form of Lee and
+    Herrmann.
 
-    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at d = 0 (separation = "tensile").
+    chi is empirical, and the restitution depends on the speed. The contact ends where F = 0, or at
+    d = 0 (separation = "tensile").
     """
 
     name = "ristow"

@@ -1,7 +1,9 @@
-"""A long chain on several threads: bands of steps that follow each other along it like waves, each with the bits of a single thread.
+"""A long chain on several threads: bands of steps that follow each other along it like waves, each
+with the bits of a single thread.
 
-A band is some steps of the whole chain, done tile by tile (granchain.engine.row). The next band may begin behind it while it goes on: a
-piece, some tiles, waits until the band before is two pieces ahead, for a tile touches what its last and its next one touch.
+A band is some steps of the whole chain, done tile by tile (granchain.engine.row). The next band may
+begin behind it while it goes on: a piece, some tiles, waits until the band before is two pieces
+ahead, for a tile touches what its last and its next one touch.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ TILES_APART = 4
 
 @cache
 def piece_of(law: Functions, features: Features) -> Callable:
-    """Compiled function (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records): tiles from contact `ahead` on.
+    """Compiled function (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
+    tiles from contact `ahead` on.
 
     It returns the contact-steps in which the clamp acted, and changes nothing of the clock.
     """
@@ -39,7 +42,9 @@ def piece_of(law: Functions, features: Features) -> Callable:
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):  # type: ignore[no-untyped-def]
         row, total = beads_of(tables), 0
         for one in range(tiles):
-            _, _, _, _, clamped, _ = advance_tile(row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending)
+            _, _, _, _, clamped, _ = advance_tile(
+                row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending
+            )
             total += clamped
         return total
 
@@ -63,7 +68,8 @@ class Bands:
         self._piece = piece_of(state.functions, state.features) if self.threads > 1 else None
 
     def advance(self, steps: int, looks: bool = True) -> Status:
-        """As State.advance; an interruption is raised when the block is done, so that the state is that of a step."""
+        """As State.advance; an interruption is raised when the block is done, so that the state
+        is that of a step."""
         if self._piece is None:
             return self._state.advance(steps, looks)
         ended: list[Status | BaseException] = []
@@ -88,7 +94,9 @@ class Bands:
         stop, status = min(state.step + steps, state.time_step.n_steps + 1), Status.RUNNING
         while state.step < stop and status is Status.RUNNING:
             _, snapshot_at, energy_at = next_stops(state.clock, state.records)
-            whole_at = 0 if state.step == 0 else min(snapshot_at, energy_at, state.time_step.n_steps)
+            whole_at = (
+                0 if state.step == 0 else min(snapshot_at, energy_at, state.time_step.n_steps)
+            )
             until = min(stop, whole_at)
             if until - state.step > 1:
                 self._march(until)
@@ -110,13 +118,17 @@ class Bands:
         starts = range(begun, until, band)
         tiles = -(-(n + VECTOR * (band - 1)) // tile)
         each = max(1, tiles // PIECES)
-        pending = [float(clock.pending), float(clock.dt) if state.features.rate else float(clock.pending)]
+        pending = [
+            float(clock.pending),
+            float(clock.dt) if state.features.rate else float(clock.pending),
+        ]
         clamped = np.zeros(len(starts), dtype=np.int64)
 
         def do(b: int, j: int) -> None:
             start = starts[b]
             clamped[b] += piece(
-                start, min(band, until - start), j * each * tile, min(each, tiles - j * each), n, samples_before(state, start),
+                start, min(band, until - start), j * each * tile, min(each, tiles - j * each), n,
+                samples_before(state, start),
                 pending[b > 0], state.tables, clock, state.records,
             )  # fmt: skip
 
@@ -126,7 +138,8 @@ class Bands:
 
 
 def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int], None]) -> None:
-    """Do all pieces of all bands: thread k the bands k, k + threads, ..., a piece once the band before is two pieces ahead.
+    """Do all pieces of all bands: thread k the bands k, k + threads, ..., a piece once the band
+    before is two pieces ahead.
 
     Raises
     ------
@@ -152,7 +165,12 @@ def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int],
                     done[b] += 1
                     turn.notify_all()
 
-    threads_joined([threading.Thread(target=follow, args=(k,), name=f"granchain {k}") for k in range(min(threads, bands))])
+    threads_joined(
+        [
+            threading.Thread(target=follow, args=(k,), name=f"granchain {k}")
+            for k in range(min(threads, bands))
+        ]
+    )
     if failed:
         raise failed[0]
 

@@ -1,4 +1,5 @@
-"""Coefficients of each contact of a chain, with the windows of the energy guard where the law has one."""
+"""Coefficients of each contact of a chain, with the windows of the energy guard where the law
+has one."""
 
 from __future__ import annotations
 
@@ -16,17 +17,21 @@ from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
 from granchain.jit.options import rows
 
-# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
-# to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
+# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of
+# a published law (Jackson-Green, 1.9 to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005
+# decades, five points.
 GUARD_POINTS = 1000
-# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first touch. A pressure at yield of 1e-6 of the
-# modulus and more gives an overlap above it: d_y/R = pi^2 (p_y/(2 E))^2.
+# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first
+# touch. A pressure at yield of 1e-6 of the modulus and more gives an overlap above it: d_y/R = pi^2
+# (p_y/(2 E))^2.
 GUARD_REACH = 1e-12
 # Points whose losses are found in one go, in vectors.
 GUARD_BLOCK = 256
 
 
-def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
+def coefficients(
+    model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray
+) -> np.ndarray:
     """Coefficients of each contact, with the windows of the energy guard where the law has one.
 
     Parameters
@@ -52,7 +57,9 @@ def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.n
     return with_windows(model, own_coefficients(model, pair, inputs, limits.size), limits)
 
 
-def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int) -> np.ndarray:
+def own_coefficients(
+    model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int
+) -> np.ndarray:
     """(n_own, n_contacts) The coefficients that the law gives by itself; see `coefficients`."""
     try:
         with np.errstate(all="ignore"), finite_force(model.law):
@@ -64,7 +71,8 @@ def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contac
     own = model.own
     if len(values) != len(own):
         raise LawError(
-            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
+            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: "
+            f"{len(own)}, one for each of its coefficients "
             f"({', '.join(q.name for q in own)}); return these"
         )
     table = np.empty((len(values), n_contacts))
@@ -73,29 +81,40 @@ def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contac
     bad = np.isnan(table).any(axis=1)
     if bad.any():
         raise LawError(
-            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value that is not a number, allowed: numbers; "
+            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value "
+            "that is not a number, allowed: numbers; "
             "check the inputs and the material"
         )
     return table
 
 
 def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """A table of a law's own coefficients, with the windows of the energy guard where the law has one; see `coefficients`."""
+    """A table of a law's own coefficients, with the windows of the energy guard where the law
+    has one; see `coefficients`."""
     if not model.windows:
         return table
     if model.guarded is None:
         return np.vstack([table, np.zeros((model.windows, limits.size))])
-    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1, (GUARD_BLOCK, GUARD_BLOCK))
+    windows = over_kinds(
+        _guard_scan,
+        model,
+        (table, limits[None, :]),
+        3 * GUARD_WINDOWS + 1,
+        (GUARD_BLOCK, GUARD_BLOCK),
+    )
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
-            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at "
-            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
+            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} "
+            "windows of the largest overlap, allowed: at "
+            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the "
+            "residual overlap smoother"
         )
     return np.vstack([table, windows[:-1]])
 
 
 def searches(loss: Callable) -> tuple[Callable, Callable]:
-    """Functions that look for a place of a law's loss: where it passes a value, and where it is largest."""
+    """Functions that look for a place of a law's loss: where it passes a value, and where it is
+    largest."""
 
     def halved(low, high, value, c, rises):  # type: ignore[no-untyped-def]
         """The two neighbours between which the loss rises to a value, or falls below it."""
@@ -122,7 +141,8 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
 
 
 def _guard_scan(model: Model) -> Callable:
-    """Windows of the largest overlap where the loss D would fall: start, end and the loss held in between."""
+    """Windows of the largest overlap where the loss D would fall: start, end and the loss held
+    in between."""
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
     halved, largest_between = searches(loss)
@@ -166,7 +186,8 @@ def _guard_scan(model: Model) -> Callable:
                     # the largest loss lies between the point before the last and this one
                     low = largest_between(before, s, ck)
                     if loss(low, ck) < best:
-                        # the loss jumps: the last place between the last point and this one where it has not fallen yet
+                        # the loss jumps: the last place between the last point and this one where
+                        # it has not fallen yet
                         low, _ = halved(here, s, best, ck, False)
                     best = max(best, loss(low, ck))
                     inside = True

@@ -1,8 +1,9 @@
 """What happens at one contact in one time step: plain functions of scalars and of the law's tuples.
 
-All that makes the scheme of order two for every form of force stands here: the rate predicted to the full step, the approach speed
-interpolated to the onset, the onset weight, the end of a contact that pulls, the kick at a jump of the force. What goes through contacts (a
-row of beads, two bodies) calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
+All that makes the scheme of order two for every form of force stands here: the rate predicted to
+the full step, the approach speed interpolated to the onset, the onset weight, the end of a contact
+that pulls, the kick at a jump of the force. What goes through contacts (a row of beads, two bodies)
+calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from granchain.contact.law import OPEN
 from granchain.contact.model import Functions, Model
 from granchain.jit.options import hot
 
-# Relative step of the numerical derivatives of a force: the square root of the rounding error of a double, 2^-26, balances
-# truncation and rounding.
+# Relative step of the numerical derivatives of a force: the square root of the rounding error of a
+# double, 2^-26, balances truncation and rounding.
 NUDGE = 2.0**-26
 
 
 @dataclass(frozen=True)
 class Features:
-    """What a compiled loop has to carry; each combination is one kernel, so that a bare loop pays for nothing.
+    """What a compiled loop has to carry; each combination is one kernel, so that a bare loop pays
+    for nothing.
 
     Parameters
     ----------
@@ -42,7 +44,8 @@ class Features:
     kinks : bool
         At these overlaps it has kinks alone.
     leaps : bool
-        It does so there or at the onset: records are corrected at a jump, and its one-sided values recorded.
+        It does so there or at the onset: records are corrected at a jump, and its one-sided values
+        recorded.
     weight, lowest : int
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
@@ -70,7 +73,9 @@ class Features:
     drag: bool = False
 
 
-def features_of(model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False) -> Features:
+def features_of(
+    model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False
+) -> Features:
     """Features of the loop for a law and a chain."""
     return Features(
         rate=model.uses_rate,
@@ -90,12 +95,14 @@ def features_of(model: Model, ledger: bool, loaded: bool, driven: bool, drag: bo
     )
 
 
-# Part of a step over which the growth of a force beside a jump is taken: as it enters with dt^2, an error of a thousandth is one of order
-# three, and the rounding of the forces, 2^-53, is 2^-43 of the kick.
+# Part of a step over which the growth of a force beside a jump is taken: as it enters with dt^2, an
+# error of a thousandth is one of order three, and the rounding of the forces, 2^-53, is 2^-43 of
+# the kick.
 LAPSE = 2.0**-10
 
-# A jump of the force in a step: whether there is one, the part of the step that lies behind it, the force before and after it, whether it
-# moves the bodies, by how much the growth of the force jumps [N/s].
+# A jump of the force in a step: whether there is one, the part of the step that lies behind it, the
+# force before and after it, whether it moves the bodies, by how much the growth of the force jumps
+# [N/s].
 NO_LEAP = (False, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -105,18 +112,23 @@ class ContactStep(NamedTuple):
     Parameters
     ----------
     happened : callable
-        (overlap, before, rate, c, h) -> whether an event has happened since the step before, at the overlap `before`.
+        (overlap, before, rate, c, h) -> whether an event has happened since the step before, at the
+        overlap `before`.
     event : callable
-        (overlap, half, rate, past, dt, last, viscous, c, h) -> history, the force that kicks, the force that is recorded, the loss of a
-        forgotten dent, and the work that goes from the clamp to the dashpot.
+        (overlap, half, rate, past, dt, last, viscous, c, h) -> history, the force that kicks, the
+        force that is recorded, the loss of a forgotten dent, and the work that goes from the clamp
+        to the dashpot.
     parts : callable
         (overlap, rate, c, h) -> force, its elastic part, what the clamp adds.
     onset, end : callable
-        The jump of the force in this step, at a contact's onset or at the end of one that pulls, as a tuple like NO_LEAP.
+        The jump of the force in this step, at a contact's onset or at the end of one that pulls, as
+        a tuple like NO_LEAP.
     inside : callable
-        The jump, or kink, at an overlap inside; the jump back where the contact is thrown back in the same step; viscous and clamp work.
+        The jump, or kink, at an overlap inside; the jump back where the contact is thrown back in
+        the same step; viscous and clamp work.
     read_as : callable
-        (h, renewed) -> the history with which the forces of this step are read: with the onset weight 1; before the event without a weight.
+        (h, renewed) -> the history with which the forces of this step are read: with the onset
+        weight 1; before the event without a weight.
     read : callable
         (overlap, rate, c, h) -> force as a sensor reads it, with the onset weight 1.
     slopes : callable
@@ -142,7 +154,8 @@ def overlap_of(u, u_next, start):  # type: ignore[no-untyped-def]
 
 @hot
 def predicted(half, da, half_dt):  # type: ignore[no-untyped-def]
-    """Rate at the step, from the half-step rate before it and the relative acceleration of the step before."""
+    """Rate at the step, from the half-step rate before it and the relative acceleration of the
+    step before."""
     return half + half_dt * da
 
 
@@ -153,18 +166,23 @@ def past_rate(half, da, half_dt):  # type: ignore[no-untyped-def]
 
 
 def moved_by_jump(theta, dt, force, growth):  # type: ignore[no-untyped-def]
-    """What a jump of the force inside a contact does to a body beside it, times its mass: displacement, half-step velocity.
+    """What a jump of the force inside a contact does to a body beside it, times its mass:
+    displacement, half-step velocity.
 
-    The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is J, its growth J'. True are
+    The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is
+    J, its growth J'. True are
 
         u_n = u + (theta dt)^2 J/2,  v_n = v + theta dt J,
 
-    with the u and v = v_{n-1/2} + dt A/2 that the step has come to. Kicked by the force behind the jump, the sum of the steps differs
-    from the integral by (theta - 1/2) dt J + (theta^2/2 - theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump): the
-    half-step velocity has that more, and as the predicted rate is v_{n-1/2} + dt A/2, with A + J for A it is v_n.
+    with the u and v = v_{n-1/2} + dt A/2 that the step has come to. Kicked by the force behind the
+    jump, the sum of the steps differs from the integral by (theta - 1/2) dt J + (theta^2/2 -
+    theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump): the half-step velocity
+    has that more, and as the predicted rate is v_{n-1/2} + dt A/2, with A + J for A it is v_n.
     """
     since = theta * dt
-    return 0.5 * since * since * force, dt * ((theta - 0.5) * force + (0.5 * theta * (theta - 1.0) + 1.0 / 12.0) * dt * growth)
+    return 0.5 * since * since * force, dt * (
+        (theta - 0.5) * force + (0.5 * theta * (theta - 1.0) + 1.0 / 12.0) * dt * growth
+    )
 
 
 @hot
@@ -175,8 +193,8 @@ def dissipated(time, rate, force, elastic, clamp):  # type: ignore[no-untyped-de
 
 @cache
 def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
-    """Functions (left, right, load) -> force on a body between two contacts; (v, scale, dt, dt_over_m, acceleration, net) -> its velocity
-    after a kick.
+    """Functions (left, right, load) -> force on a body between two contacts; (v, scale, dt,
+    dt_over_m, acceleration, net) -> its velocity after a kick.
     """
 
     @hot
@@ -221,7 +239,13 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
 
 def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
     """Whether something has happened to a contact, and what it then comes to; see `ContactStep`."""
-    force, needs_update, update, plastic, jumps = law.force, law.needs_update, law.update, law.plastic, law.jumps
+    force, needs_update, update, plastic, jumps = (
+        law.force,
+        law.needs_update,
+        law.update,
+        law.plastic,
+        law.jumps,
+    )
     RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
     ONSET, LOWEST = features.weight, features.lowest
     weight_set = replaced(features.n_history, ONSET)
@@ -246,13 +270,14 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
             if d > OPEN:
                 record = force(d, r, c, weight_set(renewed, 1.0))
             elif opened_in_step(d, half, dt):
-                # the sum over a contact's last steps is that over the first ones of an onset, run backwards, less what the last step has
-                # had: the weight of the other part, less one
+                # the sum over a contact's last steps is that over the first ones of an onset, run
+                # backwards, less what the last step has had: the weight of the other part, less one
                 rest = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
                 if c[LOWEST] < 0.0:
                     kick = rest * last
                 elif LEDGER:
-                    # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
+                    # clamped, the force is zero there and only its parts are not: what the dashpot
+                    # takes, the clamp gives
                     work = rest * dt * past * viscous
         return renewed, kick, record, lost, work
 
@@ -260,10 +285,14 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
 
 
 def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Callable, Callable]:
-    """Force and its parts, force and history as a sensor reads them, and slopes of the force; see `ContactStep`."""
+    """Force and its parts, force and history as a sensor reads them, and slopes of the force;
+    see `ContactStep`."""
     force, RATE, LEDGER = law.force, features.rate, features.ledger
     ONSET, LOWEST = features.weight, features.lowest
-    weight_set, lowest_set = replaced(features.n_history, ONSET), replaced(features.n_coefficients, LOWEST)
+    weight_set, lowest_set = (
+        replaced(features.n_history, ONSET),
+        replaced(features.n_coefficients, LOWEST),
+    )
 
     @hot
     def parts(d, r, c, h):  # type: ignore[no-untyped-def]
@@ -296,7 +325,8 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
 
 
 def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callable]:
-    """Jumps of the force at a contact's onset, and at the end of one that pulls; see `ContactStep`."""
+    """Jumps of the force at a contact's onset, and at the end of one that pulls; see
+    `ContactStep`."""
     force, LOWEST = law.force, features.lowest
     # `closed` follows `onset_weight` in the history of a law with a weight
     CLOSED, weight_set = features.weight + 1, replaced(features.n_history, features.weight)
@@ -305,7 +335,14 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
         if not (d > OPEN and h[CLOSED] == 0.0):
             return NO_LEAP
         theta = onset_fraction(d, half, dt)
-        return True, theta, 0.0, force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0)), 0.0, 0.0
+        return (
+            True,
+            theta,
+            0.0,
+            force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0)),
+            0.0,
+            0.0,
+        )
 
     def end(d, half, dt, last, c):  # type: ignore[no-untyped-def]
         if not (opened_in_step(d, half, dt) and c[LOWEST] < 0.0):
@@ -318,15 +355,27 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
 def jumps_inside(law: Functions, features: Features) -> Callable:
     """Jump of the force at an overlap inside a contact; see `ContactStep`."""
     force, needs_update, update, jump = law.force, law.needs_update, law.update, law.jump
-    RATE, LEDGER, KINKS, HISTORY, LOWEST = features.rate, features.ledger, features.kinks, features.history, features.lowest
+    RATE, LEDGER, KINKS, HISTORY, LOWEST = (
+        features.rate,
+        features.ledger,
+        features.kinks,
+        features.history,
+        features.lowest,
+    )
     lowest_set = replaced(features.n_coefficients, LOWEST)
 
     def passed(overlap, rate, c, h):  # type: ignore[no-untyped-def]
         """Force at an overlap that the contact has passed within a step."""
-        return force(overlap, rate, c, update((overlap, rate, rate, 1.0), c, h) if needs_update(overlap, rate, c, h) else h)
+        return force(
+            overlap,
+            rate,
+            c,
+            update((overlap, rate, rate, 1.0), c, h) if needs_update(overlap, rate, c, h) else h,
+        )
 
     def losses(overlap, rate, c, h):  # type: ignore[no-untyped-def]
-        """Powers of the viscous part of the force and of the clamp, at an overlap that the contact has passed within a step."""
+        """Powers of the viscous part of the force and of the clamp, at an overlap that the
+        contact has passed within a step."""
         full, spring = passed(overlap, rate, c, h), passed(overlap, 0.0, c, h)
         free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
         return rate * (free - spring), rate * (full - free)
@@ -336,8 +385,9 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             return NO_LEAP, NO_LEAP, 0.0, 0.0
         closing = 1.0 if d > before else -1.0
         near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
-        # the part of the step that lies behind the jump, theta, on the parabola of the step: d - theta dt r + (theta dt)^2 bend/2 is the
-        # jump's overlap, and `before` at theta = 1; without a rate, on the straight line
+        # the part of the step that lies behind the jump, theta, on the parabola of the step: d -
+        # theta dt r + (theta dt)^2 bend/2 is the jump's overlap, and `before` at theta = 1; without
+        # a rate, on the straight line
         slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - place) * bend, 0.0))
         behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
         # the rate there, less what the force has grown by since the step before
@@ -358,7 +408,10 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         # a lapse before the jump, and after it
         d_before, r_before = near - lapse * rate, rate - lapse * bend
         d_after, r_after = far + lapse * rate, rate + lapse * bent
-        grows, grew = passed(d_after, r_after, c, h) - second_side, first_side - passed(d_before, r_before, c, h)
+        grows, grew = (
+            passed(d_after, r_after, c, h) - second_side,
+            first_side - passed(d_before, r_before, c, h),
+        )
         growth = (grows - grew) / lapse
         there = (True, behind, first_side, second_side, 1.0, growth)
         # a body that has just come through is back after 2 rate/-bent, and through once more
@@ -368,8 +421,12 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             again = (True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth)
         viscous = clamp = 0.0
         if LEDGER:
-            # the powers of the parts jump too, and are integrated as the force is (see `moved_by_jump`)
-            weight, growing = dt * (behind - 0.5), dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse
+            # the powers of the parts jump too, and are integrated as the force is (see
+            # `moved_by_jump`)
+            weight, growing = (
+                dt * (behind - 0.5),
+                dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse,
+            )
             for overlap, speed, share in (
                 (far, rate, weight - growing),
                 (d_after, r_after, growing),
@@ -385,7 +442,8 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
 
 
 def replaced(count: int, place: int) -> Callable:
-    """Function (values, value) -> the tuple with one of them replaced; as it is for a place of -1."""
+    """Function (values, value) -> the tuple with one of them replaced; as it is for a place of
+    -1."""
     if place < 0:
 
         def same(values, value):  # type: ignore[no-untyped-def]

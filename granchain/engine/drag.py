@@ -4,8 +4,9 @@ With the velocity at the step, v_n = v_{n-1/2} + dt/2 a_n, in the force, the acc
 
     a_n = (F_n/m - gamma v_{n-1/2})/(1 + gamma dt/2):
 
-the trapezoidal rule, of order two and stable at any gamma dt. The limit of the step is that without drag: with z = -1 in u_n = z^n, where
-the scheme begins to grow, the terms of gamma on the two sides cancel.
+the trapezoidal rule, of order two and stable at any gamma dt. The limit of the step is that without
+drag: with z = -1 in u_n = z^n, where the scheme begins to grow, the terms of gamma on the two sides
+cancel.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from granchain.jit.options import shared
 
 @shared
 def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n):  # type: ignore[no-untyped-def]
-    """Half-step velocities after the forces and the drag; `half_dt` is the time since the velocities given, 0 at the first step."""
+    """Half-step velocities after the forces and the drag; `half_dt` is the time since the
+    velocities given, 0 at the first step."""
     left = 0.0
     for k in range(n):
         f = force[k]
-        a[k] = (inverse_mass[k] * (left - f + loads[k]) - drag[k] * v[k]) / (1.0 + half_dt * drag[k])
+        a[k] = (inverse_mass[k] * (left - f + loads[k]) - drag[k] * v[k]) / (
+            1.0 + half_dt * drag[k]
+        )
         v[k] += scale * dt * a[k]
         left = f
 

@@ -12,7 +12,8 @@ from granchain.jit.options import shared
 
 
 def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
-    """Value and slope of a drive at time t; constant outside its table. At its first knot it has begun, at its last it has ended."""
+    """Value and slope of a drive at time t; constant outside its table. At its first knot it
+    has begun, at its last it has ended."""
     if t < knots[0]:
         return spline[3, 0], 0.0
     if t >= knots[-1]:
@@ -35,21 +36,27 @@ NO_JUMP = (False, 0.0, 0.0)
 
 
 def jump_of_speed(knots, spline, before, t):  # type: ignore[no-untyped-def]
-    """Where a drive's table begins or ends in a step (before, t], its speed jumps: whether it begins, the part of the step that lies behind
-    the jump, less one half, and the speed in front of it. Zeros where there is none.
+    """Where a drive's table begins or ends in a step (before, t], its speed jumps: whether it
+    begins, the part of the step that lies behind the jump, less one half, and the speed in front of
+    it. Zeros where there is none.
     """
     # a run that begins inside the table, or with it, begins with its speed
     if 0.0 <= before < knots[0] <= t:
         return True, (t - knots[0]) / (t - before) - 0.5, 0.0
     if 0.0 <= before < knots[-1] <= t:
         x = knots[-1] - knots[-2]
-        return False, (t - knots[-1]) / (t - before) - 0.5, (3.0 * spline[0, -1] * x + 2.0 * spline[1, -1]) * x + spline[2, -1]
+        return (
+            False,
+            (t - knots[-1]) / (t - before) - 0.5,
+            (3.0 * spline[0, -1] * x + 2.0 * spline[1, -1]) * x + spline[2, -1],
+        )
     return NO_JUMP
 
 
 @shared
 def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
-    """Put the driven ends where they are at this step; positive is into the chain, for both. Their jumps of speed, left and right."""
+    """Put the driven ends where they are at this step; positive is into the chain, for both.
+    Their jumps of speed, left and right."""
     dt, step, last = clock.dt, clock.step, clock.n_bodies
     t, before = step * dt, (step - 1) * dt
     left_jump = right_jump = NO_JUMP
@@ -73,7 +80,8 @@ def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
 
 
 def place_end(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def]
-    """Displacement, half-step velocity and the acceleration that predicts the speed w, of a driven end."""
+    """Displacement, half-step velocity and the acceleration that predicts the speed w, of a
+    driven end."""
     bodies.u[i] = x
     # where it begins to move in a step, the onset of its contact is given by its speed
     bodies.v[i] = w if begins else (x - x_before) / dt
@@ -107,15 +115,21 @@ def power_of_drives(bodies, force, clock, back):  # type: ignore[no-untyped-def]
 
 def jolting(step: ContactStep, features: Features) -> Callable:
     """Function for a step in which a driven end's speed jumps."""
-    RATE, LEDGER, CLAMPS, ONSET = features.rate, features.ledger, features.lowest >= 0, features.weight
+    RATE, LEDGER, CLAMPS, ONSET = (
+        features.rate,
+        features.ledger,
+        features.lowest >= 0,
+        features.weight,
+    )
     parts = step.parts
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def jolt(row, clock, k, body, inwards, jump, speed):  # type: ignore[no-untyped-def]
         """Kick, work and losses of the step: by a part of their jumps more.
 
-        The sums of the steps are the integrals up to order two where a step that crosses a jump counts (theta - 1/2) of it more, theta the
-        part of the step that lies behind it. Where the contact closes in this step, its onset weight does that.
+        The sums of the steps are the integrals up to order two where a step that crosses a jump
+        counts (theta - 1/2) of it more, theta the part of the step that lies behind it. Where the
+        contact closes in this step, its onset weight does that.
         """
         _, part, before = jump
         before = inwards * before
@@ -135,6 +149,10 @@ def jolting(step: ContactStep, features: Features) -> Callable:
         if LEDGER:
             if CLAMPS:
                 contacts.clamp_work[k] += part * dt * (r * clamp - r_before * clamp_before)
-            contacts.viscous_work[k] += part * dt * (r * (f - elastic - clamp) - r_before * (f_before - elastic - clamp_before))
+            contacts.viscous_work[k] += (
+                part
+                * dt
+                * (r * (f - elastic - clamp) - r_before * (f_before - elastic - clamp_before))
+            )
 
     return jolt

@@ -1,9 +1,12 @@
-"""The state of a run, declared: each quantity once, with its name, what it belongs to, its start and whether a run changes it.
+"""The state of a run, declared: each quantity once, with its name, what it belongs to, its start
+and whether a run changes it.
 
-Bodies stand in padded rows: index 0 is the left wall (or nothing), 1..n the bodies, n + 1 the right wall (or nothing), the rest padding at
-rest. Contact k joins padded bodies k and k + 1 for every k. So one sweep over whole vectors serves every chain, without an exception at its
-ends. From the declarations follow the rows that the compiled loop names (`bodies.v[k]`, `contacts.force[k]`), the record of scalars
-(`clock.step`), what a checkpoint holds, what a resumed run is checked for, and the names in messages.
+Bodies stand in padded rows: index 0 is the left wall (or nothing), 1..n the bodies, n + 1 the right
+wall (or nothing), the rest padding at rest. Contact k joins padded bodies k and k + 1 for every k.
+So one sweep over whole vectors serves every chain, without an exception at its ends. From the
+declarations follow the rows that the compiled loop names (`bodies.v[k]`, `contacts.force[k]`), the
+record of scalars (`clock.step`), what a checkpoint holds, what a resumed run is checked for, and
+the names in messages.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ class Field(NamedTuple):
     name : str
         As the loop, a checkpoint and messages name it.
     of : str
-        What has one of it: "body", "contact", "event" (a place in a list of contacts), "jump" (of a force, within one step), "run",
-        "sample", "snapshot" or "entry" (of the energy ledger).
+        What has one of it: "body", "contact", "event" (a place in a list of contacts), "jump" (of a
+        force, within one step), "run", "sample", "snapshot" or "entry" (of the energy ledger).
     meaning : str
         One line.
     start : float
@@ -42,7 +45,8 @@ class Field(NamedTuple):
     changes : bool
         Whether a run changes it: a checkpoint holds it.
     most : str
-        For an integer that determines where the loop writes: what it may not exceed, a name of `State.limits`.
+        For an integer that determines where the loop writes: what it may not exceed, a name of
+        `State.limits`.
     """
 
     name: str
@@ -68,19 +72,32 @@ BODY = (
 )
 
 CONTACT = (
-    Field("start", "contact", "overlap at zero displacement [m]: 0 touching, minus the gap, the static overlap, -inf: no contact", -np.inf),
+    Field(
+        "start",
+        "contact",
+        "overlap at zero displacement [m]: 0 touching, minus the gap, the static overlap, -inf: "
+        "no contact",
+        -np.inf,
+    ),
     Field("force", "contact", "of the last step, as recorded [N]"),
     Field("peak", "contact", "largest force [N]"),
     Field("reach", "contact", "largest overlap [m]", -np.inf),
     Field("elastic", "contact", "elastic part of the force [N]"),
     Field("clamp", "contact", "what the clamp at zero adds to it [N]"),
-    Field("viscous_work", "contact", "work of the viscous part since the last entry of the ledger [J]"),
+    Field(
+        "viscous_work", "contact", "work of the viscous part since the last entry of the ledger [J]"
+    ),
     Field("clamp_work", "contact", "work of the clamp since then [J]"),
     Field("lost", "contact", "loss of dents that the contact has forgotten [J]"),
     Field("limit", "contact", "overlap at which the run stops [m]", np.inf),
     Field("kicked", "contact", "force that kicks, where it was last not the one recorded [N]"),
     Field("recorded", "contact", "force that was recorded there [N]"),
-    Field("endwise", "contact", "weight of its stiffness in the bound on the step: 2 between bodies, 1 at a wall, 0 where there is none"),
+    Field(
+        "endwise",
+        "contact",
+        "weight of its stiffness in the bound on the step: 2 between bodies, 1 at a wall, 0 where "
+        "there is none",
+    ),
     Field("viscous_total", "contact", "viscous work up to the last entry of the ledger [J]"),
     Field("viscous_rest", "contact", "what its rounding has left out [J]"),
     Field("clamp_total", "contact", "work of the clamp up to the last entry [J]"),
@@ -89,16 +106,28 @@ CONTACT = (
 
 # Lists of contacts within a step, as indices.
 EVENT = (
-    Field("changed", "event", "contacts whose kick is not the recorded force", kind=int, most="contacts"),
-    Field("active", "event", "contacts that had an event at the step before: those of a contact under load come at each step", kind=int,
+    Field("changed", "event", "contacts whose kick is not the recorded force", kind=int,
+    most="contacts"),
+    Field("active", "event",
+    "contacts that had an event at the step before: those of a contact under load come at "
+        "each step", kind=int,
           most="contacts"),
-    Field("listed", "contact", "1 where the contact is among the active ones", kind=int, most="contacts"),
+    Field("listed", "contact", "1 where the contact is among the active ones", kind=int,
+    most="contacts"),
 )  # fmt: skip
 
 # Of laws whose force jumps: records at a jump, and at the step after it, are corrected.
 CORRECTION = (
-    Field("excess", "contact", "by how much the kick of the step before exceeded the recorded force [N]"),
-    Field("past", "contact", "recorded force of the step before, beside a contact whose force jumps [N]"),
+    Field(
+        "excess",
+        "contact",
+        "by how much the kick of the step before exceeded the recorded force [N]",
+    ),
+    Field(
+        "past",
+        "contact",
+        "recorded force of the step before, beside a contact whose force jumps [N]",
+    ),
     Field("kick", "contact", "force that kicks, while the recorded one is corrected [N]"),
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
 )
@@ -115,7 +144,9 @@ STEP_JUMP = (
 RUN = (
     Field("dt", "run", "time step [s]", changes=False),
     Field("allowed_step", "run", "step that the state at the end of the blocks allows [s]", np.inf),
-    Field("pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"),
+    Field(
+        "pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"
+    ),
     Field("drive_work", "run", "of the driven ends on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
     Field("drag_work", "run", "energy taken by drag [J]"),
@@ -131,7 +162,13 @@ RUN = (
     Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
     Field("left_drive", "run", "kind of the left drive", kind=int, changes=False),
     Field("right_drive", "run", "kind of the right drive", kind=int, changes=False),
-    Field("tile", "run", "contacts that are swept over several steps at a time", kind=int, changes=False),
+    Field(
+        "tile",
+        "run",
+        "contacts that are swept over several steps at a time",
+        kind=int,
+        changes=False,
+    ),
     Field("band", "run", "steps at a time at most", kind=int, changes=False),
     Field("step", "run", "steps done", kind=int, most="steps"),
     Field("front", "run", "contacts behind the front of the wave", kind=int, most="contacts"),
@@ -141,8 +178,20 @@ RUN = (
     Field("clamped", "run", "contact-steps in which the clamp acted", kind=int, most="any number"),
     Field("where", "run", "body or contact of a failure, as an index", kind=int, most="contacts"),
     Field("n_active", "run", "length of the list of active contacts", kind=int, most="contacts"),
-    Field("n_jumps", "run", "jumps of the force in this step; none between two steps", kind=int, most="none"),
-    Field("echoes", "run", "1 where the kicks of the step before were not the recorded forces", kind=int, most="one"),
+    Field(
+        "n_jumps",
+        "run",
+        "jumps of the force in this step; none between two steps",
+        kind=int,
+        most="none",
+    ),
+    Field(
+        "echoes",
+        "run",
+        "1 where the kicks of the step before were not the recorded forces",
+        kind=int,
+        most="one",
+    ),
 )
 
 # Rows of samples, snapshots and entries; `entry` has a column for each energy.
@@ -171,7 +220,13 @@ ENERGY = (
 
 # What is recorded where and when; a run changes none of it.
 PLAN = (
-    Field("sensor_left", "sample", "index of the left contact of each sensor bead", kind=int, changes=False),
+    Field(
+        "sensor_left",
+        "sample",
+        "index of the left contact of each sensor bead",
+        kind=int,
+        changes=False,
+    ),
     Field("sensor_right", "sample", "of its right contact", kind=int, changes=False),
     Field("recorded", "sample", "indices of the recorded contacts", kind=int, changes=False),
     Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, changes=False),
@@ -186,7 +241,8 @@ DRIVE = (
 
 
 def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
-    """Named tuple with one value for each field; the module is where it is found again when a saved loop that takes it is loaded."""
+    """Named tuple with one value for each field; the module is where it is found again when a
+    saved loop that takes it is loaded."""
     made: Any = namedtuple(kind, [field.name for field in fields], module=module)  # type: ignore[misc]
     NAMED_TUPLES.add(made)
     return made
@@ -203,7 +259,8 @@ Energies = named_tuple_of("Energies", ENERGY)
 
 
 class Tables(NamedTuple):
-    """The tables of a state: a row for each quantity, a column for each body, contact, event or jump."""
+    """The tables of a state: a row for each quantity, a column for each body, contact, event or
+    jump."""
 
     bodies: np.ndarray
     contacts: np.ndarray
@@ -215,7 +272,8 @@ class Tables(NamedTuple):
 
 
 class RowOfBeads(NamedTuple):
-    """The row of beads as the loop names it: the tables, by quantity; coefficients and history are the law's own."""
+    """The row of beads as the loop names it: the tables, by quantity; coefficients and history
+    are the law's own."""
 
     bodies: Any
     contacts: Any
@@ -227,18 +285,25 @@ class RowOfBeads(NamedTuple):
 
 
 NAMED_TUPLES.update((Tables, RowOfBeads))
-CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
+CLOCK = np.dtype(
+    (np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN])
+)
 
 
 _AT_START = {field.name: field.start for field in RUN}
 
 
 def clock_values(**values: float) -> tuple[float, ...]:
-    """The scalars of a run in the order of CLOCK: these, by name, and for the others their start."""
+    """The scalars of a run in the order of CLOCK: these, by name, and for the others their
+    start."""
     return tuple((_AT_START | values).values())
 
 
-bodies_view, contacts_view, events_view = rows_as(BodyRows), rows_as(ContactRows), rows_as(EventRows)
+bodies_view, contacts_view, events_view = (
+    rows_as(BodyRows),
+    rows_as(ContactRows),
+    rows_as(EventRows),
+)
 corrections_view, jumps_view = rows_as(CorrectionRows), rows_as(JumpRows)
 
 
@@ -279,31 +344,36 @@ def beads_of(tables):  # type: ignore[no-untyped-def]
 def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:
     """Put the start value into each row, the last axis but one, zeros too.
 
-    Memory that nothing was written to is one page of zeros that all rows share, and a store with an empty mask, which is what a peak that
-    does not rise comes to, goes the processor's slow way there: 4,000 beads at rest took 41 ns a bead and step instead of 0.43.
+    Memory that nothing was written to is one page of zeros that all rows share, and a store with an
+    empty mask, which is what a peak that does not rise comes to, goes the processor's slow way
+    there: 4,000 beads at rest took 41 ns a bead and step instead of 0.43.
     """
     for row, field in enumerate(fields):
         table[..., row, :] = field.start
 
 
 def room(shape: tuple[int, ...], field: Field) -> np.ndarray:
-    """An array with the start value everywhere; NumPy's zeros cost nothing until they are written to."""
+    """An array with the start value everywhere; NumPy's zeros cost nothing until they are
+    written to."""
     return np.zeros(shape, field.kind) if field.start == 0.0 else np.full(shape, field.start)
 
 
-# Bytes of a page: where addresses repeat as far as the processor looks to distinguish a store from a later load.
+# Bytes of a page: where addresses repeat as far as the processor looks to distinguish a store from
+# a later load.
 PAGE_BYTES = 4096
-# Columns up to which rows follow each other as they are; and, of longer ones, bytes by which a row begins before a page's end.
+# Columns up to which rows follow each other as they are; and, of longer ones, bytes by which a row
+# begins before a page's end.
 PACKED_COLUMNS, ROW_OFFSET = 256, 640
 
 
 def pitch_of(columns: int) -> int:
     """Columns from row to row of a table, at least these.
 
-    Where rows begin at the same place of a page, a load of one waits for a store to the other: under flores, Hertz and Ma-Liu a bead
-    and step of 1,000 beads took 2.1, 1.9 and 2.8 times as long where rows were whole pages apart. Of the 64 places of a page where a row
-    can begin, this one and its neighbours were within 2 % of the best under all three (AMD EPYC, Zen 4); the rows of 70 beads stand at
-    640 bytes from each other too, the other way round.
+    Where rows begin at the same place of a page, a load of one waits for a store to the other:
+    under flores, Hertz and Ma-Liu a bead and step of 1,000 beads took 2.1, 1.9 and 2.8 times as
+    long where rows were whole pages apart. Of the 64 places of a page where a row can begin, this
+    one and its neighbours were within 2 % of the best under all three (AMD EPYC, Zen 4); the rows
+    of 70 beads stand at 640 bytes from each other too, the other way round.
     """
     if columns <= PACKED_COLUMNS:
         return columns
@@ -314,8 +384,8 @@ def pitch_of(columns: int) -> int:
 def page_aligned(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
     """Tables of zeros, side by side from the start of a page on.
 
-    Rows of whole vectors then begin at a cache line (a vector across two lines costs twice), and which rows share the low part of an
-    address does not change from run to run.
+    Rows of whole vectors then begin at a cache line (a vector across two lines costs twice), and
+    which rows share the low part of an address does not change from run to run.
     """
     sizes = [math.prod(shape) for shape in shapes]
     memory = np.zeros(sum(sizes) + PAGE_BYTES // 8)

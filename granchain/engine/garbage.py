@@ -1,4 +1,5 @@
-"""Python's collection of garbage: it looks through all objects that there are, again and again while many are made."""
+"""Python's collection of garbage: it looks through all objects that there are, again and again
+while many are made."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ def no_collection(to_the_end: bool = False) -> Iterator[None]:
     Parameters
     ----------
     to_the_end : bool
-        Whether the process ends with it, so that there is nothing to look through afterwards either.
+        Whether the process ends with it, so that there is nothing to look through afterwards
+        either.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,5 @@
-"""A look at the state at the end of a block: finite, within the radius, within the law, stable at this step."""
+"""A look at the state at the end of a block: finite, within the radius, within the law, stable
+at this step."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
 
 @shared
 def not_finite(row, n):  # type: ignore[no-untyped-def]
-    """The first contact with a number that is none where no force shows it, or -1: a force that compares hides what it is given."""
+    """The first contact with a number that is none where no force shows it, or -1: a force that
+    compares hides what it is given."""
     for k in range(n):
         for quantity in range(row.h.shape[0]):
             if math.isnan(row.h[quantity, k]):
@@ -83,7 +85,12 @@ def not_finite(row, n):  # type: ignore[no-untyped-def]
         if not math.isfinite(row.bodies.a[k]):
             return k
     for k in range(n):
-        works = contacts.viscous_work[k] + contacts.viscous_total[k] + contacts.clamp_work[k] + contacts.clamp_total[k]
+        works = (
+            contacts.viscous_work[k]
+            + contacts.viscous_total[k]
+            + contacts.clamp_work[k]
+            + contacts.clamp_total[k]
+        )
         if not math.isfinite(works):
             return k
     return -1

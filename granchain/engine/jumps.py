@@ -1,10 +1,17 @@
-"""Records of a step in which the force of a contact jumps, and of the step after it: corrected, with the forces on both sides."""
+"""Records of a step in which the force of a contact jumps, and of the step after it: corrected,
+with the forces on both sides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, overlap_of, predicted
+from granchain.engine.contact_step import (
+    ContactStep,
+    Features,
+    moved_by_jump,
+    overlap_of,
+    predicted,
+)
 from granchain.engine.ledger import added
 from granchain.jit.accessors import gatherer
 from granchain.jit.options import shared
@@ -12,11 +19,17 @@ from granchain.jit.options import shared
 
 @shared
 def note_jump(row, clock, k, jump):  # type: ignore[no-untyped-def]
-    """Add a jump of the force of contact k to those of this step, and what was recorded beside it at the step before."""
+    """Add a jump of the force of contact k to those of this step, and what was recorded beside
+    it at the step before."""
     found, behind, before, after, moves, growth = jump
     if found:
         n, jumps_now = clock.n_jumps, row.jumps
-        jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = k, behind, before, after
+        jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = (
+            k,
+            behind,
+            before,
+            after,
+        )
         jumps_now.moves[n], jumps_now.growth[n] = moves, growth
         clock.n_jumps = n + 1
         for m in (k - 1, k + 1):
@@ -26,7 +39,8 @@ def note_jump(row, clock, k, jump):  # type: ignore[no-untyped-def]
 
 @shared
 def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]
-    """Force of contact m at a moment within the step, on the line between those that are known of it.
+    """Force of contact m at a moment within the step, on the line between those that are known of
+    it.
 
     Where it jumps at that moment itself, the force before or after (`later`) its jump.
     """
@@ -59,7 +73,8 @@ def record_jump(row, clock, records, k, behind, f, n, later):  # type: ignore[no
 
 
 def moving(features: Features) -> Callable:
-    """Function that moves the bodies beside each jump inside a contact to where it has put them: the rest of a step knows nothing of it."""
+    """Function that moves the bodies beside each jump inside a contact to where it has put
+    them: the rest of a step knows nothing of it."""
     RATE, DRIVEN = features.rate, features.driven
 
     def move(row, clock):  # type: ignore[no-untyped-def]
@@ -82,14 +97,17 @@ def moving(features: Features) -> Callable:
 
 
 def correcting(step: ContactStep, features: Features) -> Callable:
-    """Function that corrects the records of a step with a jump, and of the one after it, and puts aside what kicks."""
+    """Function that corrects the records of a step with a jump, and of the one after it, and
+    puts aside what kicks."""
     RATE, read = features.rate, step.read
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def correct(row, clock, records, changed, n):  # type: ignore[no-untyped-def]
-        """The rate of a step is predicted with the accelerations of the step before, which know nothing of a jump: the kicks add up all the
-        same, but forces read from them are off by order one. With J the acceleration that the jump adds, the velocity at the step is
-        behind dt J more than predicted; at the next step the kick's excess over the true force is missing for half a step.
+        """The rate of a step is predicted with the accelerations of the step before, which know
+        nothing of a jump: the kicks add up all the same, but forces read from them are off by order
+        one. With J the acceleration that the jump adds, the velocity at the step is behind dt J
+        more than predicted; at the next step the kick's excess over the true force is missing for
+        half a step.
         """
         u, v, a, inverse_mass = row.bodies.u, row.bodies.v, row.bodies.a, row.bodies.inverse_mass
         force, jumps = row.contacts.force, row.jumps
@@ -115,7 +133,11 @@ def correcting(step: ContactStep, features: Features) -> Callable:
             for k in range(n):
                 if shift[k] != 0.0 or shift[k + 1] != 0.0:
                     d = overlap_of(u[k], u[k + 1], row.contacts.start[k])
-                    r = predicted(v[k] - v[k + 1], a[k] - a[k + 1], 0.5 * dt) + shift[k] - shift[k + 1]
+                    r = (
+                        predicted(v[k] - v[k + 1], a[k] - a[k + 1], 0.5 * dt)
+                        + shift[k]
+                        - shift[k + 1]
+                    )
                     force[k] = read(d, r, coefficients_at(row.c, k), history_at(row.h, k))
             for k in range(n + 1):
                 shift[k] = 0.0

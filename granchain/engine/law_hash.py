@@ -41,18 +41,31 @@ def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
         kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
         names = tuple(quantity.name for quantity in model.coefficients)
         carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
-        _records[known_by] = LawRecord(model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest(), names, carried)
+        _records[known_by] = LawRecord(
+            model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest(), names, carried
+        )
     return _records[known_by]
 
 
 def functions_sha256(model: Model) -> str:
-    """Hash of what a law does: its functions and all that they reach, and what the loop does for it."""
+    """Hash of what a law does: its functions and all that they reach, and what the loop does
+    for it."""
     law = model.law
     hashes = [_hash_of(frozen(*model.functions))]
     if law.has_contact_radius():
         hashes.append(_hash_of(frozen(law.contact_radius)))
-    facts: list[Any] = [model.uses_rate, model.forgets, model.onset_jump, model.jumps_inside, model.kinks, model.loses, model.windows]
-    facts += [[(q.name, q.unit, q.output) for q in group] for group in (model.coefficients, model.history)]
+    facts: list[Any] = [
+        model.uses_rate,
+        model.forgets,
+        model.onset_jump,
+        model.jumps_inside,
+        model.kinks,
+        model.loses,
+        model.windows,
+    ]
+    facts += [
+        [(q.name, q.unit, q.output) for q in group] for group in (model.coefficients, model.history)
+    ]
     return hashlib.sha256(json.dumps([*hashes, *facts]).encode()).hexdigest()
 
 

@@ -1,8 +1,8 @@
 """The time loop: kick-drift-kick on a row of bodies, compiled for one contact law.
 
-Velocities are half-step velocities. Step n is: forces at u_n, events, kick to v_{n+1/2}, samples at n, drift to u_{n+1}; step 0
-and the last step kick by half. Beads ahead of the front of a wave that enters a row at rest are left out: their contacts are
-open, so nothing changes, bit for bit.
+Velocities are half-step velocities. Step n is: forces at u_n, events, kick to v_{n+1/2}, samples at
+n, drift to u_{n+1}; step 0 and the last step kick by half. Beads ahead of the front of a wave that
+enters a row at rest are left out: their contacts are open, so nothing changes, bit for bit.
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ NEVER = 2**62
 
 @cache
 def loop_of(law: Functions, features: Features) -> Callable:
-    """The compiled time loop for the functions of a law, which are `frozen`: laws whose functions do the same share one."""
+    """The compiled time loop for the functions of a law, which are `frozen`: laws whose
+    functions do the same share one."""
     return compiled(time_loop(law, features))
 
 
-def whole_step(law: Functions, step_of_contact: ContactStep, features: Features, sweeps: Sweeps) -> Callable:
-    """Function that does the rest of a step whose forces are done: kick, ledger, snapshot, drift."""
+def whole_step(
+    law: Functions, step_of_contact: ContactStep, features: Features, sweeps: Sweeps
+) -> Callable:
+    """Function that does the rest of a step whose forces are done: kick, ledger, snapshot,
+    drift."""
     LEDGER, DRIVEN, DRAG = features.ledger, features.driven, features.drag
     kick, drift, raise_peaks = sweeps.kick, sweeps.drift, sweeps.raise_peaks
     account, dissipate = accounting(law, features), dissipation(features.lowest >= 0)
@@ -41,7 +45,8 @@ def whole_step(law: Functions, step_of_contact: ContactStep, features: Features,
 
     @hot
     def complete(row, clock, records, n, changed, corrected, due, speed_jumps):  # type: ignore[no-untyped-def]
-        """`due` are the steps of the next snapshot and entry of the ledger, `speed_jumps` those of the driven ends."""
+        """`due` are the steps of the next snapshot and entry of the ledger, `speed_jumps` those
+        of the driven ends."""
         bodies, contacts = row.bodies, row.contacts
         u, v, a, force = bodies.u, bodies.v, bodies.a, contacts.force
         step, dt, n_steps, last_contact = clock.step, clock.dt, clock.n_steps, clock.n_bodies
@@ -60,7 +65,9 @@ def whole_step(law: Functions, step_of_contact: ContactStep, features: Features,
             jolt(row, clock, last_contact, last_contact, -1.0, speed_jumps[1], clock.right_speed)
         if DRAG:
             half_dt = 0.5 * dt if step > 0 else 0.0
-            kick_with_drag(v, a, scale, dt, half_dt, bodies.inverse_mass, bodies.loads, force, bodies.drag, n)
+            kick_with_drag(
+                v, a, scale, dt, half_dt, bodies.inverse_mass, bodies.loads, force, bodies.drag, n
+            )
         else:
             kick(v, a, scale, dt, bodies.dt_over_m, bodies.inverse_mass, bodies.loads, force, 0, n)
         power = dragged = 0.0
@@ -71,7 +78,9 @@ def whole_step(law: Functions, step_of_contact: ContactStep, features: Features,
             dragged = power_of_drag(v, a, back, bodies.mass, bodies.drag, n)
         if step == due[1]:
             half = 0.5 * dt if step > 0 else 0.0
-            energies = account(row, half, back, clock.drive_work + clock.drive_rest + half * power, n)
+            energies = account(
+                row, half, back, clock.drive_work + clock.drive_rest + half * power, n
+            )
             for i in range(len(energies)):
                 records.energies[clock.entry, i] = energies[i]
             if DRAG:
@@ -79,12 +88,17 @@ def whole_step(law: Functions, step_of_contact: ContactStep, features: Features,
             clock.entry += 1
         if LEDGER:
             dissipate(
-                v, a, dt, scale, back, force, contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work, n
+                v, a, dt, scale, back, force, contacts.elastic, contacts.clamp,
+                contacts.viscous_work, contacts.clamp_work, n
             )  # fmt: skip
         if DRIVEN:
-            clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, scale * dt * power)
+            clock.drive_work, clock.drive_rest = added(
+                clock.drive_work, clock.drive_rest, scale * dt * power
+            )
         if DRAG:
-            clock.drag_work, clock.drag_rest = added(clock.drag_work, clock.drag_rest, scale * dt * dragged)
+            clock.drag_work, clock.drag_rest = added(
+                clock.drag_work, clock.drag_rest, scale * dt * dragged
+            )
         if step == due[0]:
             take_snapshot(bodies, records, clock, back)
         if step < n_steps:
@@ -99,7 +113,10 @@ def time_loop(law: Functions, features: Features) -> Callable:
     step_of_contact = contact_step(law, features)
     sweeps = sweeps_of(law, step_of_contact, features)
     march, complete = sweeps.march, whole_step(law, step_of_contact, features, sweeps)
-    inspect, correct = inspection(law, step_of_contact, features), correcting(step_of_contact, features)
+    inspect, correct = (
+        inspection(law, step_of_contact, features),
+        correcting(step_of_contact, features),
+    )
 
     def loop(stop, looks, tables, clock, drives, records):  # type: ignore[no-untyped-def]
         """Advance to step `stop`, and look at the state where asked to; the status."""
@@ -109,7 +126,8 @@ def time_loop(law: Functions, features: Features) -> Callable:
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
-            # a whole step is one at which more is asked than forces, kick and drift; up to the next one the chain marches
+            # a whole step is one at which more is asked than forces, kick and drift; up to the next
+            # one the chain marches
             whole_at = min(min(snapshot_at, energy_at), n_steps)
             if DRIVEN or DRAG or step == 0 or (LEAPS and clock.echoes > 0):
                 whole_at = step
@@ -122,7 +140,9 @@ def time_loop(law: Functions, features: Features) -> Callable:
             step += done
             clock.step = step
             marched = done == ordinary
-            corrected = LEAPS and not marched and (clock.n_jumps > 0 or clock.echoes > 0 or changed > 0)
+            corrected = (
+                LEAPS and not marched and (clock.n_jumps > 0 or clock.echoes > 0 or changed > 0)
+            )
             if corrected:
                 correct(row, clock, records, changed, n)
             sample_at, _, _ = next_stops(clock, records)
@@ -132,7 +152,9 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 clock.sample += 1
             if marched:
                 continue
-            complete(row, clock, records, n, changed, corrected, (snapshot_at, energy_at), speed_jumps)
+            complete(
+                row, clock, records, n, changed, corrected, (snapshot_at, energy_at), speed_jumps
+            )
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
@@ -143,8 +165,12 @@ def time_loop(law: Functions, features: Features) -> Callable:
 @hot
 def next_stops(clock, records):  # type: ignore[no-untyped-def]
     """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
-    sample_at = clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
-    snapshot_at = records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
+    sample_at = (
+        clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
+    )
+    snapshot_at = (
+        records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
+    )
     energy_at = records.energy_at[clock.entry] if clock.entry < records.energy_at.size else NEVER
     return sample_at, snapshot_at, energy_at
 

@@ -1,6 +1,7 @@
 """What the contacts of a run have come to: energy lost for good, and the largest circle of contact.
 
-Plain functions of one contact each; compiled for a long row, or many runs at once, to the same bits.
+Plain functions of one contact each; compiled for a long row, or many runs at once, to the same
+bits.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
 from granchain.jit.options import frozen
 
-# Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled one takes.
+# Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled
+# one takes.
 PLAIN_CONTACTS = 5000
 
 
 def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
-    """(n_contacts,) What each contact's history has lost for good, over the run [J], of some runs of one model."""
+    """(n_contacts,) What each contact's history has lost for good, over the run [J], of some
+    runs of one model."""
     model = states[0].model
     if not model.loses:
         return [state.contacts.lost[state.chain.contacts] + 0.0 for state in states]
@@ -42,7 +45,8 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
 
 
 def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """(n_contacts,) Largest radius of each contact's circle of contact [m], of some runs of one model; 0 where the two never met.
+    """(n_contacts,) Largest radius of each contact's circle of contact [m], of some runs of one
+    model; 0 where the two never met.
 
     Parameters
     ----------
@@ -52,23 +56,40 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     """
     model = states[0].model
     reach = [np.maximum(state.contacts.reach[state.chain.contacts], 0.0) for state in states]
-    c, deepest = np.hstack([state.c[:, state.chain.contacts] for state in states]), np.concatenate(reach)
+    c, deepest = (
+        np.hstack([state.c[:, state.chain.contacts] for state in states]),
+        np.concatenate(reach),
+    )
     # one that forgets its dent: as after one approach to there
-    h = start_histories(model, c, deepest) if model.forgets else np.hstack([state.h[:, state.chain.contacts] for state in states])
+    h = (
+        start_histories(model, c, deepest)
+        if model.forgets
+        else np.hstack([state.h[:, state.chain.contacts] for state in states])
+    )
     found = np.zeros(deepest.size)
     met = np.flatnonzero(deepest > OPEN)
     sizes = np.vstack([deepest, np.concatenate(radii)])[:, met]
-    found[met] = _over_contacts(model.law.contact_radius, _radius_scan, model, (sizes, c[:, met], h[:, met]))
+    found[met] = _over_contacts(
+        model.law.contact_radius, _radius_scan, model, (sizes, c[:, met], h[:, met])
+    )
     return in_parts(found, reach)
 
 
 def _dented(model: Model, c: np.ndarray, h: np.ndarray) -> np.ndarray:
     """(n_contacts,) What each history has lost for good [J]."""
-    return _over_contacts(model.functions.plastic, _plastic_scan, model, (np.zeros((0, c.shape[1])), c, h))
+    return _over_contacts(
+        model.functions.plastic, _plastic_scan, model, (np.zeros((0, c.shape[1])), c, h)
+    )
 
 
-def _over_contacts(function: Callable, make: Callable, model: Model, tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
-    """(n_contacts,) A function (*numbers, c, h) of each contact: numbers, coefficients and history are the tables' columns."""
+def _over_contacts(
+    function: Callable,
+    make: Callable,
+    model: Model,
+    tables: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """(n_contacts,) A function (*numbers, c, h) of each contact: numbers, coefficients and
+    history are the tables' columns."""
     n = tables[0].shape[1]
     # what no loop calls may be more than Numba compiles
     with contextlib.suppress(LawError):
@@ -78,7 +99,9 @@ def _over_contacts(function: Callable, make: Callable, model: Model, tables: tup
             compiled_scan(*frozen(scan))(*map(np.ascontiguousarray, tables), out)
             return out[0]
     numbers, c, h = ([tuple(column) for column in table.T.tolist()] for table in tables)
-    return np.array([function(*few, ck, hk) for few, ck, hk in zip(numbers, c, h, strict=True)], dtype=float)
+    return np.array(
+        [function(*few, ck, hk) for few, ck, hk in zip(numbers, c, h, strict=True)], dtype=float
+    )
 
 
 @cache
@@ -98,6 +121,8 @@ def _radius_scan(contact_radius: Callable, n_coefficients: int, n_history: int) 
 
     def scan(sizes, c, h, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
-            out[0, k] = contact_radius(sizes[0, k], sizes[1, k], coefficients_at(c, k), history_at(h, k))
+            out[0, k] = contact_radius(
+                sizes[0, k], sizes[1, k], coefficients_at(c, k), history_at(h, k)
+            )
 
     return scan

@@ -1,7 +1,8 @@
 """Scans: functions that are applied to each kind of contact of a chain, or of many chains, once.
 
-Scans are plain functions of one column of coefficients. For the few kinds of contact of a usual chain they run as they are; for
-many kinds (a taper, gravity) they are compiled. The bits are the same.
+Scans are plain functions of one column of coefficients. For the few kinds of contact of a usual
+chain they run as they are; for many kinds (a taper, gravity) they are compiled. The bits are the
+same.
 """
 
 from __future__ import annotations
@@ -24,27 +25,37 @@ from granchain.jit.options import frozen
 # Makes the scan of a model.
 Maker = Callable[[Model], Callable]
 
-# Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
+# Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the
+# scan.
 PLAIN_KINDS = 64
-# Time that a scan may have taken as plain Python, in all, before it is compiled [s]: about what compiling takes.
+# Time that a scan may have taken as plain Python, in all, before it is compiled [s]: about what
+# compiling takes.
 PLAIN_SECONDS = 0.5
 # What each has taken [s].
 _seconds: dict[Callable, float] = {}
 
-# Bytes of the answers of scans that a process remembers, with what was asked: a study of a thousand cases, or some chains of 10^5 kinds
-# of contact. Above it, all are forgotten.
+# Bytes of the answers of scans that a process remembers, with what was asked: a study of a thousand
+# cases, or some chains of 10^5 kinds of contact. Above it, all are forgotten.
 MOST_BYTES = 64 * 2**20
 _answers: dict[tuple, np.ndarray] = {}
 _answer_bytes = [0]
 
 
-def over_kinds(make: Maker, model: Model, inputs: tuple[np.ndarray, ...], n_out: int, scratch: tuple[int, ...] = ()) -> np.ndarray:
-    """Apply a scan of one contact to each distinct column of its inputs, unless the process remembers what it gives.
+def over_kinds(
+    make: Maker,
+    model: Model,
+    inputs: tuple[np.ndarray, ...],
+    n_out: int,
+    scratch: tuple[int, ...] = (),
+) -> np.ndarray:
+    """Apply a scan of one contact to each distinct column of its inputs, unless the process
+    remembers what it gives.
 
     Parameters
     ----------
     make : callable
-        Model -> plain function (table_1, ..., scratch_1, ..., out) that fills out[:, k] for every column k.
+        Model -> plain function (table_1, ..., scratch_1, ..., out) that fills out[:, k] for every
+        column k.
     inputs : tuple of (rows, n_contacts) array
         Tables whose columns together make the kind.
     n_out : int
@@ -86,7 +97,8 @@ def remember(asked: tuple, out: np.ndarray, size: int) -> None:
 
 
 def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct columns of some tables that stand on each other: where each is met first, and the kind of each column.
+    """The distinct columns of some tables that stand on each other: where each is met first, and
+    the kind of each column.
 
     Neighbours are compared where they stand; what is left is looked through.
     """
@@ -121,13 +133,16 @@ def kinds_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # bit by bit, but that -0.0 is 0.0
     text, width = (rows[runs] + 0.0).tobytes(), rows.itemsize * rows.shape[1]
     known: dict[bytes, int] = {}
-    kinds = np.array([known.setdefault(text[at : at + width], len(known)) for at in range(0, len(text), width)])
+    kinds = np.array(
+        [known.setdefault(text[at : at + width], len(known)) for at in range(0, len(text), width)]
+    )
     _, first = np.unique(kinds, return_index=True)
     return runs[first], kinds[np.cumsum(new) - 1]
 
 
 def with_copies(model: Model) -> Model:
-    """The same model of functions that are `frozen`: what is remembered of it holds for as long as the process runs."""
+    """The same model of functions that are `frozen`: what is remembered of it holds for as long
+    as the process runs."""
     guarded = model.guarded and Guarded(*frozen(*model.guarded))
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
 
@@ -165,14 +180,16 @@ def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 @contextlib.contextmanager
 def finite_force(law: type[ContactLaw]) -> Iterator[None]:
-    """Where a law of ours finds no number for its values, the message names the law; in a user's law, Python names the line."""
+    """Where a law of ours finds no number for its values, the message names the law; in a
+    user's law, Python names the line."""
     try:
         yield
     except (ArithmeticError, ValueError) as error:
         if not law.__module__.startswith("granchain."):
             raise
         raise LawError(
-            f"contact.law {law.name}: got values for which it has no finite force ({error}), allowed: of the order of real bodies; check "
+            f"contact.law {law.name}: got values for which it has no finite force ({error}), "
+            "allowed: of the order of real bodies; check "
             "radius, mass, modulus, yield stress and the law's inputs, and their units"
         ) from None
 
@@ -195,7 +212,11 @@ def compiled_scan(scan: Callable) -> Callable:
 
 def settled(model: Model) -> Callable:
     """Plain function (overlap, c) -> history of a fresh contact loaded to an overlap at rest."""
-    history_of, needs_update, update = model.functions.history_of, model.functions.needs_update, model.functions.update
+    history_of, needs_update, update = (
+        model.functions.history_of,
+        model.functions.needs_update,
+        model.functions.update,
+    )
 
     def settle(overlap, c):  # type: ignore[no-untyped-def]
         h = history_of(c)

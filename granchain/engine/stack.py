@@ -1,7 +1,8 @@
-"""Many rows of beads under one compiled loop: every table with a leading axis, one place for each row.
+"""Many rows of beads under one compiled loop: every table with a leading axis, one place for each
+row.
 
-The loop is the one that advances a single row, called for one row after the other inside compiled code: the same bits, and no time in
-Python for each.
+The loop is the one that advances a single row, called for one row after the other inside compiled
+code: the same bits, and no time in Python for each.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from granchain.engine.inspection import RUNNING
 from granchain.engine.state import RECORDING_STEPS, Memory, State
 from granchain.jit.cache import compiled
 
-# Members from which a loop over them is compiled, which takes a second or two; below, Python calls the loop of one.
+# Members from which a loop over them is compiled, which takes a second or two; below, Python calls
+# the loop of one.
 COMPILED = 16
 tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
 
@@ -27,7 +29,8 @@ class Stack:
     Parameters
     ----------
     states : sequence of State
-        All of one `shape_of`, and before their first step. From then on they live in the memory of the stack.
+        All of one `shape_of`, and before their first step. From then on they live in the memory of
+        the stack.
 
     Attributes
     ----------
@@ -38,7 +41,12 @@ class Stack:
     def __init__(self, states: Sequence[State]):
         self.states, n = tuple(states), len(states)
         memory = Memory(states)
-        self._tables, self._drives, self._clocks, self._records = memory.tables, memory.drives, memory.clocks, memory.records
+        self._tables, self._drives, self._clocks, self._records = (
+            memory.tables,
+            memory.drives,
+            memory.clocks,
+            memory.records,
+        )
         for m, state in enumerate(states):
             state.live_in(memory, m)
         self.status = np.full(n, RUNNING)
@@ -55,7 +63,16 @@ class Stack:
             Number of steps; a member's last step ends its block earlier.
         """
         if self._run is not None:
-            self._run(first, last, steps, self._tables, self._clocks, self._drives, self._records, self.status)
+            self._run(
+                first,
+                last,
+                steps,
+                self._tables,
+                self._clocks,
+                self._drives,
+                self._records,
+                self.status,
+            )
             return
         for m in range(first, last):
             if self.status[m] == RUNNING:
@@ -63,9 +80,13 @@ class Stack:
 
 
 def shape_of(state: State) -> tuple:
-    """What states of one stack share: the loop, and the shapes of all but the length of what is recorded."""
+    """What states of one stack share: the loop, and the shapes of all but the length of what is
+    recorded."""
     drives = tuple(values.shape for values in state.drive_tables)
-    records = tuple(shape[1:] or shape[0] * (name not in RECORDING_STEPS) for name, shape in state.record_shapes.items())
+    records = tuple(
+        shape[1:] or shape[0] * (name not in RECORDING_STEPS)
+        for name, shape in state.record_shapes.items()
+    )
     return state.loop, state.table_shapes, drives, records
 
 
@@ -78,6 +99,13 @@ def stack_of(loop: Callable) -> Callable:
             if status[m] == RUNNING:
                 clock = clocks[m]
                 stop = min(clock.step + steps, clock.n_steps + 1)
-                status[m] = loop(stop, True, tables_of(tables, m), clock, drives_of(drives, m), records_of(records, m))
+                status[m] = loop(
+                    stop,
+                    True,
+                    tables_of(tables, m),
+                    clock,
+                    drives_of(drives, m),
+                    records_of(records, m),
+                )
 
     return compiled(stack)

@@ -1,4 +1,5 @@
-"""The arrays of one run, made from a chain and a law, and the call that advances them by a block of steps."""
+"""The arrays of one run, made from a chain and a law, and the call that advances them by a
+block of steps."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Recording:
 
 # Tables that a run changes, with what their rows are; the history's rows are the law's own.
 CHANGING = {
-    "bodies": fields.BODY, "contacts": fields.CONTACT, "h": (), "events": fields.EVENT, "corrections": fields.CORRECTION,
+    "bodies": fields.BODY, "contacts": fields.CONTACT, "h": (), "events": fields.EVENT,
+    "corrections": fields.CORRECTION,
 }  # fmt: skip
 # Place of the events among the tables: the ones of whole numbers.
 EVENTS = fields.Tables._fields.index("events")
@@ -64,7 +66,8 @@ RECORDING_STEPS = tuple(field.name for field in fields.PLAN if field.name.endswi
 _NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
-# The last filled rows of a record, which a later step may still correct: a jump of the force corrects that of the step before.
+# The last filled rows of a record, which a later step may still correct: a jump of the force
+# corrects that of the step before.
 UNSETTLED = 2
 
 
@@ -82,7 +85,8 @@ class State:
     recording : Recording
         What is recorded.
     placed : bool
-        Whether it has memory of its own from now on; without it, it has none until it is to `live_in` some.
+        Whether it has memory of its own from now on; without it, it has none until it is to
+        `live_in` some.
 
     Attributes
     ----------
@@ -100,13 +104,30 @@ class State:
         The compiled loop that advances it.
     """
 
-    def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording, placed: bool = True):
-        self.model, self.chain, self.time_step, self.recording = contacts.model, chain, time_step, recording
+    def __init__(
+        self,
+        contacts: Contacts,
+        chain: Masses,
+        time_step: TimeStep,
+        recording: Recording,
+        placed: bool = True,
+    ):
+        self.model, self.chain, self.time_step, self.recording = (
+            contacts.model,
+            chain,
+            time_step,
+            recording,
+        )
         self._given, self._loads = contacts, chain.loads()
         left, right = _drive_of(chain.left), _drive_of(chain.right)
         self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
         driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
-        self.features = tiled(features_of(self.model, recording.ledger, bool(self._loads.any()), driven, chain.has_drag), self._width)
+        self.features = tiled(
+            features_of(
+                self.model, recording.ledger, bool(self._loads.any()), driven, chain.has_drag
+            ),
+            self._width,
+        )
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
@@ -121,14 +142,21 @@ class State:
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
-        c, width, wide = self._given.c, fields.pitch_of(self._width), fields.pitch_of(self._width + VECTOR)
+        c, width, wide = (
+            self._given.c,
+            fields.pitch_of(self._width),
+            fields.pitch_of(self._width + VECTOR),
+        )
         places = 0
         if self.features.leaps:
-            # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
+            # a contact's force may jump at the onset and at each overlap that the law names, in one
+            # step, there and back
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
         return (
-            (len(fields.BODY), wide), (len(fields.CONTACT), width), (c.shape[0], width), (len(self.model.history), width),
-            (len(fields.EVENT), width), (len(fields.CORRECTION), wide if places else 0), (len(fields.STEP_JUMP), places * width),
+            (len(fields.BODY), wide), (len(fields.CONTACT), width), (c.shape[0], width),
+            (len(self.model.history), width),
+            (len(fields.EVENT), width), (len(fields.CORRECTION), wide if places else 0),
+            (len(fields.STEP_JUMP), places * width),
         )  # fmt: skip
 
     def _plan(self) -> dict[str, np.ndarray]:
@@ -137,10 +165,15 @@ class State:
         # a bead's two contacts: those with the index of its body, counted from 0, and the next
         beads = np.array(recording.sensor_beads, dtype=np.int64) - chain.first_label
         recorded = np.array(recording.sensor_contacts, dtype=np.int64) - (chain.first_label - 1)
-        ledger = (recording.energy_interval or self.time_step.n_steps * self.time_step.value / 200.0) if recording.ledger else None
+        ledger = (
+            (recording.energy_interval or self.time_step.n_steps * self.time_step.value / 200.0)
+            if recording.ledger
+            else None
+        )
         return {
             "sensor_left": beads, "sensor_right": beads + 1, "recorded": recorded,
-            "snapshot_at": self._instants(recording.snapshot_interval), "energy_at": self._instants(ledger),
+            "snapshot_at": self._instants(recording.snapshot_interval),
+            "energy_at": self._instants(ledger),
         }  # fmt: skip
 
     def _record_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -149,9 +182,14 @@ class State:
         some = recording.sensor_beads or recording.sensor_contacts
         sampled = self.time_step.n_steps // self._stride + 1 if some else 0
         jumps = sampled if self.features.leaps else 0
-        beads, contacts, shots = plan["sensor_left"].size, plan["recorded"].size, plan["snapshot_at"].size
+        beads, contacts, shots = (
+            plan["sensor_left"].size,
+            plan["recorded"].size,
+            plan["snapshot_at"].size,
+        )
         return {
-            "sensor_force": (sampled, beads), "contact_force": (sampled, contacts), "contact_overlap": (sampled, contacts),
+            "sensor_force": (sampled, beads), "contact_force": (sampled, contacts),
+            "contact_overlap": (sampled, contacts),
             "jump_force": (jumps, beads), "jump_time": (jumps, beads),
             "displacement": (shots, n), "velocity": (shots, n),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
@@ -170,8 +208,13 @@ class State:
         self.drives = fields.Drives(*[values[place] for values in memory.drives])
         self._clock = memory.clocks[place : place + 1]
         records = memory.records._asdict().items()
-        self.records = fields.Records(*[values[place, : self.record_shapes[name][0]] for name, values in records])
-        self.bodies, self.contacts = fields.BodyRows(*self.tables.bodies), fields.ContactRows(*self.tables.contacts)
+        self.records = fields.Records(
+            *[values[place, : self.record_shapes[name][0]] for name, values in records]
+        )
+        self.bodies, self.contacts = (
+            fields.BodyRows(*self.tables.bodies),
+            fields.ContactRows(*self.tables.contacts),
+        )
         self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self._put_bodies()
@@ -184,9 +227,14 @@ class State:
 
     def _put_clock(self) -> None:
         left, right = self._driven_by
-        tile, band = (TILE_CONTACTS, TILE_STEPS) if self.features.tiled else (self._width, self.time_step.n_steps)
+        tile, band = (
+            (TILE_CONTACTS, TILE_STEPS)
+            if self.features.tiled
+            else (self._width, self.time_step.n_steps)
+        )
         self._clock[0] = fields.clock_values(
-            dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies, stride=self._stride,
+            dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies,
+            stride=self._stride,
             front=self._first_front(), left_drive=left, right_drive=right,
             tile=tile, band=band,
         )  # fmt: skip
@@ -222,9 +270,12 @@ class State:
         self.h[:, n + 1 :] = given.history[:, -1:]
 
     def _first_front(self) -> int:
-        """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving or displaced body."""
+        """The first contact that may be left out: none of a loaded chain, else the one ahead of
+        the last moving or displaced body."""
         n = self.chain.n_bodies
-        return n if self.contacts.start[: n + 1].max() > 0.0 else min(self.chain.at_rest_ahead + 1, n)
+        return (
+            n if self.contacts.start[: n + 1].max() > 0.0 else min(self.chain.at_rest_ahead + 1, n)
+        )
 
     def _instants(self, interval: float | None) -> np.ndarray:
         """Steps at which something is recorded: each interval, and the last."""
@@ -267,7 +318,8 @@ class State:
 
     @property
     def set_up(self) -> str:
-        """SHA-256 of what the run is set up from beside the law: step, drives, what is recorded, which contact has which coefficients."""
+        """SHA-256 of what the run is set up from beside the law: step, drives, what is
+        recorded, which contact has which coefficients."""
         facts = self.time_step.value, self.time_step.n_steps, self.recording, self.features
         digest = hashlib.sha256(repr(facts).encode())
         plan = {field.name: getattr(self.records, field.name) for field in fields.PLAN}
@@ -277,7 +329,8 @@ class State:
         return digest.hexdigest()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All that the run has changed until now; of the records the rows that are filled, and the one that may be begun."""
+        """All that the run has changed until now; of the records the rows that are filled, and
+        the one that may be begun."""
         return self._views(self._clock)
 
     @property
@@ -288,12 +341,19 @@ class State:
     @property
     def settled(self) -> dict[str, int]:
         """How many rows of each record no later step changes."""
-        return {field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED) for field in fields.RECORD}
+        return {
+            field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED)
+            for field in fields.RECORD
+        }
 
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """The arrays that a run changes, by name, as far as they are filled at this clock; the clock as whole numbers, bit by bit."""
+        """The arrays that a run changes, by name, as far as they are filled at this clock; the
+        clock as whole numbers, bit by bit."""
         tables = {name: getattr(self.tables, name) for name in CHANGING}
-        records = {field.name: getattr(self.records, field.name)[: self._rows(field, clock)] for field in fields.RECORD}
+        records = {
+            field.name: getattr(self.records, field.name)[: self._rows(field, clock)]
+            for field in fields.RECORD
+        }
         return {"clock": self._clock.view(np.int64), **tables, **records}
 
     def _rows(self, field: Field, clock: np.ndarray) -> int:
@@ -301,11 +361,14 @@ class State:
 
     @property
     def limits(self) -> dict[str, int]:
-        """What the whole numbers of a state may not exceed, so that the loop writes where it may."""
+        """What the whole numbers of a state may not exceed, so that the loop writes where it
+        may."""
         records = self.records
         return {
-            "contacts": self.tables.events.shape[1], "steps": self.time_step.n_steps + 1, "samples": len(records.sensor_force),
-            "snapshots": len(records.displacement), "entries": len(records.energies), "any number": int(np.iinfo(np.int64).max),
+            "contacts": self.tables.events.shape[1], "steps": self.time_step.n_steps + 1,
+            "samples": len(records.sensor_force),
+            "snapshots": len(records.displacement), "entries": len(records.energies),
+            "any number": int(np.iinfo(np.int64).max),
             "none": 0, "one": 1,
         }  # fmt: skip
 
@@ -320,21 +383,31 @@ class State:
         Raises
         ------
         ValueError
-            Where a name, type, shape or count is none that this run could have reached; the state is then as it was.
+            Where a name, type, shape or count is none that this run could have reached; the state
+            is then as it was.
         """
         names = self._views(self._clock)
         if set(arrays) != set(names):
-            raise ValueError(f"holds the arrays {', '.join(sorted(arrays))}, and must hold {', '.join(sorted(names))}")
+            raise ValueError(
+                f"holds the arrays {', '.join(sorted(arrays))}, and must hold "
+                f"{', '.join(sorted(names))}"
+            )
         mine = names["clock"]
         if arrays["clock"].dtype != mine.dtype or arrays["clock"].shape != mine.shape:
-            raise ValueError(f"clock is {arrays['clock'].dtype} {arrays['clock'].shape}, and must be {mine.dtype} {mine.shape}")
+            raise ValueError(
+                f"clock is {arrays['clock'].dtype} {arrays['clock'].shape}, and must be "
+                f"{mine.dtype} {mine.shape}"
+            )
         clock = np.array(arrays["clock"]).view(fields.CLOCK)
         self._check(clock)
         views = self._views(clock)
         for name, mine in views.items():
             theirs = arrays[name]
             if theirs.dtype != mine.dtype or theirs.shape != mine.shape:
-                raise ValueError(f"{name} is {theirs.dtype} {theirs.shape}, and must be {mine.dtype} {mine.shape}")
+                raise ValueError(
+                    f"{name} is {theirs.dtype} {theirs.shape}, and must be {mine.dtype} "
+                    f"{mine.shape}"
+                )
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
@@ -350,7 +423,8 @@ class State:
                 mine[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
-        """Refuse whole numbers with which the loop would write where it must not, and what the run never changes."""
+        """Refuse whole numbers with which the loop would write where it must not, and what the
+        run never changes."""
         limits = self.limits
         for field in fields.RUN:
             mine, theirs = self._clock[field.name][0], clock[field.name][0]
@@ -380,9 +454,11 @@ class State:
 
 
 class Memory:
-    """Memory of many states of one shape: every array with a leading axis, one place for each, and what has no place of its own in it.
+    """Memory of many states of one shape: every array with a leading axis, one place for each, and
+    what has no place of its own in it.
 
-    Rows are as `fields.fill_starts` leaves them, records as long as the longest, and where a plan is shorter, a step that no run reaches.
+    Rows are as `fields.fill_starts` leaves them, records as long as the longest, and where a plan
+    is shorter, a step that no run reaches.
 
     Parameters
     ----------
@@ -399,14 +475,18 @@ class Memory:
     def __init__(self, states: Sequence[State]):
         one, n = states[0], len(states)
         shapes = tuple((n, *shape) for shape in one.table_shapes)
-        made = fields.page_aligned(tuple(shape for place, shape in enumerate(shapes) if place != EVENTS))
+        made = fields.page_aligned(
+            tuple(shape for place, shape in enumerate(shapes) if place != EVENTS)
+        )
         made.insert(EVENTS, np.zeros(shapes[EVENTS], np.int64))
         self.tables = fields.Tables(*made)
         fields.fill_starts(self.tables.bodies, fields.BODY)
         fields.fill_starts(self.tables.contacts, fields.CONTACT)
         self.drives = fields.Drives(*(np.zeros((n, *values.shape)) for values in one.drive_tables))
         self.clocks = np.zeros(n, fields.CLOCK)
-        self.records = fields.Records(*(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN)))
+        self.records = fields.Records(
+            *(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN))
+        )
 
     @staticmethod
     def _record(field: Field, states: Sequence[State]) -> np.ndarray:
@@ -417,7 +497,8 @@ class Memory:
 
 
 def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
-    """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving cubic, or straight lines for a force."""
+    """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving
+    cubic, or straight lines for a force."""
     if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
         return fields.NO_DRIVE, _NO_TABLE
     time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)

@@ -1,9 +1,9 @@
 """The time step, and why.
 
-With omega^2 = max over bodies of the sum over its contacts of (2 k with a body, k with a wall)/m, and gamma likewise with c, k =
-dF/d(overlap) and
-c = dF/d(rate), the scheme is stable up to 2/(gamma + sqrt(gamma^2 + omega^2)): Gershgorin's bound on the eigenfrequencies, and
-the exact limit of kick-drift-kick with the predicted rate. Drag leaves it where it is: see granchain.engine.drag.
+With omega^2 = max over bodies of the sum over its contacts of (2 k with a body, k with a wall)/m,
+and gamma likewise with c, k = dF/d(overlap) and c = dF/d(rate), the scheme is stable up to 2/(gamma
++ sqrt(gamma^2 + omega^2)): Gershgorin's bound on the eigenfrequencies, and the exact limit of
+kick-drift-kick with the predicted rate. Drag leaves it where it is: see granchain.engine.drag.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from granchain.engine.setup import Contacts, contact_limits, first_overlaps
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
-# The step of a result one trusts: the largest residual of the energy ledger is then near 1e-5 of the input.
+# The step of a result one trusts: the largest residual of the energy ledger is then near 1e-5 of
+# the input.
 AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
 # The step of a study: five times as long; peaks within 0.1 %.
 FAST = 5.0
@@ -53,7 +54,8 @@ class TimeStep:
     reason: str
 
     def stride(self, interval: float) -> int:
-        """Steps from one sample to the next, nearest to an interval [s]: one at least, and beyond the end where the interval is."""
+        """Steps from one sample to the next, nearest to an interval [s]: one at least, and
+        beyond the end where the interval is."""
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
@@ -76,7 +78,9 @@ class Stiffest(NamedTuple):
     overlap: float
 
 
-def choose_step(chain: Masses, stiff: Stiffest, step: str | float, end: float, force_step: bool = False) -> TimeStep:
+def choose_step(
+    chain: Masses, stiff: Stiffest, step: str | float, end: float, force_step: bool = False
+) -> TimeStep:
     """The time step of a run.
 
     Parameters
@@ -101,11 +105,16 @@ def choose_step(chain: Masses, stiff: Stiffest, step: str | float, end: float, f
     label = int(chain.body_labels[where])
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
-            f"time.step: got a stiffness or damping of the contacts of body {label} that is no finite number, allowed: of the order of "
-            "real bodies; check radius, mass, modulus, yield stress and the law's inputs, and their units"
+            f"time.step: got a stiffness or damping of the contacts of body {label} that is no "
+            "finite number, allowed: of the order of "
+            "real bodies; check radius, mass, modulus, yield stress and the law's inputs, and "
+            "their units"
         )
     limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega * omega)) if omega > 0.0 else math.inf
-    shown = f"omega = {omega:.4g} 1/s, gamma = {gamma:.4g} 1/s at body {label}, overlap up to {overlap:.4g} m"
+    shown = (
+        f"omega = {omega:.4g} 1/s, gamma = {gamma:.4g} 1/s at body {label}, overlap up to "
+        f"{overlap:.4g} m"
+    )
     if isinstance(step, str):
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
@@ -113,23 +122,36 @@ def choose_step(chain: Masses, stiff: Stiffest, step: str | float, end: float, f
         fastest = max(gamma, float(chain.drag.max()) if chain.drag is not None else 0.0)
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
-        rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'drag'}"
+        rule = (
+            f"{AUTO_OMEGA:g} of 2/omega"
+            if by_omega <= by_gamma
+            else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'drag'}"
+        )
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:
             raise CaseError(
-                f'time.step: got "{step}", which is {value:.4g} s here ({rule}; {shown}), allowed {BEAD_STEPS:g} bead-steps; check '
+                f'time.step: got "{step}", which is {value:.4g} s here ({rule}; {shown}), allowed '
+                f"{BEAD_STEPS:g} bead-steps; check "
                 "radius, mass, modulus and their units, or take an earlier time.end"
             )
         n_steps = whole_steps(end, value)
-        return TimeStep(end / n_steps, n_steps, limit, f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}")
+        return TimeStep(
+            end / n_steps,
+            n_steps,
+            limit,
+            f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}",
+        )
     if step > limit and not force_step:
         raise CaseError(
-            f"time.step: got {step:.6g} s, allowed: at most {limit:.6g} s, the stability limit ({shown}); "
+            f"time.step: got {step:.6g} s, allowed: at most {limit:.6g} s, the stability limit "
+            f"({shown}); "
             'take step = "auto", or set force_step = true'
         )
     n_steps = whole_steps(end, step)
-    return TimeStep(float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {shown}")
+    return TimeStep(
+        float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {shown}"
+    )
 
 
 def whole_steps(end: float, step: float) -> int:
@@ -137,36 +159,52 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def demand_of(chains: Sequence[Masses], overlaps: np.ndarray, limits: np.ndarray, stored: Sequence[float]) -> np.ndarray:
-    """(4, n_contacts) What each contact of some rows may have to take: energy [J], force [N]; its static overlap, its largest one [m].
+def demand_of(
+    chains: Sequence[Masses], overlaps: np.ndarray, limits: np.ndarray, stored: Sequence[float]
+) -> np.ndarray:
+    """(4, n_contacts) What each contact of some rows may have to take: energy [J], force [N]; its
+    static overlap, its largest one [m].
 
-    The energy is all that moves in its row at the start, and what displaced bodies of that have `stored` [J].
+    The energy is all that moves in its row at the start, and what displaced bodies of that have
+    `stored` [J].
     """
-    taken = np.array([energy_and_force(chain) for chain in chains]) + np.array([[more, 0.0] for more in stored])
-    return np.vstack([*np.repeat(taken, [chain.n_bodies + 1 for chain in chains], axis=0).T, overlaps, limits])
+    taken = np.array([energy_and_force(chain) for chain in chains]) + np.array(
+        [[more, 0.0] for more in stored]
+    )
+    return np.vstack(
+        [*np.repeat(taken, [chain.n_bodies + 1 for chain in chains], axis=0).T, overlaps, limits]
+    )
 
 
 def stiffest(chains: Sequence[Masses], slopes: Sequence[np.ndarray]) -> list[Stiffest]:
     """What limits the step of each of some rows of as many bodies.
 
-    `slopes` are (3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each contact, and the overlap [m] up to which they were
-    looked for.
+    `slopes` are (3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each contact, and
+    the overlap [m] up to which they were looked for.
     """
     stiffness, damping, reach = np.array(slopes).transpose(1, 0, 2)
     mass, weight = np.array([chain.mass for chain in chains]), np.full(stiffness.shape, 2.0)
-    weight[:, 0], weight[:, -1] = np.array([(chain.left.has_wall, chain.right.has_wall) for chain in chains], dtype=float).T
+    weight[:, 0], weight[:, -1] = np.array(
+        [(chain.left.has_wall, chain.right.has_wall) for chain in chains], dtype=float
+    ).T
     k, g = weight * stiffness, weight * damping
     omega2 = (k[:, :-1] + k[:, 1:]) / mass
     gamma = (g[:, :-1] + g[:, 1:]) / mass
     need = np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gamma / AUTO_GAMMA)
     where, rows = np.argmax(need, axis=1), np.arange(len(chains))
     left, right = reach[rows, where], reach[rows, where + 1]
-    found = np.sqrt(omega2.max(axis=1)), gamma.max(axis=1), where, np.where(right > left, right, left)
+    found = (
+        np.sqrt(omega2.max(axis=1)),
+        gamma.max(axis=1),
+        where,
+        np.where(right > left, right, left),
+    )
     return [Stiffest(*row) for row in zip(*(values.tolist() for values in found), strict=True)]
 
 
 def energy_and_force(chain: Masses) -> tuple[float, float]:
-    """Energy [J] and force [N] that a contact of this chain may have to take on top of its static load."""
+    """Energy [J] and force [N] that a contact of this chain may have to take on top of its
+    static load."""
     energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
     force = 0.0
     for end, body in ((chain.left, 0), (chain.right, -1)):
@@ -181,7 +219,12 @@ def energy_and_force(chain: Masses) -> tuple[float, float]:
 
 
 def _work_scan(model: Model) -> Callable:
-    force, energy, plastic, settle = model.functions.force, model.functions.energy, model.functions.plastic, settled(model)
+    force, energy, plastic, settle = (
+        model.functions.force,
+        model.functions.energy,
+        model.functions.plastic,
+        settled(model),
+    )
     gather = gatherer(len(model.coefficients))
 
     def work(d, c):  # type: ignore[no-untyped-def]
@@ -199,8 +242,14 @@ def _work_scan(model: Model) -> Callable:
 
 
 def _stiffness_scan(model: Model) -> Callable:
-    """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a contact can reach."""
-    force, energy, plastic, settle = model.functions.force, model.functions.energy, model.functions.plastic, settled(model)
+    """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a
+    contact can reach."""
+    force, energy, plastic, settle = (
+        model.functions.force,
+        model.functions.energy,
+        model.functions.plastic,
+        settled(model),
+    )
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
 
@@ -209,17 +258,28 @@ def _stiffness_scan(model: Model) -> Callable:
         return energy(d, c, h) + plastic(c, h)
 
     def reached(ck, extra, push, d0, limit):  # type: ignore[no-untyped-def]
-        """Overlap at which the loading work on top of the static overlap is the energy, and the force what pushes."""
+        """Overlap at which the loading work on top of the static overlap is the energy, and the
+        force what pushes."""
         f0 = force(d0, 0.0, ck, settle(d0, ck))
         w0 = work(d0, ck)
         low, high = d0, limit
-        if work(high, ck) - w0 - f0 * (high - d0) <= extra and force(high, 0.0, ck, settle(high, ck)) - f0 <= push:
+        if (
+            work(high, ck) - w0 - f0 * (high - d0) <= extra
+            and force(high, 0.0, ck, settle(high, ck)) - f0 <= push
+        ):
             return high
         for _ in range(200):
-            middle = 0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+            middle = (
+                0.5 * (low + high)
+                if low > 0.0 and high < 4.0 * low
+                else math.sqrt(max(low, 1e-30) * high)
+            )
             if high - low <= 1e-6 * high:
                 break
-            if work(middle, ck) - w0 - f0 * (middle - d0) <= extra or force(middle, 0.0, ck, settle(middle, ck)) - f0 <= push:
+            if (
+                work(middle, ck) - w0 - f0 * (middle - d0) <= extra
+                or force(middle, 0.0, ck, settle(middle, ck)) - f0 <= push
+            ):
                 low = middle
             else:
                 high = middle
@@ -239,7 +299,9 @@ def _stiffness_scan(model: Model) -> Callable:
                 nudge = NUDGE * d
                 f = force(d, 0.0, ck, h)
                 stiffness = max(stiffness, (f - force(d - nudge, 0.0, ck, h)) / nudge)
-                stiffness = max(stiffness, (force(d + nudge, 0.0, ck, settle(d + nudge, ck)) - f) / nudge)
+                stiffness = max(
+                    stiffness, (force(d + nudge, 0.0, ck, settle(d + nudge, ck)) - f) / nudge
+                )
                 if RATE:
                     damping = max(damping, (force(d, 1.0, ck, h) - f))
             out[0, k], out[1, k], out[2, k] = stiffness, damping, d_max
@@ -257,7 +319,9 @@ class Planned(NamedTuple):
     force_step: bool = False
 
 
-def time_step_of(contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False) -> TimeStep:
+def time_step_of(
+    contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False
+) -> TimeStep:
     """The time step of a run; see `choose_step`."""
     (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
     return time_step
@@ -275,23 +339,45 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
     for members in alike([run.contacts.model for run in planned]):
         of = [planned[m] for m in members]
         model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
-        masses, c, overlaps = [run.masses for run in of], np.hstack([run.contacts.c for run in of]), [run.contacts.overlaps for run in of]
+        masses, c, overlaps = (
+            [run.masses for run in of],
+            np.hstack([run.contacts.c for run in of]),
+            [run.contacts.overlaps for run in of],
+        )
         within = contact_limits(model, c, np.concatenate(limits))
         displaced = [run.masses.displacement is not None for run in of]
         stored = [0.0] * len(of)
         if any(displaced):
             begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
-            # the work that took each contact from its static overlap to the one that it begins with, less that of the static force
-            to = np.vstack([np.hstack(overlaps), np.maximum(np.hstack(begin), 0.0), np.hstack(begin)])
+            # the work that took each contact from its static overlap to the one that it begins
+            # with, less that of the static force
+            to = np.vstack(
+                [np.hstack(overlaps), np.maximum(np.hstack(begin), 0.0), np.hstack(begin)]
+            )
             works = in_parts(over_kinds(_work_scan, model, (c, to), 1)[0], limits)
-            stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
-        slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand_of(masses, np.hstack(overlaps), within, stored)), 3), limits)
+            stored = [
+                float(work.sum()) if moved else 0.0
+                for work, moved in zip(works, displaced, strict=True)
+            ]
+        slopes = in_parts(
+            over_kinds(
+                _stiffness_scan,
+                model,
+                (c, demand_of(masses, np.hstack(overlaps), within, stored)),
+                3,
+            ),
+            limits,
+        )
         by_length: dict[int, list[int]] = {}
         for place, row in enumerate(masses):
             by_length.setdefault(row.n_bodies, []).append(place)
         stiff: dict[int, Stiffest] = {}
         for places in by_length.values():
-            stiff |= zip(places, stiffest([masses[place] for place in places], [slopes[place] for place in places]), strict=True)
+            stiff |= zip(
+                places,
+                stiffest([masses[place] for place in places], [slopes[place] for place in places]),
+                strict=True,
+            )
         for place, (m, run) in enumerate(zip(members, of, strict=True)):
             steps[m] = choose_step(run.masses, stiff[place], run.step, run.end, run.force_step)
     return [step for step in steps if step is not None]

@@ -1,18 +1,37 @@
-"""Figures of a run or a study: functions that take it and return (figure, axes); nothing is shown, nothing is written but by `save`.
+"""Figures of a run or a study: functions that take it and return (figure, axes); nothing is shown,
+nothing is written but by `save`.
 
-Everything drawn is computed, and every figure states it, with the case's title, the contact law and the time step: lines without
-markers, never the look of a measurement. With `ax` a function draws into axes of yours, whose heading is left to you. Within
-`with page("single"):` figures are as wide as one column of a journal, 86 mm, and with "double" as wide as two, 178 mm, with type of
-7 points and more.
+Everything drawn is computed, and every figure states it, with the case's title, the contact law and
+the time step: lines without markers, never the look of a measurement. With `ax` a function draws
+into axes of yours, whose heading is left to you. Within `with page("single"):` figures are as wide
+as one column of a journal, 86 mm, and with "double" as wide as two, 178 mm, with type of 7 points
+and more.
 """
 
 from granchain.analysis import power_law
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
-from granchain.figures.frame import FORMATS, JOURNAL_WIDTHS, MARKS, MOST_LEGEND_ROWS, MOST_LINES, image_of, page, save, style
+from granchain.figures.frame import (
+    FORMATS,
+    JOURNAL_WIDTHS,
+    MARKS,
+    MOST_LEGEND_ROWS,
+    MOST_LINES,
+    image_of,
+    page,
+    save,
+    style,
+)
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_LAWS, MOST_SAMPLES_DRAWN, Sides, comparison, impact_comparison, pulse_numbers
+from granchain.figures.measured import (
+    MOST_LAWS,
+    MOST_SAMPLES_DRAWN,
+    Sides,
+    comparison,
+    impact_comparison,
+    pulse_numbers,
+)
 from granchain.figures.mechanism import (
     crank_energy,
     joint_force,
@@ -40,7 +59,13 @@ from granchain.figures.run import (
     space_time,
 )
 from granchain.figures.spectrum import spectrum, transmission, wave_map
-from granchain.figures.studies import study_curves, study_distribution, study_figures, study_map, study_power_law
+from granchain.figures.studies import (
+    study_curves,
+    study_distribution,
+    study_figures,
+    study_map,
+    study_power_law,
+)
 
 __all__ = [
     "FORMATS",

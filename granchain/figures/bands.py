@@ -40,7 +40,8 @@ BAND_WIDTHS = 1.8
 
 @styled
 def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """The first pulse at each sensor, a panel a sensor: the case as it stands as a line, and the bands of its members.
+    """The first pulse at each sensor, a panel a sensor: the case as it stands as a line, and the
+    bands of its members.
 
     Parameters
     ----------
@@ -64,7 +65,10 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         grid = figure.add_gridspec(rows + 1, columns, height_ratios=[0.12, *[1.0] * rows])
         top = figure.add_subplot(grid[0, :])
         top.set_axis_off()
-        panels = np.array([figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(len(places))], dtype=object)
+        panels = np.array(
+            [figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(len(places))],
+            dtype=object,
+        )
     else:
         panels = given_panels(ax, len(places))
         figure = figure_of(panels[0])
@@ -77,8 +81,14 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         for low, high in edges:
             force = by_force * bands.force.values[:, piece, k]
             shade(axes, time, force[low], force[high], color=colour, alpha=0.22)
-        axes.plot(time, by_force * bands.nominal_force.values[piece, k], color=colour, linewidth=1.0)
-        axes.set_title(body_name(int(bands.sensor_bead[k])), fontsize=label_size(), pad=22.0 if narrow() else 12.0)
+        axes.plot(
+            time, by_force * bands.nominal_force.values[piece, k], color=colour, linewidth=1.0
+        )
+        axes.set_title(
+            body_name(int(bands.sensor_bead[k])),
+            fontsize=label_size(),
+            pad=22.0 if narrow() else 12.0,
+        )
         peak, ends = by_force * bands.peak.values[:, k], edges[0] if edges else (0, 0)
         words = f"peak {by_force * float(bands.nominal_peak[k]):.4g}," + ("\n" if narrow() else " ")
         words += f"{peak[ends[0]]:.4g} to {peak[ends[1]]:.4g} {newton}"
@@ -93,7 +103,11 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     if ax is None:
         figure.supxlabel(f"time ({second})", fontsize=label_size())
         figure.align_ylabels()
-        write_heading(top, str(bands.attrs["title"]), [*about(bands), *band_words(bands, edges), *([note] if note else [])])
+        write_heading(
+            top,
+            str(bands.attrs["title"]),
+            [*about(bands), *band_words(bands, edges), *([note] if note else [])],
+        )
     else:
         for axes in panels:
             axes.set_xlabel(f"time ({second})")
@@ -103,13 +117,25 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
 def need_bands(bands: Any, name: str) -> None:
     """Refuse what `granchain.bands` has not made, or has made without sensitivity."""
     if name not in getattr(bands, "variables", {}) or "key" not in getattr(bands, "dims", {}):
-        advice = "make it with granchain.bands(..., sensitivity=True)" if "order" in name else "make it with granchain.bands"
-        raise GranchainError(f"figure: got a {type(bands).__name__} without the variable {name} of bands, allowed one with it; {advice}")
+        advice = (
+            "make it with granchain.bands(..., sensitivity=True)"
+            if "order" in name
+            else "make it with granchain.bands"
+        )
+        raise GranchainError(
+            f"figure: got a {type(bands).__name__} without the variable {name} of bands, allowed "
+            f"one with it; {advice}"
+        )
 
 
 def about(bands: Any) -> list[str]:
     """What the figure is of."""
-    return ["simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}", *tolerances(bands)]
+    return [
+        "simulated",
+        f"contact law {bands.attrs['law']}",
+        f"members: {bands.attrs['status']}",
+        *tolerances(bands),
+    ]
 
 
 def tolerances(bands: Any) -> list[str]:
@@ -118,7 +144,11 @@ def tolerances(bands: Any) -> list[str]:
     words = [f"{100.0 * part:.3g} %" for part in parts]
     found = []
     for word in list(dict.fromkeys(words))[:MOST_LINES]:
-        keys = [key for key, other in zip(bands["key"].values.tolist(), words, strict=True) if other == word]
+        keys = [
+            key
+            for key, other in zip(bands["key"].values.tolist(), words, strict=True)
+            if other == word
+        ]
         found += [f"standard deviation {word}: {keys[0]}", *keys[1:MOST_LINES]]
         found += [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
     return found
@@ -132,7 +162,15 @@ def pairs(quantiles: np.ndarray) -> list[tuple[int, int]]:
 def band_words(bands: Any, edges: list[tuple[int, int]]) -> list[str]:
     """What the bands hold."""
     parts = 100.0 * bands["quantile"].values
-    return ["bands: " + ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges) + " of the members"] if edges else []
+    return (
+        [
+            "bands: "
+            + ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges)
+            + " of the members"
+        ]
+        if edges
+        else []
+    )
 
 
 def shown_piece(bands: Any, k: int) -> slice:
@@ -153,7 +191,8 @@ def shown_piece(bands: Any, k: int) -> slice:
 
 @styled
 def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Which uncertain number matters where: first-order and total indices of each key over the sensors, with their limits.
+    """Which uncertain number matters where: first-order and total indices of each key over the
+    sensors, with their limits.
 
     Parameters
     ----------
@@ -168,13 +207,17 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
     Figure, Axes
     """
     if name not in ("peak", "arrival"):
-        raise GranchainError(f'sensitivities: got {name!r}, allowed "peak" or "arrival"; name one of them')
+        raise GranchainError(
+            f'sensitivities: got {name!r}, allowed "peak" or "arrival"; name one of them'
+        )
     prefix = "" if name == "peak" else f"{name}_"
     need_bands(bands, f"{prefix}first_order")
     first, total = f"{prefix}first_order", f"{prefix}total_order"
     figure, axes = one_panel(ax, 8.0, 7.0 if narrow() else 4.2)
     keys = bands["key"].values.tolist()
-    order = np.argsort(-np.nan_to_num(bands[total].values).mean(axis=1), kind="stable")[: len(palette())]
+    order = np.argsort(-np.nan_to_num(bands[total].values).mean(axis=1), kind="stable")[
+        : len(palette())
+    ]
     beads = bands.sensor_bead.values
     # beside each other, where limits would lie over each other
     apart = 0.008 * max(float(np.ptp(beads)), 1.0)
@@ -182,8 +225,17 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         at = beads + apart * (place - 0.5 * (len(order) - 1))
         for variable in (first, total):
             line: dict[str, Any] = {"ls": "-", "marker": "."} if variable == first else {"ls": "--"}
-            value, low, high = (bands[f"{variable}{side}"].values[k] for side in ("", "_low", "_high"))
-            axes.plot(at, value, color=colour, linewidth=1.2, label=keys[k] if variable == first else None, **line)
+            value, low, high = (
+                bands[f"{variable}{side}"].values[k] for side in ("", "_low", "_high")
+            )
+            axes.plot(
+                at,
+                value,
+                color=colour,
+                linewidth=1.2,
+                label=keys[k] if variable == first else None,
+                **line,
+            )
             if variable == first:
                 axes.vlines(at, low, high, color=colour, linewidth=1.2)
             else:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.figures.frame import figure_of, given_panels, label_size, palette, row_under_heading, styled, time_unit, write_heading
+from granchain.figures.frame import (
+    figure_of,
+    given_panels,
+    label_size,
+    palette,
+    row_under_heading,
+    styled,
+    time_unit,
+    write_heading,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +31,8 @@ _MEASURED_STYLE = "#222222"
 
 @styled
 def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Measured numbers and those of the fitted case at every sensor, what is left, and how the errors of the keys hang together.
+    """Measured numbers and those of the fitted case at every sensor, what is left, and how the
+    errors of the keys hang together.
 
     Parameters
     ----------
@@ -46,7 +56,8 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     pairs = [one.arrival if by_time else one.peak for one in found.sensors]
     factor, unit = time_unit(max(abs(pair.measured) for pair in pairs)) if by_time else (1.0, "N")
     measured, computed, error = (
-        factor * np.array([getattr(pair, name) for pair in pairs]) for name in ("measured", "computed", "uncertainty")
+        factor * np.array([getattr(pair, name) for pair in pairs])
+        for name in ("measured", "computed", "uncertainty")
     )
     look = {
         "color": _MEASURED_STYLE,
@@ -56,9 +67,13 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         "elinewidth": 0.8,
         "capsize": 2.0,
     }
-    values.errorbar(beads, measured, 2.0 * error, fmt="o", label="measured, +- two deviations", **look)
+    values.errorbar(
+        beads, measured, 2.0 * error, fmt="o", label="measured, +- two deviations", **look
+    )
     values.plot(beads, computed, color=palette()[0], label="fitted")
-    values.set_ylabel(f"arrival of the first pulse ({unit})" if by_time else "peak of the first pulse (N)")
+    values.set_ylabel(
+        f"arrival of the first pulse ({unit})" if by_time else "peak of the first pulse (N)"
+    )
     values.set_xlabel("bead")
     values.legend(loc="best", fontsize=7)
     left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
@@ -74,11 +89,20 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     _correlations(matrix, found)
     if ax is not None:
         return figure, panels
-    parts = ["SYNTHETIC TRACE, no experiment" if found.trace.synthetic else found.trace.words, f"fitted to {found.measure}"]
+    parts = [
+        "SYNTHETIC TRACE, no experiment" if found.trace.synthetic else found.trace.words,
+        f"fitted to {found.measure}",
+    ]
     for key, value in found.values.items():
         error_of_key = found.errors[key]
-        parts.append(f"{key} {value:.4g} +- {error_of_key:.2g}" if math.isfinite(error_of_key) else f"{key} {value:.4g}, not told")
-    write_heading(top, found.trace.about.title or "untitled trace", parts, failed=found.trace.synthetic)
+        parts.append(
+            f"{key} {value:.4g} +- {error_of_key:.2g}"
+            if math.isfinite(error_of_key)
+            else f"{key} {value:.4g}, not told"
+        )
+    write_heading(
+        top, found.trace.about.title or "untitled trace", parts, failed=found.trace.synthetic
+    )
     return figure, panels
 
 
@@ -90,7 +114,14 @@ def _correlations(axes: Axes, found: Fit) -> None:
         for j in range(len(keys)):
             value = found.correlation[i, j]
             words = f"{value:+.2f}" if math.isfinite(value) else "not told"
-            axes.annotate(words, (j, i), ha="center", va="center", fontsize=7, color="white" if abs(value) > 0.6 else "#222222")
+            axes.annotate(
+                words,
+                (j, i),
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white" if abs(value) > 0.6 else "#222222",
+            )
     places = range(len(keys))
     axes.set_xticks(places, [key.rpartition(".")[2] for key in keys])
     axes.set_yticks(places, keys)

@@ -1,4 +1,5 @@
-"""Figures of a mechanism: its slider beside the motion without play, the forces in its joint, the joint's orbit, one impact, the energy."""
+"""Figures of a mechanism: its slider beside the motion without play, the forces in its joint,
+the joint's orbit, one impact, the energy."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ class Window(NamedTuple):
 
 
 def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
-    """The samples between two crank angles since the start [deg]; default: the last whole revolution."""
+    """The samples between two crank angles since the start [deg]; default: the last whole
+    revolution."""
     turned, begin = np.degrees(result.crank_angle), 0.0
     if between is None:
         whole = math.floor(turned[-1] / 360.0 + 1e-9)
@@ -74,7 +76,8 @@ def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
     chosen = (turned - begin >= low - 1e-9) & (turned - begin <= high + 1e-9)
     if not chosen.any():
         raise GranchainError(
-            f"between: got {low:g} to {high:g} degrees, where the result has no sample, allowed: two angles within 0 to {turned[-1]:.6g}; "
+            f"between: got {low:g} to {high:g} degrees, where the result has no sample, allowed: "
+            f"two angles within 0 to {turned[-1]:.6g}; "
             "name others, or run longer"
         )
     return Window(chosen, turned[chosen] - begin, (low, high))
@@ -92,7 +95,9 @@ def mechanism_case_of(result: Result) -> MechanismCase | None:
 def results_with(results: Sequence[Result], name: str) -> Sequence[Result]:
     """The results, each with this variable."""
     if not results:
-        raise GranchainError(f"figure of {name}: got no result, allowed: one or more of a mechanism")
+        raise GranchainError(
+            f"figure of {name}: got no result, allowed: one or more of a mechanism"
+        )
     for result in results:
         need(result, "crank_angle", name)
     return results
@@ -103,16 +108,22 @@ def label_turn(axes: Axes, part: Window, between: Sequence[float] | None) -> Non
     from matplotlib.ticker import MaxNLocator
 
     since = "revolution" if between is None else "run"
-    axes.set_xlabel("crank angle (deg)" if narrow() else f"crank angle since the start of the {since} (deg)")
+    axes.set_xlabel(
+        "crank angle (deg)" if narrow() else f"crank angle since the start of the {since} (deg)"
+    )
     axes.set_xlim(*part.ends)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
 
 
 @styled
 def slider_acceleration(
-    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
+    *results: Result,
+    between: Sequence[float] | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Acceleration of the slider against the crank angle, with that without play; where it goes far beyond, below on the scale of that.
+    """Acceleration of the slider against the crank angle, with that without play; where it goes far
+    beyond, below on the scale of that.
 
     Parameters
     ----------
@@ -131,17 +142,33 @@ def slider_acceleration(
     """
     results_with(results, "slider_acceleration")
     largest = max(float(np.abs(result.ideal_acceleration).max()) for result in results)
-    reach = max(float(np.abs(result.slider_acceleration[window_of_time(result, between).chosen]).max()) for result in results)
+    reach = max(
+        float(np.abs(result.slider_acceleration[window_of_time(result, between).chosen]).max())
+        for result in results
+    )
     twice = reach > FAR * largest
     figure, rows = _rows(ax, 5.2 if twice else 4.2, [1.6, 1.0] if twice else [1.0])
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window_of_time(result, between)
         for axes in rows:
             name = label if len(results) > 1 else "with play"
-            axes.plot(part.turned, result.slider_acceleration[part.chosen], **look(i), linewidth=0.8, label=name)
+            axes.plot(
+                part.turned,
+                result.slider_acceleration[part.chosen],
+                **look(i),
+                linewidth=0.8,
+                label=name,
+            )
     part = window_of_time(results[0], between)
     for axes in rows:
-        axes.plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.1, label="without play")
+        axes.plot(
+            part.turned,
+            results[0].ideal_acceleration[part.chosen],
+            "--",
+            color=WITHOUT,
+            linewidth=1.1,
+            label="without play",
+        )
         axes.set_ylabel("slider acceleration\n(m/s\N{SUPERSCRIPT TWO})")
     if twice:
         rows[1].set_ylim(-2.2 * largest, 2.2 * largest)
@@ -152,7 +179,10 @@ def slider_acceleration(
 
 @styled
 def slider_kinematics(
-    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
+    *results: Result,
+    between: Sequence[float] | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Sequence[Axes] | None = None,
 ) -> tuple[Figure, np.ndarray]:
     """Position, velocity and acceleration of the slider against the crank angle.
 
@@ -172,26 +202,49 @@ def slider_kinematics(
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window_of_time(result, between)
         for axes, (name, factor, _) in zip(rows, names, strict=True):
-            axes.plot(part.turned, factor * getattr(result, name)[part.chosen], **look(i), linewidth=0.8, label=label)
+            axes.plot(
+                part.turned,
+                factor * getattr(result, name)[part.chosen],
+                **look(i),
+                linewidth=0.8,
+                label=label,
+            )
     for axes, (_, _, text) in zip(rows, names, strict=True):
         axes.set_ylabel(text)
     part = window_of_time(results[0], between)
-    rows[2].plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.0, label="without play")
+    rows[2].plot(
+        part.turned,
+        results[0].ideal_acceleration[part.chosen],
+        "--",
+        color=WITHOUT,
+        linewidth=1.0,
+        label="without play",
+    )
     label_turn(rows[2], part, between)
     _finish(figure, rows, results, ax, legend_of=rows[2])
     return figure, rows
 
 
-def _rows(ax: Sequence[Axes] | None, height: float, ratios: Sequence[float]) -> tuple[Figure, np.ndarray]:
+def _rows(
+    ax: Sequence[Axes] | None, height: float, ratios: Sequence[float]
+) -> tuple[Figure, np.ndarray]:
     """Rows of axes on one axis of angles, or those that are given."""
     if ax is not None:
         rows = given_panels(ax, len(ratios))
         return figure_of(rows[0]), rows
     figure = new_figure(7.0, height * (1.25 if narrow() else 1.0))
-    return figure, figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=list(ratios))[:, 0]
+    return figure, figure.subplots(
+        len(ratios), 1, sharex=True, squeeze=False, height_ratios=list(ratios)
+    )[:, 0]
 
 
-def _finish(figure: Figure, rows: np.ndarray, results: Sequence[Result], ax: Any, legend_of: Axes | None = None) -> None:
+def _finish(
+    figure: Figure,
+    rows: np.ndarray,
+    results: Sequence[Result],
+    ax: Any,
+    legend_of: Axes | None = None,
+) -> None:
     """Legend below, labels in line, heading."""
     legend_below(rows[0] if legend_of is None else legend_of, given=ax is not None)
     if ax is None:
@@ -201,9 +254,13 @@ def _finish(figure: Figure, rows: np.ndarray, results: Sequence[Result], ax: Any
 
 @styled
 def joint_force(
-    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+    *results: Result,
+    between: Sequence[float] | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
-    """Contact force in the joint against the crank angle; of a scotch yoke beside that without play.
+    """Contact force in the joint against the crank angle; of a scotch yoke beside that without
+    play.
 
     Parameters
     ----------
@@ -218,7 +275,9 @@ def joint_force(
     figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window_of_time(result, between)
-        axes.plot(part.turned, result.contact_force[part.chosen], **look(i), linewidth=0.8, label=label)
+        axes.plot(
+            part.turned, result.contact_force[part.chosen], **look(i), linewidth=0.8, label=label
+        )
     case = mechanism_case_of(results[0])
     if case is not None and case.mechanism == "scotch-yoke":
         # with the laws and the engine, which take half a second to load
@@ -226,7 +285,14 @@ def joint_force(
 
         part = window_of_time(results[0], between)
         angle = results[0].crank_angle[part.chosen] + case.crank.start
-        axes.plot(part.turned, carried(case, angle), "--", color=WITHOUT, linewidth=1.0, label="without play")
+        axes.plot(
+            part.turned,
+            carried(case, angle),
+            "--",
+            color=WITHOUT,
+            linewidth=1.0,
+            label="without play",
+        )
     axes.set_ylim(0.0, None)
     axes.set_ylabel("contact force (N)")
     label_turn(axes, part, between)
@@ -237,7 +303,10 @@ def joint_force(
 
 @styled
 def joint_penetration(
-    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+    *results: Result,
+    between: Sequence[float] | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
     """Penetration in the joint against the crank angle.
 
@@ -255,7 +324,13 @@ def joint_penetration(
     figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window_of_time(result, between)
-        axes.plot(part.turned, factor * result.penetration[part.chosen], **look(i), linewidth=0.8, label=label)
+        axes.plot(
+            part.turned,
+            factor * result.penetration[part.chosen],
+            **look(i),
+            linewidth=0.8,
+            label=label,
+        )
     axes.set_ylim(0.0, None)
     axes.set_ylabel(f"penetration ({unit})")
     label_turn(axes, part, between)
@@ -266,8 +341,11 @@ def joint_penetration(
 
 
 @styled
-def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Way of the journal's centre in its bearing, or of the pin about the slot's centre line, and the circle where they touch.
+def joint_orbit(
+    result: Result, between: Sequence[float] | None = None, ax: Axes | None = None
+) -> tuple[Figure, Axes]:
+    """Way of the journal's centre in its bearing, or of the pin about the slot's centre line, and
+    the circle where they touch.
 
     Parameters
     ----------
@@ -285,14 +363,30 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes
     need(result, "joint_x", "joint_y", "contact_force")
     case = mechanism_case_of(result)
     chosen = window_of_time(result, between).chosen
-    x, y, closed = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen], result.contact_force[chosen] > 0.0
+    x, y, closed = (
+        1e3 * result.joint_x[chosen],
+        1e3 * result.joint_y[chosen],
+        result.contact_force[chosen] > 0.0,
+    )
     figure, axes = one_panel(ax, 6.0, 6.6 if narrow() else 6.0)
     turn = np.linspace(0.0, 2.0 * math.pi, 400)
     if case is not None:
         radius = 1e3 * case.clearance
-        axes.plot(radius * np.cos(turn), radius * np.sin(turn), color="#9a9a9a", linewidth=1.0, label="clearance")
+        axes.plot(
+            radius * np.cos(turn),
+            radius * np.sin(turn),
+            color="#9a9a9a",
+            linewidth=1.0,
+            label="clearance",
+        )
     axes.plot(x, y, color=palette()[0], linewidth=0.6, label="free")
-    axes.plot(np.where(closed, x, math.nan), np.where(closed, y, math.nan), color=palette()[2], linewidth=1.8, label="in contact")
+    axes.plot(
+        np.where(closed, x, math.nan),
+        np.where(closed, y, math.nan),
+        color=palette()[2],
+        linewidth=1.8,
+        label="in contact",
+    )
     axes.set_aspect("equal")
     axes.margins(0.06)
     axes.set_xlabel("along the slider's line (mm)")
@@ -303,17 +397,23 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes
 
 
 def impact_of(force: np.ndarray) -> slice:
-    """Samples of one impact, with one on either side: of those in which the force rises once from zero and falls to it, the largest.
+    """Samples of one impact, with one on either side: of those in which the force rises once from
+    zero and falls to it, the largest.
 
     Where there is none such, the largest of those that begin and end at zero.
     """
     closed = np.concatenate([[False], force > 0.0, [False]])
     edges = np.flatnonzero(closed[1:] != closed[:-1]).reshape(-1, 2)
-    whole = [force[first - 1 : last + 1] for first, last in edges.tolist() if first > 0 and last < force.size]
+    whole = [
+        force[first - 1 : last + 1]
+        for first, last in edges.tolist()
+        if first > 0 and last < force.size
+    ]
     starts = [first - 1 for first, last in edges.tolist() if first > 0 and last < force.size]
     if not whole:
         raise GranchainError(
-            "impact: got samples without an impact from opening to opening, allowed: one at least; take a longer run, or other crank angles"
+            "impact: got samples without an impact from opening to opening, allowed: one at "
+            "least; take a longer run, or other crank angles"
         )
     once = [np.count_nonzero(np.diff(np.sign(np.diff(part))) < 0.0) == 1 for part in whole]
     best = max(range(len(whole)), key=lambda i: (once[i], float(whole[i].max())))
@@ -322,7 +422,10 @@ def impact_of(force: np.ndarray) -> slice:
 
 @styled
 def joint_impact(
-    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+    *results: Result,
+    between: Sequence[float] | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
 ) -> tuple[Figure, Axes]:
     """Force against penetration in one impact: approach full, recovery dashed.
 
@@ -345,7 +448,12 @@ def joint_impact(
         depth, force = result.penetration[chosen][part], result.contact_force[chosen][part]
         loading, unloading = branches(depth, force)
         colour = palette()[i]
-        axes.plot(factor * depth, loading, color=colour, label=f"{label}, at {turned[part.start + 1]:.3g} deg")
+        axes.plot(
+            factor * depth,
+            loading,
+            color=colour,
+            label=f"{label}, at {turned[part.start + 1]:.3g} deg",
+        )
         axes.plot(factor * depth, unloading, "--", color=colour, linewidth=1.0, label="_recovery")
     handles = framed_loops(axes, unit, "approach", "recovery", False)
     axes.set_xlabel(f"penetration ({unit})")
@@ -356,7 +464,8 @@ def joint_impact(
 
 @styled
 def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Work of the crank and kinetic energy over the crank angle; what is lost; and, on a logarithmic axis, what the ledger leaves over.
+    """Work of the crank and kinetic energy over the crank angle; what is lost; and, on a
+    logarithmic axis, what the ledger leaves over.
 
     Parameters
     ----------
@@ -372,12 +481,25 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     need(result, "energy_time", "energy_friction", "time", "crank_angle")
     turned = np.degrees(np.interp(result.energy_time, result.time, result.crank_angle))
     moving = result.energy_kinetic - result.energy_kinetic[0]
-    lost = {"damping": result.energy_viscous, "friction": result.energy_friction, "dents": result.energy_plastic}
+    lost = {
+        "damping": result.energy_viscous,
+        "friction": result.energy_friction,
+        "dents": result.energy_plastic,
+    }
     figure, axes = _rows(ax, 5.6, [2.0, 1.3, 1.0])
     ledger, losses, rest = axes
-    scale, joule = scaled(float(max(np.abs(moving).max(), np.abs(result.energy_external).max())), "J")
+    scale, joule = scaled(
+        float(max(np.abs(moving).max(), np.abs(result.energy_external).max())), "J"
+    )
     ledger.plot(turned, scale * moving, color=palette()[0], label="kinetic, since the start")
-    ledger.plot(turned, scale * result.energy_external, "--", color=WITHOUT, linewidth=1.0, label="work of the crank")
+    ledger.plot(
+        turned,
+        scale * result.energy_external,
+        "--",
+        color=WITHOUT,
+        linewidth=1.0,
+        label="work of the crank",
+    )
     ledger.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     ledger.set_ylabel(f"energy ({joule})")
     scale, joule = scaled(max(float(np.abs(values).max()) for values in lost.values()), "J")
@@ -385,7 +507,9 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
         if np.any(values != 0.0):
             losses.plot(turned, scale * values, color=colour, label=name)
     losses.set_ylabel(f"lost ({joule})")
-    size = residual_share(result.energy_residual, energy_put_in(result.energy_kinetic, result.energy_external))
+    size = residual_share(
+        result.energy_residual, energy_put_in(result.energy_kinetic, result.energy_external)
+    )
     rest.set_yscale("log")
     rest.plot(turned, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0)
     rest.set_ylabel("residual\n/ put in")
@@ -394,7 +518,15 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     plain_powers(rest)
     round_end(rest)
     if narrow() and ax is None:
-        legend_below(ledger, handles=[handle for part in (ledger, losses) for handle in part.get_legend_handles_labels()[0]], most=2)
+        legend_below(
+            ledger,
+            handles=[
+                handle
+                for part in (ledger, losses)
+                for handle in part.get_legend_handles_labels()[0]
+            ],
+            most=2,
+        )
     else:
         for part in (ledger, losses):
             if part.get_lines():
@@ -407,8 +539,14 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
 
 # The figures of a mechanism, with the variables that each needs.
 MECHANISM_FIGURES: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
-    "slider_acceleration": (slider_acceleration, ("slider_acceleration", "ideal_acceleration", "crank_angle")),
-    "slider_kinematics": (slider_kinematics, ("slider_position", "slider_velocity", "slider_acceleration", "crank_angle")),
+    "slider_acceleration": (
+        slider_acceleration,
+        ("slider_acceleration", "ideal_acceleration", "crank_angle"),
+    ),
+    "slider_kinematics": (
+        slider_kinematics,
+        ("slider_position", "slider_velocity", "slider_acceleration", "crank_angle"),
+    ),
     "joint_force": (joint_force, ("contact_force", "crank_angle")),
     "joint_penetration": (joint_penetration, ("penetration", "crank_angle")),
     "joint_orbit": (joint_orbit, ("joint_x", "joint_y", "contact_force", "crank_angle")),

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError, FileError, GranchainError
-from granchain.figures.frame import look, narrow, need, new_figure, put_heading, small_type, styled, time_unit
+from granchain.figures.frame import (
+    look,
+    narrow,
+    need,
+    new_figure,
+    put_heading,
+    small_type,
+    styled,
+    time_unit,
+)
 from granchain.store import write_whole
 
 if TYPE_CHECKING:
@@ -20,15 +29,18 @@ if TYPE_CHECKING:
 
     from granchain.store import Result
 
-# Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more, so many bins are drawn.
+# Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more,
+# so many bins are drawn.
 MOST_BODIES = 350
-# Pictures of an animation: 100 last five seconds, and more than 600 take more memory than a picture is worth.
+# Pictures of an animation: 100 last five seconds, and more than 600 take more memory than a picture
+# is worth.
 FRAMES, MOST_FRAMES = 100, 600
 # Pictures a second.
 RATE = 20
 # Dots an inch, as on a screen; one column wide as in print.
 DOTS_PER_INCH, NARROW_DOTS = 100.0, 150.0
-# Of its own accord an overlap is drawn as no more than this part of a diameter, and no body goes further than so many diameters.
+# Of its own accord an overlap is drawn as no more than this part of a diameter, and no body goes
+# further than so many diameters.
 SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
 # Length of a row from which places are in metres [m].
 LONG_ROW = 10.0
@@ -50,7 +62,8 @@ class Motion(NamedTuple):
     moved : array (n_frames, n_marks)
         Displacements [m].
     force : array (n_frames, n_marks) or None
-        Mean of the two contact forces of a body beyond the static ones, of a bin the largest [N]; None where nothing gives it.
+        Mean of the two contact forces of a body beyond the static ones, of a bin the largest [N];
+        None where nothing gives it.
     speed : array (n_frames, n_marks)
         Velocities [m/s], drawn where there is no force.
     over : float
@@ -70,11 +83,13 @@ class Motion(NamedTuple):
 
 
 def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
-    """Forces of the contacts between bodies beyond the static ones [N], (rows, n_bodies - 1), each the mean over the snapshots beside it.
+    """Forces of the contacts between bodies beyond the static ones [N], (rows, n_bodies - 1), each
+    the mean over the snapshots beside it.
 
-    The balance of momentum gives them exactly, whatever the law: the momentum of all bodies on one side of a contact changes by its force
-    alone, where nothing but constant forces acts on them from outside. That side ends freely, at a precompression or under gravity.
-    None where both ends are walls or driven.
+    The balance of momentum gives them exactly, whatever the law: the momentum of all bodies on one
+    side of a contact changes by its force alone, where nothing but constant forces acts on them
+    from outside. That side ends freely, at a precompression or under gravity. None where both ends
+    are walls or driven.
     """
     try:
         ends = result.case.ends
@@ -86,7 +101,11 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
         return None
     time, last = result.snapshot_time, len(result.snapshot_time) - 1
     before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, last)
-    change = result.mass * (result.velocity[after] - result.velocity[before]) / (time[after] - time[before])[:, None]
+    change = (
+        result.mass
+        * (result.velocity[after] - result.velocity[before])
+        / (time[after] - time[before])[:, None]
+    )
     if free[0]:
         forces: np.ndarray = -np.cumsum(change, axis=1)[:, :-1]
         return forces
@@ -98,13 +117,19 @@ def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Mot
     need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
     time = np.asarray(result.snapshot_time)
     if len(time) < 2:
-        raise GranchainError("animation: got one snapshot, allowed two and more; make `interval` under [snapshots] shorter")
-    rows = np.unique(np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))).clip(0, len(time) - 1)
+        raise GranchainError(
+            "animation: got one snapshot, allowed two and more; make `interval` under [snapshots] "
+            "shorter"
+        )
+    rows = np.unique(
+        np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))
+    ).clip(0, len(time) - 1)
     low, high = (int(result.bead[0]), int(result.bead[-1])) if beads is None else beads
     chosen = np.flatnonzero((result.bead >= low) & (result.bead <= high))
     if not len(chosen) or low < result.bead[0] or high > result.bead[-1]:
         raise GranchainError(
-            f"beads: got {low} to {high}, allowed a first and a last one from {result.bead[0]} to {result.bead[-1]}; name others"
+            f"beads: got {low} to {high}, allowed a first and a last one from {result.bead[0]} to "
+            f"{result.bead[-1]}; name others"
         )
     forces = contact_forces(result, rows)
     mean = None
@@ -116,10 +141,13 @@ def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Mot
     moved, speed = result.displacement[np.ix_(rows, chosen)], result.velocity[np.ix_(rows, chosen)]
     if not (np.isfinite(moved).all() and np.isfinite(speed).all()):
         raise GranchainError(
-            f"animation: got motions that are no finite numbers (status {result.status.label}), allowed finite ones; see why the run failed"
+            f"animation: got motions that are no finite numbers (status {result.status.label}), "
+            "allowed finite ones; see why the run failed"
         )
     each = -(-len(chosen) // MOST_BODIES)
-    over = float(np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)]))
+    over = float(
+        np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)])
+    )
     if each == 1:
         return Motion(time[rows], place, half, moved, mean, speed, over, 1)
     edges = np.arange(0, len(chosen), each)
@@ -138,25 +166,38 @@ def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Mot
 
 
 def magnification(motion: Motion) -> float:
-    """How many times displacements are magnified, 1, 2 or 5 times a power of ten: overlaps are seen, and bodies stay near their places."""
+    """How many times displacements are magnified, 1, 2 or 5 times a power of ten: overlaps are
+    seen, and bodies stay near their places."""
     diameter = 2.0 * float(np.median(motion.half))
     overlap = float(np.max(-np.diff(motion.moved, axis=1), initial=0.0))
     way = float(np.abs(motion.moved).max(initial=0.0))
-    asked = [part * diameter / size for part, size in ((SEEN_OVERLAP, overlap), (SEEN_WAY, way)) if size > 0.0]
+    asked = [
+        part * diameter / size
+        for part, size in ((SEEN_OVERLAP, overlap), (SEEN_WAY, way))
+        if size > 0.0
+    ]
     if not asked:
         return 1.0
     power = 10.0 ** math.floor(math.log10(min(asked)))
-    return max(float(part * power) for part in (1, 2, 5) if part * power <= min(asked) * (1.0 + 1e-12))
+    return max(
+        float(part * power) for part in (1, 2, 5) if part * power <= min(asked) * (1.0 + 1e-12)
+    )
 
 
 @styled
-def animation(result: Result, magnify: float | None = None, frames: int = FRAMES, beads: Sequence[int] | None = None) -> FuncAnimation:
-    """The row in motion: each body where it is, its displacement magnified, its contact forces as colour and below as a line.
+def animation(
+    result: Result,
+    magnify: float | None = None,
+    frames: int = FRAMES,
+    beads: Sequence[int] | None = None,
+) -> FuncAnimation:
+    """The row in motion: each body where it is, its displacement magnified, its contact forces as
+    colour and below as a line.
 
-    The forces follow from the momenta in the snapshots, each the mean over the time between the snapshots beside it, beyond the static
-    force; where both ends of the chain are walls or driven, colours are velocities. In a long row beads are ellipses, higher than they are
-    wide; of more than 350 bodies, bins are drawn, with the
-    largest force and the mean displacement in each.
+    The forces follow from the momenta in the snapshots, each the mean over the time between the
+    snapshots beside it, beyond the static force; where both ends of the chain are walls or driven,
+    colours are velocities. In a long row beads are ellipses, higher than they are wide; of more
+    than 350 bodies, bins are drawn, with the largest force and the mean displacement in each.
 
     Parameters
     ----------
@@ -172,7 +213,8 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
     Returns
     -------
     matplotlib.animation.FuncAnimation
-        `save_animation` writes it; in a notebook `IPython.display.HTML(moving.to_jshtml())` shows it.
+        `save_animation` writes it; in a notebook `IPython.display.HTML(moving.to_jshtml())` shows
+        it.
 
     Raises
     ------
@@ -184,13 +226,22 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
     from matplotlib.colors import Normalize, PowerNorm
 
     if not isinstance(frames, int) or not 2 <= frames <= MOST_FRAMES:
-        raise GranchainError(f"frames: got {frames!r}, allowed a whole number from 2 to {MOST_FRAMES}; ask for fewer pictures")
+        raise GranchainError(
+            f"frames: got {frames!r}, allowed a whole number from 2 to {MOST_FRAMES}; ask for "
+            "fewer pictures"
+        )
     if magnify is not None and not (math.isfinite(magnify) and magnify > 0.0):
-        raise GranchainError(f"magnify: got {magnify!r}, allowed a number above 0; leave it out for one that shows the overlaps")
+        raise GranchainError(
+            f"magnify: got {magnify!r}, allowed a number above 0; leave it out for one that shows "
+            "the overlaps"
+        )
     ends = None
     if beads is not None:
         if len(beads) != 2:
-            raise GranchainError(f"beads: got {list(beads)[:6]}, allowed two labels, the first and the last that is drawn; name two")
+            raise GranchainError(
+                f"beads: got {list(beads)[:6]}, allowed two labels, the first and the last that "
+                "is drawn; name two"
+            )
         ends = int(beads[0]), int(beads[1])
     motion = motion_of(result, frames, ends)
     times = magnification(motion) if magnify is None else float(magnify)
@@ -210,9 +261,22 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         norm, colours = Normalize(-largest, largest), "RdBu_r"
     heights = 2.0 * half if motion.each == 1 else np.full(len(half), 2.0 * tallest)
-    drawn: dict[str, Any] = {"units": "xy", "edgecolors": "#555555", "linewidths": 0.3, "cmap": colours, "norm": norm}
+    drawn: dict[str, Any] = {
+        "units": "xy",
+        "edgecolors": "#555555",
+        "linewidths": 0.3,
+        "cmap": colours,
+        "norm": norm,
+    }
     places = np.column_stack([x[0], np.zeros(len(half))])
-    bodies = EllipseCollection(2.0 * half, heights, np.zeros(len(half)), offsets=places, offset_transform=row.transData, **drawn)
+    bodies = EllipseCollection(
+        2.0 * half,
+        heights,
+        np.zeros(len(half)),
+        offsets=places,
+        offset_transform=row.transData,
+        **drawn,
+    )
     bodies.set_array(values[0])
     row.add_collection(bodies)
     row.set_ylim(-1.15 * tallest, 1.15 * tallest)
@@ -227,7 +291,9 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
     line.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     line.set_ylabel(name)
     line.set_xlabel(f"place ({metre})")
-    clock = line.text(0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", fontsize=small_type())
+    clock = line.text(
+        0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", fontsize=small_type()
+    )
     notes = [f"displacements {times:g} times"]
     if motion.force is not None:
         notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")
@@ -255,11 +321,20 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
     reach = 0.5 * float(np.ptp(row.get_xlim())) * box.height / box.width
     if reach <= LOWEST * tallest:
         row.set_ylim(-max(reach, 1.15 * tallest), max(reach, 1.15 * tallest))
-    return FuncAnimation(figure, show, frames=len(motion.time), interval=1000.0 / RATE, blit=False, cache_frame_data=False)
+    return FuncAnimation(
+        figure,
+        show,
+        frames=len(motion.time),
+        interval=1000.0 / RATE,
+        blit=False,
+        cache_frame_data=False,
+    )
 
 
 @styled
-def save_animation(moving: FuncAnimation, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+def save_animation(
+    moving: FuncAnimation, path: str | os.PathLike[str], overwrite: bool = True
+) -> None:
     """Write an animation as a GIF, whole or not at all.
 
     Parameters
@@ -279,7 +354,10 @@ def save_animation(moving: FuncAnimation, path: str | os.PathLike[str], overwrit
     from matplotlib.animation import PillowWriter
 
     if Path(path).suffix.lower() != ".gif":
-        raise FileError(f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .gif; name the animation accordingly")
+        raise FileError(
+            f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .gif; name the "
+            "animation accordingly"
+        )
 
     class Kept(io.BytesIO):
         # the name tells Pillow the format
@@ -291,5 +369,7 @@ def save_animation(moving: FuncAnimation, path: str | os.PathLike[str], overwrit
             self.outfile = image  # type: ignore[assignment]
 
     image = Kept()
-    moving.save(image.name, writer=InMemory(fps=int(RATE)), dpi=NARROW_DOTS if narrow() else DOTS_PER_INCH)
+    moving.save(
+        image.name, writer=InMemory(fps=int(RATE)), dpi=NARROW_DOTS if narrow() else DOTS_PER_INCH
+    )
     write_whole(path, image.getvalue(), overwrite, marks=(GIF,))

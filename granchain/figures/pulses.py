@@ -1,4 +1,5 @@
-"""What becomes of a pulse along a chain: peak force, arrival, width and speed at the sensor beads, and the power laws that they follow."""
+"""What becomes of a pulse along a chain: peak force, arrival, width and speed at the sensor
+beads, and the power laws that they follow."""
 
 from __future__ import annotations
 
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
 
     from granchain.store import Result
 
-# A number that a fitted power law changes by less than this part from the first bead to the last does not decay: ours, some ten times
-# what the step `fast` leaves of a peak.
+# A number that a fitted power law changes by less than this part from the first bead to the last
+# does not decay: ours, some ten times what the step `fast` leaves of a peak.
 NO_CHANGE = 0.01
-# Sensors that a power law is fitted to at least, ours: two leave nothing over, three one number to judge two by.
+# Sensors that a power law is fitted to at least, ours: two leave nothing over, three one number to
+# judge two by.
 LEAST_FITTED_BEADS = 4
 # Letters of a name that stands before an exponent.
 LONGEST_AXIS = 10
@@ -75,27 +77,42 @@ def course_of(result: Result) -> Course:
     """The first pulses of a result."""
     pulses = sorted(sensor_pulses(result), key=lambda pulse: pulse.bead)
     # the force of a sensor is the mean of its two contacts
-    ends = {pulse.bead for pulse in pulses if not {pulse.bead - 1, pulse.bead} <= set(np.asarray(result.contact).tolist())}
-    seen = [pulse for pulse in pulses if pulse.complete and not pulse.merged and pulse.bead not in ends]
+    ends = {
+        pulse.bead
+        for pulse in pulses
+        if not {pulse.bead - 1, pulse.bead} <= set(np.asarray(result.contact).tolist())
+    }
+    seen = [
+        pulse for pulse in pulses if pulse.complete and not pulse.merged and pulse.bead not in ends
+    ]
     left_out = []
     for why, beads in (
         ("with one contact", sorted(ends)),
         ("merged", [pulse.bead for pulse in pulses if pulse.merged]),
         ("no pulse", [pulse.bead for pulse in pulses if not pulse.complete and pulse.peak == 0.0]),
-        ("still rising", [pulse.bead for pulse in pulses if not pulse.complete and pulse.peak != 0.0 and not pulse.merged]),
+        (
+            "still rising",
+            [
+                pulse.bead
+                for pulse in pulses
+                if not pulse.complete and pulse.peak != 0.0 and not pulse.merged
+            ],
+        ),
     ):
         if beads:
             more = f" and {len(beads) - 6} more" if len(beads) > 6 else ""
             left_out.append(f"left out, {why}: bead {', '.join(map(str, beads[:6]))}{more}")
     bead, position, peak, arrival, width = (
-        np.array([getattr(pulse, name) for pulse in seen], dtype=float) for name in ("bead", "position", "peak", "arrival", "width")
+        np.array([getattr(pulse, name) for pulse in seen], dtype=float)
+        for name in ("bead", "position", "peak", "arrival", "width")
     )
     between, speed = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
     return Course(bead, peak, arrival, width, between, speed, front_of(seen)[0], left_out)
 
 
 class Decay(NamedTuple):
-    """A power law along the beads, in words, and its values; none where there are too few of them."""
+    """A power law along the beads, in words, and its values; none where there are too few of
+    them."""
 
     words: str
     bead: np.ndarray
@@ -103,7 +120,8 @@ class Decay(NamedTuple):
 
 
 def decay_of(bead: np.ndarray, values: np.ndarray) -> Decay:
-    """The power law of the bead's number that values follow, with its error, and how far off it is; or that there is none."""
+    """The power law of the bead's number that values follow, with its error, and how far off it
+    is; or that there is none."""
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
     bead, values = bead[good], values[good]
     if len(np.unique(bead)) < LEAST_FITTED_BEADS:
@@ -115,7 +133,11 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> Decay:
     places = 2 if not fit.error > 0.0 else min(max(2, -math.floor(math.log10(fit.error))), 6)
     words = f"exponent {fit.value:.{places}f} \N{PLUS-MINUS SIGN} {fit.error:.1g}"
     if abs(change) < NO_CHANGE:
-        return Decay(f"{words}: {'no decay' if off < NO_CHANGE else f'no trend, scatter {percent(off)}'}", bead, line)
+        return Decay(
+            f"{words}: {'no decay' if off < NO_CHANGE else f'no trend, scatter {percent(off)}'}",
+            bead,
+            line,
+        )
     if not abs(fit.value) > 2.0 * fit.error:
         return Decay(f"{words}: no power law", bead[:0], values[:0])
     return Decay(f"{words}, off by {percent(off)}", bead, line)
@@ -127,12 +149,17 @@ def percent(part: float) -> str:
 
 
 @styled
-def peaks(*results: Result, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Peak force, arrival, width and local speed of the first pulse against the sensor bead, with the power laws that they follow.
+def peaks(
+    *results: Result, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
+) -> tuple[Figure, np.ndarray]:
+    """Peak force, arrival, width and local speed of the first pulse against the sensor bead, with
+    the power laws that they follow.
 
-    A power law of the bead's number is fitted to logarithms by least squares, with the standard error of its exponent from the scatter,
-    and the largest deviation of a bead from it; where the line changes by less than 1 % from the first bead to the last, or its exponent
-    by less than two errors from 0, the figure says so. Sensors whose pulse has not ended or has merged with another are left out.
+    A power law of the bead's number is fitted to logarithms by least squares, with the standard
+    error of its exponent from the scatter, and the largest deviation of a bead from it; where the
+    line changes by less than 1 % from the first bead to the last, or its exponent by less than two
+    errors from 0, the figure says so. Sensors whose pulse has not ended or has merged with another
+    are left out.
 
     Parameters
     ----------
@@ -159,7 +186,9 @@ def peaks(*results: Result, labels: Sequence[str] | None = None, ax: Sequence[Ax
         grid = figure.add_gridspec(rows + 1, columns, height_ratios=[0.02, *[1.0] * rows])
         top = figure.add_subplot(grid[0, :])
         top.set_axis_off()
-        panels = np.array([figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(4)])
+        panels = np.array(
+            [figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(4)]
+        )
     else:
         panels = given_panels(ax, 4)
         figure = figure_of(panels[0])
@@ -185,20 +214,40 @@ def peaks(*results: Result, labels: Sequence[str] | None = None, ax: Sequence[Ax
             axes.plot(bead, values, **look(i), label=f"{tag}: {word}" if numbered else word)
             if k == 1:
                 known = math.isfinite(course.wave_speed)
-                said[k].append(f"{before}line: {course.wave_speed:.4g} m/s" if known else f"{before}no line")
+                said[k].append(
+                    f"{before}line: {course.wave_speed:.4g} m/s" if known else f"{before}no line"
+                )
                 continue
             decay = decay_of(bead, values)
             if len(decay.bead):
-                axes.plot(decay.bead, decay.value, ":", color=FITTED, linewidth=0.9, label="_fit", zorder=3)
+                axes.plot(
+                    decay.bead,
+                    decay.value,
+                    ":",
+                    color=FITTED,
+                    linewidth=0.9,
+                    label="_fit",
+                    zorder=3,
+                )
             said[k].append(before + decay.words)
-    names = ("peak force (N)", f"arrival ({unit})", f"width at half height ({unit})", "speed to the next (m/s)")
+    names = (
+        "peak force (N)",
+        f"arrival ({unit})",
+        f"width at half height ({unit})",
+        "speed to the next (m/s)",
+    )
     if narrow():
         names = ("peak force (N)", f"arrival ({unit})", f"width ({unit})", "speed (m/s)")
     for axes, lines, name in zip(panels, said, names, strict=True):
         axes.set_xlabel("bead")
         axes.set_ylabel(name)
         axes.margins(x=0.03)
-        axes.set_ylim(0.0, max(1.12 * float(axes.dataLim.y1), 0.0) if np.isfinite(axes.dataLim.y1) and axes.dataLim.y1 > 0.0 else 1.0)
+        axes.set_ylim(
+            0.0,
+            max(1.12 * float(axes.dataLim.y1), 0.0)
+            if np.isfinite(axes.dataLim.y1) and axes.dataLim.y1 > 0.0
+            else 1.0,
+        )
         axes.locator_params(axis="x", integer=True)
         axes.set_title("\n".join(lines), fontsize=small_type(), color=FITTED, pad=4.0)
     if len(results) > 1:
@@ -216,4 +265,7 @@ def need_sensors(result: Result) -> None:
     """Refuse a result with fewer than two sensors."""
     need(result, "sensor_force", "sensor_bead", "time")
     if len(result.sensor_bead) < 2:
-        raise GranchainError("peaks: got one sensor, allowed two and more: one has no course; record more under [sensors] in the case")
+        raise GranchainError(
+            "peaks: got one sensor, allowed two and more: one has no course; record more under "
+            "[sensors] in the case"
+        )

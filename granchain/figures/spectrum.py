@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import figure_of, given_panels, narrow, new_figure, one_panel, palette, styled, write_heading
+from granchain.figures.frame import (
+    figure_of,
+    given_panels,
+    narrow,
+    new_figure,
+    one_panel,
+    palette,
+    styled,
+    write_heading,
+)
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
 if TYPE_CHECKING:
@@ -26,14 +35,16 @@ LEGEND = 0.3, 0.5
 
 @styled
 def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Transmission, coherence, and the map of frequency over wavenumber with the dispersion of the case.
+    """Transmission, coherence, and the map of frequency over wavenumber with the dispersion of the
+    case.
 
     Parameters
     ----------
     found : Spectrum
         As `granchain.spectrum` gives it.
     ax : sequence of Axes, optional
-        Of matplotlib, two or, with a map, three, to draw into: the heading is then left to their figure.
+        Of matplotlib, two or, with a map, three, to draw into: the heading is then left to their
+        figure.
 
     Returns
     -------
@@ -68,7 +79,8 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
 
 @styled
 def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
-    """Amplitude at the sensor over that at the source against frequency, with the bands of the case and the edges that were measured.
+    """Amplitude at the sensor over that at the source against frequency, with the bands of the case
+    and the edges that were measured.
 
     Parameters
     ----------
@@ -85,26 +97,65 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     top, kilo, unit = extent(found)
     shown = (found.frequency > 0.0) & (found.frequency <= top) & (found.transmission > 0.0)
     line, coherent = found.transmission[shown], found.coherence[shown] >= INCOHERENT
-    axes.plot(kilo * found.frequency[shown], line, color=palette()[0], alpha=0.3, linewidth=0.8, label=f"coherence below {INCOHERENT:g}")
-    axes.plot(kilo * found.frequency[shown], np.where(coherent, line, math.nan), color=palette()[0], linewidth=1.0, label="transmission")
+    axes.plot(
+        kilo * found.frequency[shown],
+        line,
+        color=palette()[0],
+        alpha=0.3,
+        linewidth=0.8,
+        label=f"coherence below {INCOHERENT:g}",
+    )
+    axes.plot(
+        kilo * found.frequency[shown],
+        np.where(coherent, line, math.nan),
+        color=palette()[0],
+        linewidth=1.0,
+        label="transmission",
+    )
     axes.set_yscale("log")
     axes.set_xlim(0.0, kilo * top)
     if found.dispersion is not None:
         for i, (low, high) in enumerate(found.dispersion.band_edges):
             label = "bands by dispersion" if i == 0 else "_band"
-            axes.axvspan(kilo * low, min(kilo * high, kilo * top), color="#000000", alpha=0.07, linewidth=0.0, label=label, zorder=0)
+            axes.axvspan(
+                kilo * low,
+                min(kilo * high, kilo * top),
+                color="#000000",
+                alpha=0.07,
+                linewidth=0.0,
+                label=label,
+                zorder=0,
+            )
     edges, errors = found.band_edges.ravel(), found.band_edge_errors.ravel()
-    for i, (edge, error) in enumerate((e, r) for e, r in zip(edges, errors, strict=True) if e > 0.0):
-        label = "edges measured" + ("" if narrow() else ", with their errors") if i == 0 else "_edge"
+    for i, (edge, error) in enumerate(
+        (e, r) for e, r in zip(edges, errors, strict=True) if e > 0.0
+    ):
+        label = (
+            "edges measured" + ("" if narrow() else ", with their errors") if i == 0 else "_edge"
+        )
         axes.axvline(kilo * edge, color=palette()[2], linewidth=0.9, linestyle="--", label=label)
-        axes.axvspan(kilo * (edge - error), kilo * (edge + error), color=palette()[2], alpha=0.25, linewidth=0.0)
+        axes.axvspan(
+            kilo * (edge - error),
+            kilo * (edge + error),
+            color=palette()[2],
+            alpha=0.25,
+            linewidth=0.0,
+        )
     axes.set_ylabel("transmission" + (f" ({found.unit})" if found.unit != "1" else ""))
     axes.set_xlabel(f"frequency ({unit})")
     # the curve stays below the legend
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
     look: dict[str, Any] = {"handlelength": 1.4, "columnspacing": 1.0} if narrow() else {}
-    axes.legend(loc="upper center", ncols=2, frameon=True, framealpha=0.85, edgecolor="none", fontsize=7, **look)
+    axes.legend(
+        loc="upper center",
+        ncols=2,
+        frameon=True,
+        framealpha=0.85,
+        edgecolor="none",
+        fontsize=7,
+        **look,
+    )
     if ax is None:
         spectrum_heading(axes, found)
     return figure, axes
@@ -128,7 +179,10 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     need_spectrum(found)
     if not found.power.size:
         why = "; ".join(found.messages) or "nothing was recorded"
-        raise GranchainError(f"wave_map: got a spectrum without map ({why}), allowed one with it; set an interval under [snapshots]")
+        raise GranchainError(
+            f"wave_map: got a spectrum without map ({why}), allowed one with it; set an interval "
+            "under [snapshots]"
+        )
     figure, axes = one_panel(ax, 7.0, 4.6)
     top, kilo, unit = extent(found)
     top = min(top, float(found.cell_frequency[-1]))
@@ -136,17 +190,29 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     with np.errstate(divide="ignore"):
         level = np.maximum(10.0 * np.log10(found.power[rows]), -10.0 * DECADES_SHOWN)
     mesh = axes.pcolormesh(
-        found.wavenumber / math.pi, kilo * found.cell_frequency[rows], level, shading="nearest", rasterized=True, cmap="magma_r"
+        found.wavenumber / math.pi,
+        kilo * found.cell_frequency[rows],
+        level,
+        shading="nearest",
+        rasterized=True,
+        cmap="magma_r",
     )
     name = {"velocity": "velocity", "sensor_force": "sensor force"}[found.measured]
     # one column wide, a scale beside the map would narrow every panel
-    how: dict[str, Any] = {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
+    how: dict[str, Any] = (
+        {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
+    )
     figure.colorbar(mesh, ax=axes, label=f"power of {name} (dB)", **how)
     if found.dispersion is not None:
         q = np.linspace(-math.pi, math.pi, 401)
         for i, branch in enumerate(found.dispersion.frequency(q).T):
             axes.plot(
-                q / math.pi, kilo * branch, color="#2a78c2", linewidth=1.0, linestyle="--", label="dispersion" if i == 0 else "_branch"
+                q / math.pi,
+                kilo * branch,
+                color="#2a78c2",
+                linewidth=1.0,
+                linestyle="--",
+                label="dispersion" if i == 0 else "_branch",
             )
         axes.legend(loc="upper right", frameon=True, framealpha=0.85, edgecolor="none", fontsize=7)
     axes.set_xlim(-1.0, 1.0)
@@ -164,7 +230,9 @@ def need_spectrum(found: Any) -> None:
     """Refuse what is no spectrum, such as a result."""
     if not isinstance(found, Spectrum):
         got = f"a {type(found).__name__}"
-        raise GranchainError(f"spectrum: got {got}, allowed a Spectrum; make it with granchain.spectrum(result)")
+        raise GranchainError(
+            f"spectrum: got {got}, allowed a Spectrum; make it with granchain.spectrum(result)"
+        )
 
 
 def extent(found: Spectrum) -> tuple[float, float, str]:
@@ -177,5 +245,10 @@ def extent(found: Spectrum) -> tuple[float, float, str]:
 
 def spectrum_heading(axes: Axes, found: Spectrum) -> None:
     """Title, from where to where, and the resolution."""
-    parts = ["simulated", f"contact law {found.law}", f"{found.source} to {found.sensor}", f"resolved to {found.resolution:.3g} Hz"]
+    parts = [
+        "simulated",
+        f"contact law {found.law}",
+        f"{found.source} to {found.sensor}",
+        f"resolved to {found.resolution:.3g} Hz",
+    ]
     write_heading(axes, found.title or "untitled case", parts)

@@ -1,6 +1,8 @@
-"""How compiled code reads a table, a row for each quantity and a column for each body or contact; and the bits of a double.
+"""How compiled code reads a table, a row for each quantity and a column for each body or contact;
+and the bits of a double.
 
-Each is a plain function; those in LOWERED have a compiled form of their own beside it, in LLVM's terms.
+Each is a plain function; those in LOWERED have a compiled form of their own beside it, in LLVM's
+terms.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def gatherer(count: int, first: int = 0) -> Callable:
 
 def _pointer(context, builder, kind, table, row, k):  # type: ignore[no-untyped-def]
     array = context.make_array(kind)(context, builder, table)
-    start = builder.mul(context.get_constant(types.intp, row), builder.extract_value(array.shape, 1))
+    start = builder.mul(
+        context.get_constant(types.intp, row), builder.extract_value(array.shape, 1)
+    )
     return builder.gep(array.data, [builder.add(start, k)])
 
 
@@ -54,7 +58,10 @@ def _rows_at(typing_context, table, k, first, count):  # type: ignore[no-untyped
 
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         kind, (array, column, *_) = signature.args[0], arguments
-        places = [_pointer(context, builder, kind, array, row, column) for row in range(start, start + size)]
+        places = [
+            _pointer(context, builder, kind, array, row, column)
+            for row in range(start, start + size)
+        ]
         values = [context.unpack_value(builder, kind.dtype, place) for place in places]
         return context.make_tuple(builder, signature.return_type, values)
 
@@ -66,8 +73,12 @@ def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         (kind, _, kinds), (array, column, given) = signature.args, arguments
         for row, kind_of_value in enumerate(kinds):
-            value = context.cast(builder, builder.extract_value(given, row), kind_of_value, kind.dtype)
-            context.pack_value(builder, kind.dtype, value, _pointer(context, builder, kind, array, row, column))
+            value = context.cast(
+                builder, builder.extract_value(given, row), kind_of_value, kind.dtype
+            )
+            context.pack_value(
+                builder, kind.dtype, value, _pointer(context, builder, kind, array, row, column)
+            )
         return context.get_dummy_value()
 
     return types.none(table, types.intp, values), lower
@@ -88,7 +99,8 @@ LOWERED.update({put_rows: (_pointer, _put_rows._defn)})
 
 
 def row_from(row, first):  # type: ignore[no-untyped-def]
-    """A row from a column on, by one addition: a slice would look whether the column is counted from the end."""
+    """A row from a column on, by one addition: a slice would look whether the column is counted
+    from the end."""
     return row[first:]
 
 
@@ -97,11 +109,16 @@ def _rest_of_row(context, builder, signature, arguments):  # type: ignore[no-unt
     kind = signature.return_type
     rest = context.make_array(kind)(context, builder, row)
     left = builder.sub(builder.extract_value(rest.shape, 0), first)
-    rest.data, rest.shape, rest.nitems = builder.gep(rest.data, [first]), cgutils.pack_array(builder, [left]), left
+    rest.data, rest.shape, rest.nitems = (
+        builder.gep(rest.data, [first]),
+        cgutils.pack_array(builder, [left]),
+        left,
+    )
     return impl_ret_borrowed(context, builder, kind, rest._getvalue())
 
 
-# Without a count of references, no compiled function may give back a row that it makes: it is lowered by itself.
+# Without a count of references, no compiled function may give back a row that it makes: it is
+# lowered by itself.
 type_callable(row_from)(lambda context: lambda row, first: row)
 lower_builtin(row_from, types.Array, types.Integer)(_rest_of_row)
 LOWERED.update({row_from: (_rest_of_row,)})
@@ -110,7 +127,8 @@ LOWERED.update({row_from: (_rest_of_row,)})
 def rows_as(kind: Any) -> Callable:
     """Plain function table -> named tuple of its rows.
 
-    Its compiled form is one for all rows: compiled row by row, it took two of the seconds of a first run.
+    Its compiled form is one for all rows: compiled row by row, it took two of the seconds of a
+    first run.
     """
 
     # what it is made for is part of it: a loop is compiled again where a field has changed
@@ -120,7 +138,13 @@ def rows_as(kind: Any) -> Callable:
     @type_callable(view)
     def typed_view(context):  # type: ignore[no-untyped-def]
         def typed(table):  # type: ignore[no-untyped-def]
-            row = types.Array(table.dtype, table.ndim - 1, table.layout, readonly=not table.mutable, aligned=table.aligned)
+            row = types.Array(
+                table.dtype,
+                table.ndim - 1,
+                table.layout,
+                readonly=not table.mutable,
+                aligned=table.aligned,
+            )
             return types.BaseTuple.from_types((row,) * len(kind._fields), kind)
 
         return typed
@@ -139,16 +163,20 @@ def _rows_of_table(context, builder, signature, arguments):  # type: ignore[no-u
         row = context.make_array(row_kind)(context, builder)
         first = builder.mul(context.get_constant(types.intp, number), width)
         row.data, row.nitems, row.itemsize = builder.gep(table.data, [first]), width, table.itemsize
-        row.shape, row.strides = cgutils.pack_array(builder, [width]), cgutils.pack_array(builder, [table.itemsize])
+        row.shape, row.strides = (
+            cgutils.pack_array(builder, [width]),
+            cgutils.pack_array(builder, [table.itemsize]),
+        )
         row.meminfo, row.parent = table.meminfo, table.parent
         rows.append(row._getvalue())
     named = context.make_tuple(builder, signature.return_type, rows)
     return impl_ret_borrowed(context, builder, signature.return_type, named)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Doubles taken apart by powers of two, on their bits: by frexp and ldexp, as in plain Python, they would be calls, and no
-# loop with such a call is taken in vectors. Unsigned shifts alone: LLVM gives up at signed ones.
+# --------------------------------------------------------------------------------------------------
+# Doubles taken apart by powers of two, on their bits: by frexp and ldexp, as in plain Python, they
+# would be calls, and no loop with such a call is taken in vectors. Unsigned shifts alone: LLVM
+# gives up at signed ones.
 
 
 def _double_of(builder, bits):  # type: ignore[no-untyped-def]
@@ -159,9 +187,15 @@ def _double_of(builder, bits):  # type: ignore[no-untyped-def]
 def _parts_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         word = ir.IntType(64)
-        # IEEE 754: 52 bits of mantissa, above them the exponent plus 1023. Counted from the bits of sqrt(1/2), whose exponent is -1, the
-        # carry of what is above it makes the exponent that of a mantissa from sqrt(1/2) on.
-        root_of_half, one, mantissa, two_52 = 0x3FE6A09E667F3BCD, 0x3FF << 52, (1 << 52) - 1, 0x433 << 52
+        # IEEE 754: 52 bits of mantissa, above them the exponent plus 1023. Counted from the bits of
+        # sqrt(1/2), whose exponent is -1, the carry of what is above it makes the exponent that of
+        # a mantissa from sqrt(1/2) on.
+        root_of_half, one, mantissa, two_52 = (
+            0x3FE6A09E667F3BCD,
+            0x3FF << 52,
+            (1 << 52) - 1,
+            0x433 << 52,
+        )
         bits = builder.add(builder.bitcast(arguments[0], word), word(one - root_of_half))
         m = _double_of(builder, builder.add(builder.and_(bits, word(mantissa)), word(root_of_half)))
         # 2^52 + n has the whole number n for its last bits
@@ -187,7 +221,9 @@ def _leading_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         word = ir.IntType(64)
         # 27 of the 52 bits behind the point are zero
-        return _double_of(builder, builder.and_(builder.bitcast(arguments[0], word), word(-(1 << 27) % (1 << 64))))
+        return _double_of(
+            builder, builder.and_(builder.bitcast(arguments[0], word), word(-(1 << 27) % (1 << 64)))
+        )
 
     return types.float64(types.float64), lower
 

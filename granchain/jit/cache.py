@@ -1,10 +1,13 @@
-"""Compiled loops, saved on the disk under the hash of all that they reach, and checked before they are loaded.
+"""Compiled loops, saved on the disk under the hash of all that they reach, and checked before they
+are loaded.
 
-Numba keys its cache on function objects and their bytecode, not on what they read and call; here the key is the `fingerprint`: an
-edited law, helper, table or constant compiles again, and an unchanged one loads from the disk in a second process.
+Numba keys its cache on function objects and their bytecode, not on what they read and call; here
+the key is the `fingerprint`: an edited law, helper, table or constant compiles again, and an
+unchanged one loads from the disk in a second process.
 
-A loop that is loaded from a file is machine code: a bit that has changed in it ends the process, or worse. So the hash of a file is
-in the file itself, behind the pickle, where Numba does not look; the file's name is part of it, so that no file passes for another.
+A loop that is loaded from a file is machine code: a bit that has changed in it ends the process, or
+worse. So the hash of a file is in the file itself, behind the pickle, where Numba does not look;
+the file's name is part of it, so that no file passes for another.
 """
 
 from __future__ import annotations
@@ -30,7 +33,14 @@ from numba.core.typing.templates import infer_global
 
 from granchain.errors import GranchainWarning
 from granchain.jit.fingerprint import NAMED_TUPLES, calls
-from granchain.jit.options import OPTIONS, UNCALLED_FROM_PYTHON, fingerprint, how_compiled, jitable, refusal_of
+from granchain.jit.options import (
+    OPTIONS,
+    UNCALLED_FROM_PYTHON,
+    fingerprint,
+    how_compiled,
+    jitable,
+    refusal_of,
+)
 from granchain.jit.private import LACKS, private, where_there
 
 LOOP_SEAL = b"\ngranchain loop sha256 %s\n"
@@ -39,11 +49,14 @@ LOOP_SEAL_LENGTH = len(LOOP_SEAL % (64 * b"0"))
 
 def sealed(name: str, content: bytes) -> bytes:
     """The bytes of a file of this name: the content, and behind it the hash of both."""
-    return content + LOOP_SEAL % hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
+    return (
+        content + LOOP_SEAL % hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
+    )
 
 
 def loop_content(path: str) -> bytes | None:
-    """The content of a sealed file; None where there is none, and, with a warning, where it is not what was written."""
+    """The content of a sealed file; None where there is none, and, with a warning, where it is
+    not what was written."""
     try:
         whole = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -76,9 +89,10 @@ def warn(sentence: str) -> None:
 def _number_from_anywhere() -> None:
     """Count compiled functions from a random number on.
 
-    Numba distinguishes the functions inside its compiled loops by a number that each process counts from 1, and the disk cache keeps
-    those names: of two loops compiled in two processes and loaded into a third, one then calls the other's functions. Counting from a
-    random number makes the names different in every process.
+    Numba distinguishes the functions inside its compiled loops by a number that each process counts
+    from 1, and the disk cache keeps those names: of two loops compiled in two processes and loaded
+    into a third, one then calls the other's functions. Counting from a random number makes the
+    names different in every process.
     """
     identity = private("numba.core.bytecode", "FunctionIdentity")
     identity._unique_ids  # noqa: B018
@@ -86,13 +100,16 @@ def _number_from_anywhere() -> None:
 
 
 def _loop_cache() -> type:
-    """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run."""
+    """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it
+    stops a run."""
     _number_from_anywhere()
     os.register_at_fork(after_in_child=_number_from_anywhere)
     function_cache: Any
     index_and_data: Any
     private("numba.core.dispatcher", "Dispatcher").enable_caching  # noqa: B018, for there is then a dispatcher._cache
-    function_cache, index_and_data = private("numba.core.caching", "FunctionCache", "IndexDataCacheFile")
+    function_cache, index_and_data = private(
+        "numba.core.caching", "FunctionCache", "IndexDataCacheFile"
+    )
 
     class SealedFiles(index_and_data):
         """Numba's two files of a loop, an index and the code, sealed."""
@@ -119,10 +136,11 @@ def _loop_cache() -> type:
                 file.write(sealed(os.path.basename(filepath), content.getvalue()))
 
     class LoopCache(function_cache):
-        """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run.
+        """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it
+        stops a run.
 
-        Numba's own key is the bytecode and the pickled closure. A pickled function stands for what is found under its name, and a compiled
-        one for a number that each process draws anew.
+        Numba's own key is the bytecode and the pickled closure. A pickled function stands for what
+        is found under its name, and a compiled one for a number that each process draws anew.
         """
 
         def __init__(self, function: Callable, key: str):
@@ -135,13 +153,20 @@ def _loop_cache() -> type:
             return sig, codegen.magic_tuple(), self._key
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            with contextlib.suppress(Exception):  # then Numba's own way finds it too, or another one
-                # Numba would first make known all that can be compiled, which takes a quarter of a second; what loads is compiled
+            with contextlib.suppress(
+                Exception
+            ):  # then Numba's own way finds it too, or another one
+                # Numba would first make known all that can be compiled, which takes a quarter of a
+                # second; what loads is compiled
                 return self._load_overload(sig, target_context)
             try:
                 return super().load_overload(sig, target_context)
-            except Exception as error:  # of files that are as they were written, by another build of Numba or Python
-                for path in (self._cache_file._index_path, self._cache_file._data_path(self._cache_file._data_name(1))):
+            # of files that are as they were written, by another build of Numba or Python
+            except Exception as error:
+                for path in (
+                    self._cache_file._index_path,
+                    self._cache_file._data_path(self._cache_file._data_name(1)),
+                ):
                     discard(path, f"cannot be loaded ({type(error).__name__}: {error})")
                 return None
 
@@ -149,12 +174,17 @@ def _loop_cache() -> type:
             try:
                 super().save_overload(sig, data)
             except OSError as error:
-                warn(f"a compiled loop is not saved: {error}. The next process compiles it again; make room, or set NUMBA_CACHE_DIR")
+                warn(
+                    f"a compiled loop is not saved: {error}. The next process compiles it again; "
+                    "make room, or set NUMBA_CACHE_DIR"
+                )
 
     return LoopCache
 
 
-_LOOP_CACHE = where_there(_loop_cache, "compiled loops are not saved, and each process compiles them again")
+_LOOP_CACHE = where_there(
+    _loop_cache, "compiled loops are not saved, and each process compiles them again"
+)
 
 
 # Compiled functions that are saved by themselves.
@@ -162,7 +192,8 @@ _shared: list[Any] = []
 
 
 def compiled(function: Callable) -> Callable:
-    """Compile with the disk cache; without it, and with a warning, where no cache folder can be written.
+    """Compile with the disk cache; without it, and with a warning, where no cache folder can be
+    written.
 
     Parameters
     ----------
@@ -170,8 +201,9 @@ def compiled(function: Callable) -> Callable:
         A closure over plain functions, and over scalars.
     """
     key = fingerprint(function)
-    # Numba numbers the loops of one function in one index: two processes that compile two laws at once can leave one law's loop under
-    # the other's number. Each key in the function's name, each loop has a file of its own.
+    # Numba numbers the loops of one function in one index: two processes that compile two laws at
+    # once can leave one law's loop under the other's number. Each key in the function's name, each
+    # loop has a file of its own.
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
     jitable(*calls(function), by_itself=compile_shared)
     dispatcher = numba.njit(**OPTIONS)(function)
@@ -248,6 +280,10 @@ def cache_folder() -> str:
 
 @cache
 def tell_what_numba_lacks() -> None:
-    """Warn, once in a process, of what this Numba does not have; the numbers are the same without it."""
+    """Warn, once in a process, of what this Numba does not have; the numbers are the same
+    without it."""
     if LACKS:
-        warn(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: {'; '.join(LACKS)}")
+        warn(
+            f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are "
+            f"the same, but: {'; '.join(LACKS)}"
+        )

@@ -1,8 +1,10 @@
-"""What some plain functions reach: found in their bytecode, refused where it cannot be hashed, hashed, and copied.
+"""What some plain functions reach: found in their bytecode, refused where it cannot be hashed,
+hashed, and copied.
 
-A compiled loop is right for as long as nothing under it changes. So a law may reach plain functions, numbers, text, tuples and arrays of
-them, and compiled functions whose Python is known; the hash covers all of it, and what is compiled is a copy made together with the hash:
-no later edit, reload or assignment gets under a compiled loop, and what was compiled is what was hashed.
+A compiled loop is right for as long as nothing under it changes. So a law may reach plain
+functions, numbers, text, tuples and arrays of them, and compiled functions whose Python is known;
+the hash covers all of it, and what is compiled is a copy made together with the hash: no later
+edit, reload or assignment gets under a compiled loop, and what was compiled is what was hashed.
 """
 
 from __future__ import annotations
@@ -27,29 +29,34 @@ import numpy as np
 from granchain.errors import LawError
 from granchain.jit.private import private, where_there
 
-# What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its name.
+# What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its
+# name.
 LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "numba")
 
-# Functions that have a compiled form of their own, with the functions that it is made of: they are hashed, and not copied.
+# Functions that have a compiled form of their own, with the functions that it is made of: they are
+# hashed, and not copied.
 LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 
 # Named tuples that the loop reads and makes: they are hashed by their fields.
 NAMED_TUPLES: set[type] = set()
 
 REACHABLE = (
-    "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, fields of frozen dataclasses, members of "
+    "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, "
+    "fields of frozen dataclasses, members of "
     "IntEnums, @njit and @vectorize functions"
 )
 # Where a name stands for nothing.
 MISSING: Any = object()
 
 
-# Of a function whose first constant is its docstring; before Python 3.13 that of every one is, or None.
+# Of a function whose first constant is its docstring; before Python 3.13 that of every one is, or
+# None.
 HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
 
 
 class NameChain(NamedTuple):
-    """One thing that code reads from outside itself: a name, and attribute after attribute of it."""
+    """One thing that code reads from outside itself: a name, and attribute after attribute of
+    it."""
 
     names: tuple[str, ...]
     free: bool  # of an enclosing function, not of the module
@@ -58,7 +65,8 @@ class NameChain(NamedTuple):
 
 @cache
 def chains(code: types.CodeType) -> tuple[NameChain, ...]:
-    """Every chain of names that a function's code, and the code within it, reads from outside; each once, in the order met."""
+    """Every chain of names that a function's code, and the code within it, reads from outside;
+    each once, in the order met."""
     found: dict[tuple[tuple[str, ...], bool], NameChain] = {}
     stack = [code]
     while stack:
@@ -79,20 +87,32 @@ def chains(code: types.CodeType) -> tuple[NameChain, ...]:
                 reads.append(([value], free, line or block.co_firstlineno))
         for names, free, line in reads:
             found.setdefault((tuple(names), free), NameChain(tuple(names), free, line))
-        stack.extend(constant for constant in block.co_consts if isinstance(constant, types.CodeType))
+        stack.extend(
+            constant for constant in block.co_consts if isinstance(constant, types.CodeType)
+        )
     return tuple(found.values())
 
 
 @cache
 def hash_of_code(code: types.CodeType, documented: bool = True) -> bytes:
-    """Of what a code object does; not of its lines, its file and its comments, nor, where not `documented`, its docstrings."""
+    """Of what a code object does; not of its lines, its file and its comments, nor, where not
+    `documented`, its docstrings."""
     shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     digest = hashlib.sha256(repr((shape, names)).encode())
     constants = code.co_consts
-    if not documented and constants and isinstance(constants[0], str) and code.co_flags & HAS_DOCSTRING:
+    if (
+        not documented
+        and constants
+        and isinstance(constants[0], str)
+        and code.co_flags & HAS_DOCSTRING
+    ):
         constants = (None, *constants[1:])
-    for piece in (code.co_code, code.co_exceptiontable, *(constant_bytes(value, documented) for value in constants)):
+    for piece in (
+        code.co_code,
+        code.co_exceptiontable,
+        *(constant_bytes(value, documented) for value in constants),
+    ):
         digest.update(with_length(piece))
     return digest.digest()
 
@@ -104,7 +124,9 @@ def constant_bytes(value: Any, documented: bool = True) -> bytes:
     if isinstance(value, tuple):
         return b"t" + b"".join(with_length(constant_bytes(part, documented)) for part in value)
     if isinstance(value, frozenset):
-        return b"s" + b"".join(sorted(with_length(constant_bytes(part, documented)) for part in value))
+        return b"s" + b"".join(
+            sorted(with_length(constant_bytes(part, documented)) for part in value)
+        )
     return b"e" if value is Ellipsis else _number_or_text(value)
 
 
@@ -128,21 +150,26 @@ def with_length(piece: bytes) -> bytes:
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-# Kinds of NumPy scalars whose bytes are the number and nothing else (a long double has bytes that mean nothing), with the longest of each.
+# Kinds of NumPy scalars whose bytes are the number and nothing else (a long double has bytes that
+# mean nothing), with the longest of each.
 _SCALARS = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
 _LIBRARY_KINDS = (type, types.FunctionType, types.BuiltinFunctionType, type(np.sum), np.ufunc)
 
 
 def library_name(value: Any) -> str | None:
-    """Module and name of a function or a type that Numba knows by itself; None for anything else."""
+    """Module and name of a function or a type that Numba knows by itself; None for anything
+    else."""
     if not isinstance(value, _LIBRARY_KINDS):
         return None
     module = "numpy" if isinstance(value, np.ufunc) else str(getattr(value, "__module__", None))
     name = str(getattr(value, "__name__", None))
     if not _is_library(module) or getattr(sys.modules.get(module), name, None) is not value:
         return None
-    # a function in Python that was put in a library's place has the library's names, and not its file
-    own = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith(_folder_of(module.partition(".")[0]))
+    # a function in Python that was put in a library's place has the library's names, and not its
+    # file
+    own = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith(
+        _folder_of(module.partition(".")[0])
+    )
     return None if own else f"{module}.{name}"
 
 
@@ -194,7 +221,11 @@ def reads(function: Callable) -> list[Read]:
         for name in rest:
             if not holds_constant(value, name):
                 break
-            if held is MISSING and isinstance(value, types.ModuleType) and _is_library(value.__name__):
+            if (
+                held is MISSING
+                and isinstance(value, types.ModuleType)
+                and _is_library(value.__name__)
+            ):
                 held = value
             value = getattr(value, name, MISSING)
             if held is MISSING:
@@ -204,12 +235,17 @@ def reads(function: Callable) -> list[Read]:
 
 
 def holds_constant(value: Any, name: str) -> bool:
-    """Whether a name of this is followed: of a module; of a frozen dataclass, a field; of an IntEnum, a member."""
+    """Whether a name of this is followed: of a module; of a frozen dataclass, a field; of an
+    IntEnum, a member."""
     if isinstance(value, types.ModuleType):
         return True
     if isinstance(value, enum.EnumMeta):
         return issubclass(value, enum.IntEnum) and name in value.__members__
-    frozen = dataclasses.is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    frozen = (
+        dataclasses.is_dataclass(value)
+        and not isinstance(value, type)
+        and value.__dataclass_params__.frozen
+    )  # type: ignore[attr-defined]
     return frozen and name in {field.name for field in dataclasses.fields(value)}
 
 
@@ -226,8 +262,13 @@ def _cell_value(cell: types.CellType) -> Any:
 
 
 def calls(function: Any) -> Iterator[Any]:
-    """The plain functions that a plain function reads itself, also out of tuples and of compiled functions."""
-    stack = [*(read.value for read in reads(function)), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    """The plain functions that a plain function reads itself, also out of tuples and of
+    compiled functions."""
+    stack = [
+        *(read.value for read in reads(function)),
+        *(function.__defaults__ or ()),
+        *(function.__kwdefaults__ or {}).values(),
+    ]
     for value in stack:  # which grows by the parts of tuples
         if isinstance(value, types.FunctionType):
             if library_name(value) is None:
@@ -248,7 +289,10 @@ class Compiled(NamedTuple):
 
 
 _DISPATCHERS = where_there(
-    lambda: (private("numba.core.dispatcher", "Dispatcher"), private("numba.np.ufunc.dufunc", "DUFunc")),
+    lambda: (
+        private("numba.core.dispatcher", "Dispatcher"),
+        private("numba.np.ufunc.dufunc", "DUFunc"),
+    ),
     "a law that reaches @njit or @vectorize functions is refused",
 )
 
@@ -258,10 +302,21 @@ def compiled_by_user(value: Any) -> Compiled | None:
     if _DISPATCHERS is None or not isinstance(value, _DISPATCHERS):
         return None
     if isinstance(value, _DISPATCHERS[1]):
-        decorator, maker, fixed, more = numba.vectorize, value._dispatcher, value._frozen, {"identity": value.identity}
+        decorator, maker, fixed, more = (
+            numba.vectorize,
+            value._dispatcher,
+            value._frozen,
+            {"identity": value.identity},
+        )
     else:
-        decorator, maker, fixed, more = numba.jit, value, not value._can_compile, {"locals": dict(value.locals)}
-    # those that it was given; without, it takes any types, and which it has met so far is no part of it
+        decorator, maker, fixed, more = (
+            numba.jit,
+            value,
+            not value._can_compile,
+            {"locals": dict(value.locals)},
+        )
+    # those that it was given; without, it takes any types, and which it has met so far is no part
+    # of it
     signatures = tuple(made.signature for made in maker.overloads.values()) if fixed else ()
     return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
 
@@ -294,17 +349,20 @@ class Reach:
     Attributes
     ----------
     fingerprint : str
-        SHA-256 of their code and of all that it reads: the same in every process, and for functions that do the same.
+        SHA-256 of their code and of all that it reads: the same in every process, and for functions
+        that do the same.
     members : list of callable
         Every plain function among it, in the order met.
     checkable : bool
-        Whether `stands` can see every change: what is read are functions, numbers, text and tuples of them, by their names. What is written
-        to in place (an array), or is compiled by its own rules, has to be hashed again.
+        Whether `stands` can see every change: what is read are functions, numbers, text and tuples
+        of them, by their names. What is written to in place (an array), or is compiled by its own
+        rules, has to be hashed again.
 
     Raises
     ------
     LawError
-        Where one reads something that cannot be hashed: with file, line, what it is, and what to write instead.
+        Where one reads something that cannot be hashed: with file, line, what it is, and what to
+        write instead.
     """
 
     def __init__(self, *functions: Callable, code: Callable[[Any], bytes] | None = None):
@@ -315,11 +373,18 @@ class Reach:
         self._number: dict[Callable, int] = {}
         self._reads: dict[Callable, list[Read]] = {}
         self._as_hashed: dict[Callable, tuple[types.CodeType, tuple[Any, ...] | None]] = {}
-        self._seen: list[tuple[Any, types.CodeType, tuple[Any, ...] | None, list[tuple[Any, tuple[str, ...], Any]]]] = []
+        self._seen: list[
+            tuple[
+                Any, types.CodeType, tuple[Any, ...] | None, list[tuple[Any, tuple[str, ...], Any]]
+            ]
+        ] = []
         digest = hashlib.sha256()
         for function in functions:
             if not isinstance(function, types.FunctionType):
-                raise LawError(f"contact law: got {function!r}, allowed: a plain Python function; a law is made of such alone")
+                raise LawError(
+                    f"contact law: got {function!r}, allowed: a plain Python function; a law is "
+                    "made of such alone"
+                )
             digest.update(self._met(function))
         for function in self.members:  # which grows as functions are met
             digest.update(with_length(self._described(function)))
@@ -333,7 +398,8 @@ class Reach:
         return b"f%d;" % self._number[function]
 
     def _described(self, function: Any) -> bytes:
-        """Code of a function and the values of all that it reads; the functions among them by their numbers."""
+        """Code of a function and the values of all that it reads; the functions among them by
+        their numbers."""
         if function in LOWERED:
             parts = (function, *LOWERED[function])
             self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
@@ -342,7 +408,10 @@ class Reach:
         self._as_hashed[function] = code, defaults
         pieces = [self._code(function)]
         self.checkable &= not function.__kwdefaults__
-        for name, value in (*enumerate(defaults or ()), *sorted((function.__kwdefaults__ or {}).items())):
+        for name, value in (
+            *enumerate(defaults or ()),
+            *sorted((function.__kwdefaults__ or {}).items()),
+        ):
             chain = NameChain((f"default {name}",), False, code.co_firstlineno)
             pieces += [str(name).encode(), self._encoded(value, function, chain)]
         self._reads[function] = reads(function)
@@ -350,10 +419,20 @@ class Reach:
         for read in sorted(self._reads[function], key=lambda read: read.chain.names):
             if isinstance(read.value, enum.IntEnum) and len(read.place) < len(read.chain.names):
                 raise refusal(read.value, function, read.chain)
-            if isinstance(read.held, types.ModuleType) and isinstance(read.value, types.FunctionType) and library_name(read.value) is None:
-                what = "a function that was put in a library's place", "call it by a name of its own"
+            if (
+                isinstance(read.held, types.ModuleType)
+                and isinstance(read.value, types.FunctionType)
+                and library_name(read.value) is None
+            ):
+                what = (
+                    "a function that was put in a library's place",
+                    "call it by a name of its own",
+                )
                 raise refusal(read.value, function, read.chain, *what)
-            pieces += [repr(read.chain[:2]).encode(), self._encoded(read.value, function, read.chain)]
+            pieces += [
+                repr(read.chain[:2]).encode(),
+                self._encoded(read.value, function, read.chain),
+            ]
         return b"".join(map(with_length, pieces))
 
     def _encoded(self, value: Any, function: Callable, chain: NameChain) -> bytes:
@@ -369,11 +448,17 @@ class Reach:
             return b"library " + name.encode()
         if isinstance(value, types.FunctionType):
             return self._met(value)
-        if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(value.dtype.kind, 0):
+        if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(
+            value.dtype.kind, 0
+        ):
             return b"n" + with_length(value.dtype.str.encode()) + value.tobytes()
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
             fields = repr(getattr(value, "_fields", ())).encode()
-            return b"t" + with_length(fields) + b"".join(with_length(self._encoded(part, function, chain)) for part in value)
+            return (
+                b"t"
+                + with_length(fields)
+                + b"".join(with_length(self._encoded(part, function, chain)) for part in value)
+            )
         self.checkable = False
         if type(value) is np.ndarray and not value.dtype.hasobject:
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
@@ -383,13 +468,19 @@ class Reach:
             return b"r" + with_length(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
         own = compiled_by_user(value)
         if own is not None:
-            options = sorted((name, _option(option, function, chain)) for name, option in own.options.items())
-            how = f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} {options}"
+            options = sorted(
+                (name, _option(option, function, chain)) for name, option in own.options.items()
+            )
+            how = (
+                f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} "
+                f"{options}"
+            )
             return b"j" + with_length(how.encode()) + self._met(own.function)
         raise refusal(value, function, chain)
 
     def stands(self) -> bool:
-        """Whether all that was hashed is still what the functions reach, seen by the identity of what cannot change in place."""
+        """Whether all that was hashed is still what the functions reach, seen by the identity
+        of what cannot change in place."""
         if not self.checkable:
             return False
         if not self._seen:
@@ -397,16 +488,28 @@ class Reach:
             for function, (code, defaults) in self._as_hashed.items():
                 cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
                 places = [
-                    (cells[read.chain.names[0]] if read.chain.free else function.__globals__, read.chain.names, read.value)
+                    (
+                        cells[read.chain.names[0]] if read.chain.free else function.__globals__,
+                        read.chain.names,
+                        read.value,
+                    )
                     for read in self._reads.get(function, ())
                 ]
                 seen.append((function, code, defaults, places))
             self._seen = seen  # whole, for another thread
         for function, code, defaults, places in self._seen:
-            if function.__code__ is not code or function.__defaults__ is not defaults or function.__kwdefaults__:
+            if (
+                function.__code__ is not code
+                or function.__defaults__ is not defaults
+                or function.__kwdefaults__
+            ):
                 return False
             for space, names, before in places:
-                value = _cell_value(space) if isinstance(space, types.CellType) else _outside(space, names[0])
+                value = (
+                    _cell_value(space)
+                    if isinstance(space, types.CellType)
+                    else _outside(space, names[0])
+                )
                 for name in names[1:]:
                     if not holds_constant(value, name):
                         break
@@ -416,7 +519,8 @@ class Reach:
         return True
 
     def copies(self) -> CopiedFunctions:
-        """The functions given, copied with all that they reach: nothing that a copy reads changes any more."""
+        """The functions given, copied with all that they reach: nothing that a copy reads
+        changes any more."""
         made: dict[int, Any] = {}
         signed: list[tuple[Any, Callable, tuple[Any, ...]]] = []
 
@@ -445,13 +549,24 @@ class Reach:
         for function in self._reads:
             copy = made[id(function)]
             copy.__defaults__ = copied(function.__defaults__)
-            copy.__kwdefaults__ = function.__kwdefaults__ and {name: copied(value) for name, value in function.__kwdefaults__.items()}
-        for function, found in self._reads.items():  # a compiled copy takes its defaults with it: they are there by now
+            copy.__kwdefaults__ = function.__kwdefaults__ and {
+                name: copied(value) for name, value in function.__kwdefaults__.items()
+            }
+        for (
+            function,
+            found,
+        ) in (
+            self._reads.items()
+        ):  # a compiled copy takes its defaults with it: they are there by now
             copy = made[id(function)]
             enclosed: dict[str, Any] = {}
             for read in found:
                 if read.held is not MISSING:
-                    _put_at(enclosed if read.chain.free else copy.__globals__, read.place, copied(read.held))
+                    _put_at(
+                        enclosed if read.chain.free else copy.__globals__,
+                        read.place,
+                        copied(read.held),
+                    )
             for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
                 if name in enclosed:
                     cell.cell_contents = enclosed[name]
@@ -463,29 +578,35 @@ def _option(option: Any, function: Callable, chain: NameChain) -> str:
     if isinstance(option, set | frozenset):
         return repr(sorted(option))
     if isinstance(option, dict):
-        return repr(sorted((name, _option(value, function, chain)) for name, value in option.items()))
+        return repr(
+            sorted((name, _option(value, function, chain)) for name, value in option.items())
+        )
     if type(option) in _PLAIN or isinstance(option, numba.types.Type):
         return str(option)
     raise refusal(option, function, chain)
 
 
 def _empty_copy(function: Any) -> Any:
-    """A function with the same code, and nothing yet of what it reads. Numba's cache finds the module of a function by name: this one."""
+    """A function with the same code, and nothing yet of what it reads. Numba's cache finds the
+    module of a function by name: this one."""
     cells = tuple(types.CellType() for _ in function.__code__.co_freevars)
-    copy = types.FunctionType(function.__code__, {"__name__": __name__}, function.__name__, None, cells)
+    copy = types.FunctionType(
+        function.__code__, {"__name__": __name__}, function.__name__, None, cells
+    )
     copy.__qualname__ = function.__qualname__
     copy.__dict__.update(function.__dict__)
     return copy
 
 
 def _put_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
-    """Put a value where a chain of names finds it, in modules made for this where there is more than one name."""
+    """Put a value where a chain of names finds it, in modules made for this where there is more
+    than one name."""
     for name in place[:-1]:
         space = space.setdefault(name, types.ModuleType(name)).__dict__
     space[place[-1]] = value
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is refused, and what to write instead.
 
 _INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -493,17 +614,22 @@ _INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
     ((enum.IntEnum,), "name the member alone, which is its number"),
     ((enum.Enum, np.generic), "take its value, a plain number"),
     ((enum.EnumMeta,), "name the member that is meant, of an IntEnum: Phase.LOADING"),
-    ((dict,), "give each value a name of its own, or put the numbers into a tuple or a NumPy array"),
+    ((dict,), "give each value a name of its own, or put the numbers into a tuple or a NumPy "
+        "array"),
     ((list, set, frozenset, range), "put the numbers into a tuple or a NumPy array"),
     ((np.ndarray,), "make it an array of numbers: numpy.array(...)"),
     ((type,), "put its functions and numbers at the top level of the file"),
-    ((types.MethodType,), "make it a plain function, and its object's numbers constants of the file"),
+    ((types.MethodType,), "make it a plain function, and its object's numbers constants of the "
+        "file"),
     ((functools.partial,), "write a function that makes the call"),
 )  # fmt: skip
 
 
-def refusal(value: Any, function: Callable, chain: NameChain, what: str = "", instead: str = "") -> LawError:
-    """The error on something that cannot be hashed: what it is and what to write instead, where its type does not say."""
+def refusal(
+    value: Any, function: Callable, chain: NameChain, what: str = "", instead: str = ""
+) -> LawError:
+    """The error on something that cannot be hashed: what it is and what to write instead, where
+    its type does not say."""
     if what:
         pass
     elif isinstance(value, types.ModuleType):
@@ -511,11 +637,20 @@ def refusal(value: Any, function: Callable, chain: NameChain, what: str = "", in
     elif isinstance(value, type):
         what = "a class"
     else:
-        what = f"an object of type {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
-    otherwise = "write a plain function in its place" if callable(value) else "put its numbers into constants, a tuple or a NumPy array"
-    instead = instead or next((advice for kinds, advice in _INSTEAD if isinstance(value, kinds)), otherwise)
+        what = f"an object of type {type(value).__module__}.{type(value).__qualname__}".replace(
+            "builtins.", ""
+        )
+    otherwise = (
+        "write a plain function in its place"
+        if callable(value)
+        else "put its numbers into constants, a tuple or a NumPy array"
+    )
+    instead = instead or next(
+        (advice for kinds, advice in _INSTEAD if isinstance(value, kinds)), otherwise
+    )
     code = function.__code__
     return LawError(
-        f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads {'.'.join(chain.names)}, {what}, which can change without "
+        f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads "
+        f"{'.'.join(chain.names)}, {what}, which can change without "
         f"the compiled loop noticing; allowed: {REACHABLE}; {instead}"
     )

@@ -1,4 +1,5 @@
-"""How functions are compiled: options of Numba, its lowering replaced, and what is put in place where it is called."""
+"""How functions are compiled: options of Numba, its lowering replaced, and what is put in place
+where it is called."""
 
 from __future__ import annotations
 
@@ -29,15 +30,22 @@ def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
     return {} if known is None else {name: value}
 
 
-# No counting of references: a loop makes no array, and each slice of a table would cost two atomic additions.
+# No counting of references: a loop makes no array, and each slice of a table would cost two atomic
+# additions.
 UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic additions")
-# No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes into them.
+# No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes
+# into them.
 UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
 # No form for Python, of what loops alone call.
-UNCALLED_FROM_PYTHON = _hidden("no_cpython_wrapper", True, "what loops share takes longer to compile")
+UNCALLED_FROM_PYTHON = _hidden(
+    "no_cpython_wrapper", True, "what loops share takes longer to compile"
+)
 # Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
-IN_PLACE = _hidden("forceinline", True, "the functions of a law are called where LLVM does not put them in place")
-# Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in the loop.
+IN_PLACE = _hidden(
+    "forceinline", True, "the functions of a law are called where LLVM does not put them in place"
+)
+# Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in
+# the loop.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCALLED_FROM_C, **UNCOUNTED}
 
 
@@ -60,10 +68,12 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
     native: Any = private("numba.core.typed_passes", "NativeLowering")
     lower: Any = private("numba.core.lowering", "Lower")
     make_function = private("numba._dynfunc", "make_function")
-    library._optimize_final_module, library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
+    library._optimize_final_module  # noqa: B018
+    library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
 
     class InnerLibrary(library):
-        """LLVM's code of a function, to be linked into that of a loop: there alone it is optimised and becomes machine code."""
+        """LLVM's code of a function, to be linked into that of a loop: there alone it is
+        optimised and becomes machine code."""
 
         def _optimize_final_module(self) -> None:
             pass
@@ -80,12 +90,17 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
 
         def run_pass(self, state: Any) -> bool:
             name = state.func_id.func_qualname
-            state.library, state.flags.no_compile = InnerLibrary(state.targetctx.codegen(), name), True
+            state.library, state.flags.no_compile = (
+                InnerLibrary(state.targetctx.codegen(), name),
+                True,
+            )
             super().run_pass(state)
             lowered = state["cr"]
             # what the functions that call it know it by; there is nothing at its address
             module = lowered.fndesc.lookup_module()
-            known_by = make_function(module, name.split(".")[-1], "", 0, lowered.env, (state.library,))
+            known_by = make_function(
+                module, name.split(".")[-1], "", 0, lowered.env, (state.library,)
+            )
             state.targetctx.insert_user_function(known_by, lowered.fndesc, [state.library])
             state.reload_init.extend(state.library._reload_init)
             state["cr"] = lowered._replace(cfunc=known_by)
@@ -99,13 +114,20 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
             order = {block: place for place, block in enumerate(self.function.blocks)}
             for block in self.function.blocks:
                 end = block.terminator
-                targets = [target for target in getattr(end, "operands", ()) if isinstance(target, ir.Block)]
+                targets = [
+                    target
+                    for target in getattr(end, "operands", ())
+                    if isinstance(target, ir.Block)
+                ]
                 if any(order[target] <= order[block] for target in targets):
                     end.set_metadata("llvm.loop", loop_metadata(self.module))
 
     found: dict[tuple[bool, bool], type] = {(False, False): native, (True, False): InnerLowering}
     for inner in (False, True):
-        facts = {"_name": f"row_lowering_{inner}", "lowering_class": property(lambda self: LoopsInVectors)}
+        facts = {
+            "_name": f"row_lowering_{inner}",
+            "lowering_class": property(lambda self: LoopsInVectors),
+        }
         row_lowering = type("RowLowering", (found[inner, False],), facts)
         found[inner, True] = register_pass(mutates_CFG=True, analysis_only=False)(row_lowering)
     return found
@@ -114,9 +136,10 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
 def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
     """Options with which functions (inside a loop, whose arrays are rows) are compiled.
 
-    Numba would make machine code of each function inside a loop, and again of the loop that holds them all: a tenth of a first run.
-    Without the promise that rows do not overlap, all addresses would be compared before each sweep, and short rows, a
-    wave's front, be taken contact by contact.
+    Numba would make machine code of each function inside a loop, and again of the loop that holds
+    them all: a tenth of a first run. Without the promise that rows do not overlap, all addresses
+    would be compared before each sweep, and short rows, a wave's front, be taken contact by
+    contact.
     """
     compiler: Any
     compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
@@ -124,7 +147,8 @@ def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
     lowerings = _lowerings()
 
     class OwnCompiler(compiler):
-        """Numba's compiler with its lowering replaced; where arrays are rows, under the promise that no two overlap."""
+        """Numba's compiler with its lowering replaced; where arrays are rows, under the promise
+        that no two overlap."""
 
         kind = False, False
 
@@ -137,14 +161,22 @@ def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
                 builder.define_typed_pipeline(self.state),
                 builder.define_nopython_lowering_pipeline(self.state),
             ):
-                own.passes.extend((lowerings[self.kind] if each is lowerings[False, False] else each, text) for each, text in stage.passes)
+                own.passes.extend(
+                    (lowerings[self.kind] if each is lowerings[False, False] else each, text)
+                    for each, text in stage.passes
+                )
             own.finalize()
             return [own]
 
-    return {kind: {"pipeline_class": type("OwnCompiler", (OwnCompiler,), {"kind": kind})} for kind in lowerings}
+    return {
+        kind: {"pipeline_class": type("OwnCompiler", (OwnCompiler,), {"kind": kind})}
+        for kind in lowerings
+    }
 
 
-_COMPILERS = where_there(_compilers, "a loop takes longer to compile, and its sweeps are not taken in whole vectors")
+_COMPILERS = where_there(
+    _compilers, "a loop takes longer to compile, and its sweeps are not taken in whole vectors"
+)
 
 
 def how_compiled(function: Any, inside: bool) -> dict[str, Any]:
@@ -153,32 +185,36 @@ def how_compiled(function: Any, inside: bool) -> dict[str, Any]:
     return {**OPTIONS, **own, **(IN_PLACE if getattr(function, "in_place", False) else {})}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Functions inside a loop.
 
 _jitable: set[Callable] = set()
 
 
 def hot(function: Any) -> Any:
-    """Decorator: the code is put where it is called. For what runs once per contact and step; the rest compiles faster as a call."""
+    """Decorator: the code is put where it is called. For what runs once per contact and step;
+    the rest compiles faster as a call."""
     function.in_place = True
     return function
 
 
 def rows(function: Any) -> Any:
-    """Decorator: the arrays are rows that do not overlap, padded to whole vectors; all that is called is put in place."""
+    """Decorator: the arrays are rows that do not overlap, padded to whole vectors; all that is
+    called is put in place."""
     function.of_rows = True
     return function
 
 
 def shared(function: Any) -> Any:
-    """Decorator: compiled and saved by itself, and not again in each law's loop. For what does not depend on a law."""
+    """Decorator: compiled and saved by itself, and not again in each law's loop. For what does
+    not depend on a law."""
     function.by_itself = True
     return function
 
 
 def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None) -> None:
-    """Let Numba compile plain functions, and all that they reach, where a compiled one calls them: as their decorators say.
+    """Let Numba compile plain functions, and all that they reach, where a compiled one calls them:
+    as their decorators say.
 
     Parameters
     ----------
@@ -211,12 +247,13 @@ def reached(*functions: Any) -> list[Any]:
     return list(found)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Functions under the hash of all that they reach.
 
 # Switches of Numba's that change what is compiled.
 _SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
-# Groups of functions of which it is remembered what they reach: some ten of each law of a study of them all.
+# Groups of functions of which it is remembered what they reach: some ten of each law of a study of
+# them all.
 MOST_REACHES = 1024
 _reaches: dict[tuple[Callable, ...], Reach] = {}
 _frozen: dict[str, tuple[Callable, ...]] = {}
@@ -224,7 +261,8 @@ _copies: set[tuple[Callable, ...]] = set()
 
 
 def reach_of(*functions: Callable) -> Reach:
-    """Everything that some plain functions reach now; that of an earlier call where nothing of it has changed since."""
+    """Everything that some plain functions reach now; that of an earlier call where nothing of
+    it has changed since."""
     reach = _reaches.get(functions)
     if reach is None or not reach.stands():
         reach = Reach(*functions)
@@ -246,14 +284,17 @@ def fingerprint(*functions: Callable) -> str:
     # Numba's own version, the processor and the Python are in the key of its cache; these are not.
     switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
     how = (OPTIONS, IN_PLACE, _COMPILERS is not None, switches)
-    return hashlib.sha256(f"{reach_of(*functions).fingerprint} {how} NumPy {np.__version__}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"{reach_of(*functions).fingerprint} {how} NumPy {np.__version__}".encode()
+    ).hexdigest()
 
 
 def frozen(*functions: Callable) -> tuple[Callable, ...]:
     """Copies of functions and of all that they reach, the same ones for functions that do the same.
 
-    Numba compiles a function object once, with the values that it then reads. Nothing else refers to a copy: no assignment, reload or
-    edit in a notebook changes a loop, or leaves it half changed. Copies are their own copies.
+    Numba compiles a function object once, with the values that it then reads. Nothing else refers
+    to a copy: no assignment, reload or edit in a notebook changes a loop, or leaves it half
+    changed. Copies are their own copies.
     """
     if is_frozen(functions):
         return functions
@@ -263,7 +304,11 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
         for compiled_function, function, signatures in copies.signed:
             jitable(function)
             # of @vectorize, of @njit
-            add = compiled_function.add if hasattr(compiled_function, "add") else compiled_function.compile
+            add = (
+                compiled_function.add
+                if hasattr(compiled_function, "add")
+                else compiled_function.compile
+            )
             for signature in signatures:
                 add(signature)
             compiled_function.disable_compile()
@@ -277,7 +322,7 @@ def is_frozen(functions: tuple[Callable, ...]) -> bool:
     return functions in _copies
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Errors of the compiler.
 
 # The place of a line in what Numba writes, and the folders of what is no law of a user's.
@@ -286,15 +331,20 @@ _OURS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
 
 
 def refusal_of(error: NumbaError) -> LawError | None:
-    """The error of a law that Numba cannot compile, the innermost of its reasons; None where the line is not a user's."""
+    """The error of a law that Numba cannot compile, the innermost of its reasons; None where
+    the line is not a user's."""
     message = str(error)
-    place = next((found for found in _PLACE.finditer(message) if not found[1].startswith(_OURS)), None)
+    place = next(
+        (found for found in _PLACE.finditer(message) if not found[1].startswith(_OURS)), None
+    )
     if place is None:
         return None
     reason = message[: place.start()]
     reason = reason.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reason
     first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
     return LawError(
-        f"{place[1]}, line {place[2]}: Numba cannot compile it: {first}; allowed: + - * /, math.sqrt, comparisons, "
-        "a if b else c, plain functions, and log, exp, power of granchain.contact.elementary; write it with these"
+        f"{place[1]}, line {place[2]}: Numba cannot compile it: {first}; allowed: + - * /, "
+        "math.sqrt, comparisons, "
+        "a if b else c, plain functions, and log, exp, power of granchain.contact.elementary; "
+        "write it with these"
     )

@@ -1,7 +1,8 @@
 """Names of Numba's that are outside its stable interface, and what is lost where a Numba lacks one.
 
-Without them the loops are compiled all the same: slower, or by each process again, and a warning lists it (`LACKS`). The numbers are
-the same, bit for bit: nothing in this folder changes what is computed.
+Without them the loops are compiled all the same: slower, or by each process again, and a warning
+lists it (`LACKS`). The numbers are the same, bit for bit: nothing in this folder changes what is
+computed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def private(module: str, *names: str) -> Any:
 
 
 def where_there(make: Callable[[], Made], lost: str) -> Made | None:
-    """What is made of Numba's private parts; None where one is missing, and what is lost is noted."""
+    """What is made of Numba's private parts; None where one is missing, and what is lost is
+    noted."""
     try:
         return make()
     except (ImportError, AttributeError) as error:

@@ -18,12 +18,21 @@ from granchain.mechanism.setup import dimensions_of, pair_of_surfaces, surfaces_
 from granchain.run_end import relative_residual
 from granchain.store import Result
 
-# Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214: critical overlaps [m], K_p [N/m], restitution, the largest overlap [m]
-# at the speed [m/s] that they start from.
-PRINTED_NUMBERS = {"d_y": 3.7576e-8, "d_p": 3.1751e-6, "K_p": 6.044e7, "restitution": 0.54, "d_max": 1.2923e-5, "speed": 0.5}
+# Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214: critical overlaps [m], K_p
+# [N/m], restitution, the largest overlap [m] at the speed [m/s] that they start from.
+PRINTED_NUMBERS = {
+    "d_y": 3.7576e-8,
+    "d_p": 3.1751e-6,
+    "K_p": 6.044e7,
+    "restitution": 0.54,
+    "d_max": 1.2923e-5,
+    "speed": 0.5,
+}
 
-# Crank angles [deg] between which the force in the slot is compared with the one without play, and between which the pin changes sides:
-# after its acceleration has changed sign, before the outer dead centre. Autiero et al. 2022, figures 11 and 14, show this part.
+# Crank angles [deg] between which the force in the slot is compared with the one without play, and
+# between which the pin changes sides:
+# after its acceleration has changed sign, before the outer dead centre. Autiero et al. 2022,
+# figures 11 and 14, show this part.
 STEADY, CHANGE = (30.0, 80.0), (60.0, 140.0)
 
 
@@ -50,7 +59,10 @@ class Check(NamedTuple):
 # What the checks look into.
 VARIABLES_CHECKED = (
     *("time", "crank_angle", "slider_acceleration", "contact_force", "penetration", "energy_time"),
-    *(f"energy_{name}" for name in ("kinetic", "plastic", "viscous", "friction", "external", "residual")),
+    *(
+        f"energy_{name}"
+        for name in ("kinetic", "plastic", "viscous", "friction", "external", "residual")
+    ),
 )
 
 
@@ -64,14 +76,29 @@ def checks_of(result: Result) -> list[Check]:
     GranchainError
         Where the result is not that of a whole run of a mechanism.
     """
-    missing = [name for name in VARIABLES_CHECKED if name not in result.variables or not result.variables[name].data.size]
+    missing = [
+        name
+        for name in VARIABLES_CHECKED
+        if name not in result.variables or not result.variables[name].data.size
+    ]
     case = result.case
     if missing or not isinstance(case, MechanismCase):
         got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
         raise GranchainError(f"checks: got {got}, allowed the result of a mechanism; run it anew")
-    found = [*(slider_crank(case, result) if isinstance(case, SliderCrankCase) else scotch_yoke(case, result))]
-    residual = relative_residual({name: variable.data for name, variable in result.variables.items()})
-    lost = {name: float(getattr(result, f"energy_{name}")[-1]) for name in ("viscous", "plastic", "friction", "external")}
+    found = [
+        *(
+            slider_crank(case, result)
+            if isinstance(case, SliderCrankCase)
+            else scotch_yoke(case, result)
+        )
+    ]
+    residual = relative_residual(
+        {name: variable.data for name, variable in result.variables.items()}
+    )
+    lost = {
+        name: float(getattr(result, f"energy_{name}")[-1])
+        for name in ("viscous", "plastic", "friction", "external")
+    }
     found += [
         Check("work of the crank", lost["external"], "J"),
         Check("lost in the contact, damping and dents", lost["viscous"] + lost["plastic"], "J"),
@@ -108,14 +135,22 @@ def statics(case: SliderCrankCase) -> list[Check]:
     d_y, f_y, d_p, f_p = (float(value) for value in ma_liu_points(pair, psi, xi))
     example = load_mechanism("slider-crank")
     assert isinstance(example, SliderCrankCase)
-    same = joint == example.joint and (psi, xi) == (example.law_inputs().psi, example.law_inputs().xi)
+    same = joint == example.joint and (psi, xi) == (
+        example.law_inputs().psi,
+        example.law_inputs().xi,
+    )
     printed = PRINTED_NUMBERS if same else {}
     found = [
         Check("first yield, overlap d_y", d_y, "m", printed.get("d_y")),
         Check("first yield, force F_y", f_y, "N"),
         Check("full plasticity, overlap d_p", d_p, "m", printed.get("d_p")),
         Check("full plasticity, force F_p", f_p, "N"),
-        Check("linear stiffness K_p", float(linearised_plastic_stiffness(pair, psi, xi)), "N/m", printed.get("K_p")),
+        Check(
+            "linear stiffness K_p",
+            float(linearised_plastic_stiffness(pair, psi, xi)),
+            "N/m",
+            printed.get("K_p"),
+        ),
     ]
     if not same:
         return found
@@ -133,7 +168,9 @@ def statics(case: SliderCrankCase) -> list[Check]:
         ("the slider at .5 m/s", case.slider.mass, None),
     ):
         materials = joint.bearing_material, joint.journal_material
-        alone = pair_of_surfaces(joint.bearing_radius, joint.journal_radius, True, materials, moving, None)
+        alone = pair_of_surfaces(
+            joint.bearing_radius, joint.journal_radius, True, materials, moving, None
+        )
         restitution = restitution_at(law, ma_liu, alone, radii, np.full(1, speed))
         found.append(Check(f"Ma-Liu's restitution of {body}", float(restitution[0, 0]), "1", known))
     return found
@@ -153,7 +190,11 @@ def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
     return [
         Check("contact lost at", lost, "deg"),
         Check("contact found again at", found, "deg"),
-        Check("mean of force over that without play, 30 to 80 deg", float(share.mean()) if share.size else math.nan, "1"),
+        Check(
+            "mean of force over that without play, 30 to 80 deg",
+            float(share.mean()) if share.size else math.nan,
+            "1",
+        ),
         Check("largest force of the first impact", float(impact.max(initial=0.0)), "N"),
         Check("largest force", float(force.max()), "N"),
         Check("largest penetration", float(depth.max()), "m"),
@@ -161,15 +202,25 @@ def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
 
 
 def last_revolution(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Crank angle from its start [deg], force [N] and penetration [m] over the last whole revolution; empty where there is none."""
+    """Crank angle from its start [deg], force [N] and penetration [m] over the last whole
+    revolution; empty where there is none."""
     turned = np.degrees(result.crank_angle)
     whole = math.floor(turned[-1] / 360.0 + 1e-9)
-    chosen = (turned >= 360.0 * (whole - 1)) & (turned <= 360.0 * whole) if whole else np.zeros(turned.size, dtype=bool)
-    return turned[chosen] - 360.0 * (whole - 1), result.contact_force[chosen], result.penetration[chosen]
+    chosen = (
+        (turned >= 360.0 * (whole - 1)) & (turned <= 360.0 * whole)
+        if whole
+        else np.zeros(turned.size, dtype=bool)
+    )
+    return (
+        turned[chosen] - 360.0 * (whole - 1),
+        result.contact_force[chosen],
+        result.penetration[chosen],
+    )
 
 
 def carried(case: MechanismCase, angle: np.ndarray) -> np.ndarray:
-    """Force between pin and slot without play [N]: along the line to the arc's centre, whose component moves the slider."""
+    """Force between pin and slot without play [N]: along the line to the arc's centre, whose
+    component moves the slider."""
     m = dimensions_of(case)
     motion: Ideal = ideal(angle, m)
     force: np.ndarray = m.slider_mass * np.abs(motion.acceleration) / np.cos(motion.rod_angle)
@@ -177,7 +228,8 @@ def carried(case: MechanismCase, angle: np.ndarray) -> np.ndarray:
 
 
 def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:
-    """Crank angles [deg] between which the pin changes sides: of the longest time without force within `CHANGE`, else nan."""
+    """Crank angles [deg] between which the pin changes sides: of the longest time without force
+    within `CHANGE`, else nan."""
     inside = np.flatnonzero((turned > CHANGE[0]) & (turned < CHANGE[1]))
     open_ = np.concatenate([[False], force[inside] == 0.0, [False]])
     edges = np.flatnonzero(open_[1:] != open_[:-1]).reshape(-1, 2)

@@ -1,4 +1,5 @@
-"""Forms of a force that stand beside the laws of `granchain.contact`: a power of the overlap, and a law with Hunt and Crossley's factor."""
+"""Forms of a force that stand beside the laws of `granchain.contact`: a power of the overlap,
+and a law with Hunt and Crossley's factor."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from granchain.contact.model import Model
 
 
 class FittedPowerLaw(ContactLaw):
-    """F = K d^n, fitted to another law; Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966."""
+    """F = K d^n, fitted to another law; Autiero et al. 2022, sec. 4,
+    doi:10.3390/machines10110966."""
 
     coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))
 
@@ -33,16 +35,22 @@ class FittedPowerLaw(ContactLaw):
     def energy(overlap: float, c: tuple, h: tuple) -> float:
         stiffness, exponent = c
         d = overlap if overlap > OPEN else OPEN
-        return stiffness * d * elementary.power(d, exponent) / (exponent + 1.0) if overlap > OPEN else 0.0
+        return (
+            stiffness * d * elementary.power(d, exponent) / (exponent + 1.0)
+            if overlap > OPEN
+            else 0.0
+        )
 
 
 ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")
 
 
 def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray]:
-    """A law with the factor 1 + 1.5 alpha rate on its force, clamped at zero, and its coefficients with the two that it takes.
+    """A law with the factor 1 + 1.5 alpha rate on its force, clamped at zero, and its coefficients
+    with the two that it takes.
 
-    Hunt & Crossley 1975, doi:10.1115/1.3423596; Autiero et al. 2022, eq. (153), doi:10.3390/machines10110966.
+    Hunt & Crossley 1975, doi:10.1115/1.3423596; Autiero et al. 2022, eq. (153),
+    doi:10.3390/machines10110966.
 
     Parameters
     ----------
@@ -53,7 +61,12 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
         [s/m].
     """
     old = model.functions
-    law_force, law_energy, law_needs_update, law_update = old.force, old.energy, old.needs_update, old.update
+    law_force, law_energy, law_needs_update, law_update = (
+        old.force,
+        old.energy,
+        old.needs_update,
+        old.update,
+    )
     law_history_of, law_plastic, law_largest, law_jumps, law_jump = (
         old.history_of, old.plastic, old.overlap_limit, old.jumps, old.jump,
     )  # fmt: skip
@@ -86,9 +99,16 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     def jump(overlap, rate, c, h):  # type: ignore[no-untyped-def]
         return law_jump(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
 
-    functions = type(old)(history_of, force, needs_update, update, energy, plastic, overlap_limit, jumps, jump)
+    functions = type(old)(
+        history_of, force, needs_update, update, energy, plastic, overlap_limit, jumps, jump
+    )
     new = replace(
-        model, functions=functions, coefficients=(*model.coefficients, ALPHA, LOWEST_FORCE), uses_rate=True, windows=0, guarded=None
+        model,
+        functions=functions,
+        coefficients=(*model.coefficients, ALPHA, LOWEST_FORCE),
+        uses_rate=True,
+        windows=0,
+        guarded=None,
     )
     more = np.array([[alpha], [0.0]]) * np.ones(c.shape[1])
     return new, np.vstack([c, more])

@@ -1,12 +1,15 @@
-"""The geometry of the mechanisms: plain functions of the free coordinates and of the crank pin's given motion.
+"""The geometry of the mechanisms: plain functions of the free coordinates and of the crank pin's
+given motion.
 
-Coordinate 0 is the slider's position, coordinate 1, where there is one, the angle of the rod. A surface of the joint is a tuple
+Coordinate 0 is the slider's position, coordinate 1, where there is one, the angle of the rod. A
+surface of the joint is a tuple
 
     overlap [m], its derivatives by the two coordinates, its change by the pin's motion alone [m/s],
     the derivatives of the slip by the two velocities, the slip by the pin's motion alone [m/s],
 
-so that rate = g0 v0 + g1 v1 + gt and slip = s0 v0 + s1 v1 + st, and a contact force F with a friction f does the work
--(F g0 + f s0) v0 - (F g1 + f s1) v1 on the coordinates. Both mechanisms have constant masses in these coordinates.
+so that rate = g0 v0 + g1 v1 + gt and slip = s0 v0 + s1 v1 + st, and a contact force F with a
+friction f does the work -(F g0 + f s0) v0 - (F g1 + f s1) v1 on the coordinates. Both mechanisms
+have constant masses in these coordinates.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ class Linkage(NamedTuple):
     energy : callable
         (q0, q1, v0, v1, pin, m) -> kinetic energy of all that the crank moves [J].
     power : callable
-        (q0, q1, v0, v1, a0, a1, pin, m) -> power of the crank into it beside that through the contacts [W].
+        (q0, q1, v0, v1, a0, a1, pin, m) -> power of the crank into it beside that through the
+        contacts [W].
     joint : callable
         (q0, q1, pin, m) -> place of one of the joint's centres, seen from the other [m].
     n_surfaces : int
@@ -53,7 +57,8 @@ class Dimensions(NamedTuple):
     crank, speed, start : float
         Length [m], angular speed [rad/s] and angle at the start [rad] of the crank.
     rod, centre, rod_mass, rod_inertia : float
-        Length [m], distance of the mass centre from the crank pin [m], mass [kg] and moment of inertia about the crank pin [kg m2].
+        Length [m], distance of the mass centre from the crank pin [m], mass [kg] and moment of
+        inertia about the crank pin [kg m2].
     slider_mass : float
         [kg].
     clearance, journal : float
@@ -95,9 +100,11 @@ def pin_at(t, m):  # type: ignore[no-untyped-def]
 
 
 def rubbing(slip, m):  # type: ignore[no-untyped-def]
-    """Modified Coulomb friction as a part of the normal force, with the sign of the slip: it rises from 0 to the whole between two slips.
+    """Modified Coulomb friction as a part of the normal force, with the sign of the slip: it rises
+    from 0 to the whole between two slips.
 
-    Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model and print no formula; here it rises linearly.
+    Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model and print no
+    formula; here it rises linearly.
     """
     part = (abs(slip) - m.slip_begin) / (m.slip_full - m.slip_begin)
     part = part if part > 0.0 else 0.0
@@ -105,7 +112,7 @@ def rubbing(slip, m):  # type: ignore[no-untyped-def]
     return m.friction * (part if slip > 0.0 else -part)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Slider-crank: the journal at the rod's end in the slider's bearing
 
 
@@ -137,7 +144,11 @@ def _slider_crank_applied(q0, q1, pin, m):  # type: ignore[no-untyped-def]
 
 def _slider_crank_energy(q0, q1, v0, v1, pin, m):  # type: ignore[no-untyped-def]
     across = math.cos(q1) * pin[3] - math.sin(q1) * pin[2]
-    rod = 0.5 * m.rod_mass * (pin[2] * pin[2] + pin[3] * pin[3]) + m.rod_mass * m.centre * v1 * across + 0.5 * m.rod_inertia * v1 * v1
+    rod = (
+        0.5 * m.rod_mass * (pin[2] * pin[2] + pin[3] * pin[3])
+        + m.rod_mass * m.centre * v1 * across
+        + 0.5 * m.rod_inertia * v1 * v1
+    )
     return 0.5 * m.slider_mass * v0 * v0 + rod
 
 
@@ -154,12 +165,14 @@ def _slider_crank_joint(q0, q1, pin, m):  # type: ignore[no-untyped-def]
 
 
 SLIDER_CRANK = Linkage(
-    _slider_crank_surfaces, _slider_crank_applied, _slider_crank_energy, _slider_crank_power, _slider_crank_joint, 1,
+    _slider_crank_surfaces, _slider_crank_applied, _slider_crank_energy, _slider_crank_power,
+    _slider_crank_joint, 1,
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Scotch yoke: the crank pin in the slider's slot; coordinate 0 is the centre of its arc, which lies outward of the pin
+# --------------------------------------------------------------------------------------------------
+# Scotch yoke: the crank pin in the slider's slot; coordinate 0 is the centre of its arc, which lies
+# outward of the pin
 
 
 def _scotch_yoke_surfaces(q0, q1, pin, m):  # type: ignore[no-untyped-def]
@@ -206,16 +219,18 @@ def _scotch_yoke_joint(q0, q1, pin, m):  # type: ignore[no-untyped-def]
 
 
 SCOTCH_YOKE = Linkage(
-    _scotch_yoke_surfaces, _scotch_yoke_applied, _scotch_yoke_energy, _scotch_yoke_power, _scotch_yoke_joint, 3,
+    _scotch_yoke_surfaces, _scotch_yoke_applied, _scotch_yoke_energy, _scotch_yoke_power,
+    _scotch_yoke_joint, 3,
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Without play
 
 
 class Ideal(NamedTuple):
-    """Motion without play at a crank angle: of the slider, and the angle and angular speed of the rod, or of the line from the pin to the
+    """Motion without play at a crank angle: of the slider, and the angle and angular speed of the
+    rod, or of the line from the pin to the
     centre of the slot's arc."""
 
     position: np.ndarray
@@ -226,7 +241,8 @@ class Ideal(NamedTuple):
 
 
 def ideal(angle: np.ndarray | float, m: Dimensions) -> Ideal:
-    """The motion without play: x = r cos(t) + s, s = sqrt(l^2 - r^2 sin^2(t)), a rod of length l; a curved slot is one of its radius.
+    """The motion without play: x = r cos(t) + s, s = sqrt(l^2 - r^2 sin^2(t)), a rod of length l; a
+    curved slot is one of its radius.
 
     Parameters
     ----------

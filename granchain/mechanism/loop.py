@@ -1,9 +1,12 @@
-"""The time loop of a mechanism: kick-drift-kick on its free coordinates, compiled for one contact law.
+"""The time loop of a mechanism: kick-drift-kick on its free coordinates, compiled for one contact
+law.
 
-The physics of a contact is the engine's (granchain.engine.contact_step), as for a row of beads: here a contact's overlap is a function of
-the coordinates and of the crank pin's place, and its force works on them by the derivatives of that overlap. The half-step rate of a
-contact is the change of its overlap over the step; the rate at the step follows from the velocities predicted to it. Friction acts with the
-force that kicks, so that what the engine does to keep the order holds for it too.
+The physics of a contact is the engine's (granchain.engine.contact_step), as for a row of beads:
+here a contact's overlap is a function of the coordinates and of the crank pin's place, and its
+force works on them by the derivatives of that overlap. The half-step rate of a contact is the
+change of its overlap over the step; the rate at the step follows from the velocities predicted to
+it. Friction acts with the force that kicks, so that what the engine does to keep the order holds
+for it too.
 """
 
 from __future__ import annotations
@@ -15,7 +18,14 @@ from functools import cache
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, dissipated, moved_by_jump
-from granchain.engine.inspection import BEYOND_RADIUS, COMPLETE, NOT_FINITE, OUTSIDE_LAW, RUNNING, UNSTABLE
+from granchain.engine.inspection import (
+    BEYOND_RADIUS,
+    COMPLETE,
+    NOT_FINITE,
+    OUTSIDE_LAW,
+    RUNNING,
+    UNSTABLE,
+)
 from granchain.jit.accessors import gatherer, put_rows
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot
@@ -40,7 +50,8 @@ def push_of(surface, friction, inverse_mass):  # type: ignore[no-untyped-def]
 
 
 def move(surface, jump, friction, slip, coordinates, clock):  # type: ignore[no-untyped-def]
-    """Move the coordinates to where a jump of the force inside a contact has put them; whether there was one."""
+    """Move the coordinates to where a jump of the force inside a contact has put them; whether
+    there was one."""
     found, behind, before, after, moves, growth = jump
     if not found or moves == 0.0:
         return False
@@ -58,14 +69,21 @@ def move(surface, jump, friction, slip, coordinates, clock):  # type: ignore[no-
 
 def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
     """A contact's events, and its force and friction."""
-    RATE, LEDGER, JUMPS, FORGETS, ONSET = features.rate, features.ledger, features.jumps, features.forgets, features.weight
+    RATE, LEDGER, JUMPS, FORGETS, ONSET = (
+        features.rate,
+        features.ledger,
+        features.jumps,
+        features.forgets,
+        features.weight,
+    )
     step_of_contact, jumps = contact_step(law, features), law.jumps
     happened, event, parts = step_of_contact.happened, step_of_contact.event, step_of_contact.parts
     inside, read_as = step_of_contact.inside, step_of_contact.read_as
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
-        """Update the history of a contact with an event; whether the coordinates have been moved."""
+        """Update the history of a contact with an event; whether the coordinates have been
+        moved."""
         d, dt, started = surface[0], clock.dt, clock.step > 0
         r = rate_of(surface, v0, v1)
         before = contacts.overlap[k] if started else d
@@ -77,7 +95,9 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         last, known, viscous = contacts.force[k], contacts.recorded[k], 0.0
         if LEDGER:
             viscous = last - contacts.elastic[k] - contacts.clamp[k]
-        renewed, kick, record, lost, work = event(d, half, r if RATE else half, contacts.rate[k], dt, last, viscous, ck, hk)
+        renewed, kick, record, lost, work = event(
+            d, half, r if RATE else half, contacts.rate[k], dt, last, viscous, ck, hk
+        )
         put_rows(h, k, renewed)
         if FORGETS:
             contacts.lost[k] += lost
@@ -92,7 +112,9 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
             push, hx = push_of(surface, friction, coordinates.inverse_mass), read_as(hk, renewed)
             bend = (r - half) / (0.5 * dt) if RATE and started else 0.0
             for place in jumps(ck):
-                there, again, damped, clamped = inside(place, d, before, r if RATE else half, bend, dt, known, push, ck, hx)
+                there, again, damped, clamped = inside(
+                    place, d, before, r if RATE else half, bend, dt, known, push, ck, hx
+                )
                 relocated |= move(surface, there, friction, slip, coordinates, clock)
                 relocated |= move(surface, again, friction, slip, coordinates, clock)
                 clock.viscous += damped
@@ -117,7 +139,9 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
     return renew, act
 
 
-def books_of(law: Functions, features: Features, linkage: Linkage) -> tuple[Callable, Callable, Callable]:
+def books_of(
+    law: Functions, features: Features, linkage: Linkage
+) -> tuple[Callable, Callable, Callable]:
     """Work over a time, the ledger, and the samples."""
     LEDGER, N = features.ledger, linkage.n_surfaces
     slopes, energy, plastic = contact_step(law, features).slopes, law.energy, law.plastic
@@ -135,7 +159,9 @@ def books_of(law: Functions, features: Features, linkage: Linkage) -> tuple[Call
             clock.external += time * force * (surface[3] + friction * surface[6])
             clock.friction += time * force * friction * slip_of(surface, w0, w1)
             if LEDGER:
-                clock.viscous += dissipated(time, rate, force, contacts.elastic[k], contacts.clamp[k])
+                clock.viscous += dissipated(
+                    time, rate, force, contacts.elastic[k], contacts.clamp[k]
+                )
                 clock.clamping += time * rate * contacts.clamp[k]
 
     def account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m):  # type: ignore[no-untyped-def]
@@ -163,9 +189,15 @@ def books_of(law: Functions, features: Features, linkage: Linkage) -> tuple[Call
             deepest = d if d > deepest else deepest
             total += contacts.recorded[k]
             excess = contacts.force[k] - contacts.recorded[k]
-            acceleration += coordinates.inverse_mass[0] * (surface[1] + contacts.friction[k] * surface[4]) * excess
+            acceleration += (
+                coordinates.inverse_mass[0]
+                * (surface[1] + contacts.friction[k] * surface[4])
+                * excess
+            )
             if d > OPEN:
-                stiffness, damping = slopes(d, rate_of(surface, w[0], w[1]), coefficients_at(c, k), history_at(h, k))
+                stiffness, damping = slopes(
+                    d, rate_of(surface, w[0], w[1]), coefficients_at(c, k), history_at(h, k)
+                )
                 push = push_of(surface, 0.0, coordinates.inverse_mass)
                 omega2, gamma = push * stiffness, push * damping
                 if omega2 > 0.0:
@@ -173,7 +205,11 @@ def books_of(law: Functions, features: Features, linkage: Linkage) -> tuple[Call
                     if allowed < clock.allowed_step:
                         clock.allowed_step, clock.where = allowed, k
         samples.step[slot] = clock.step
-        samples.slider_position[slot], samples.slider_velocity[slot], samples.slider_acceleration[slot] = q[0], w[0], acceleration
+        (
+            samples.slider_position[slot],
+            samples.slider_velocity[slot],
+            samples.slider_acceleration[slot],
+        ) = q[0], w[0], acceleration
         samples.joint_x[slot], samples.joint_y[slot] = joint(q[0], q[1], pin, m)
         samples.penetration[slot], samples.contact_force[slot] = deepest, total
         clock.sample = slot + 1
@@ -223,7 +259,12 @@ def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable
 
     def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):  # type: ignore[no-untyped-def]
         """Advance to step `stop` and look at the state; the status."""
-        q, v, a, inverse_mass = coordinates.q, coordinates.v, coordinates.a, coordinates.inverse_mass
+        q, v, a, inverse_mass = (
+            coordinates.q,
+            coordinates.v,
+            coordinates.a,
+            coordinates.inverse_mass,
+        )
         dt, n_steps = clock.dt, clock.n_steps
         while clock.step < stop:
             step = clock.step

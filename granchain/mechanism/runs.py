@@ -17,7 +17,12 @@ from granchain.errors import RunError
 from granchain.jit.options import frozen
 from granchain.mechanism.linkages import Dimensions, Linkage, ideal
 from granchain.mechanism.loop import mechanism_loop
-from granchain.mechanism.setup import contacts_of_joint, dimensions_of, linkage_of, step_of_mechanism
+from granchain.mechanism.setup import (
+    contacts_of_joint,
+    dimensions_of,
+    linkage_of,
+    step_of_mechanism,
+)
 from granchain.mechanism.state import (
     COORDINATE,
     ENTRY,
@@ -31,7 +36,15 @@ from granchain.mechanism.state import (
     field_rows,
     mechanism_clock,
 )
-from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
+from granchain.run_end import (
+    Certificates,
+    about_allowed_step,
+    about_step,
+    balanced,
+    open_ledger,
+    relative_residual,
+    stopped,
+)
 from granchain.status import Message, Status
 from granchain.store import Result
 
@@ -82,7 +95,9 @@ class Machine:
             coordinates.q[1], coordinates.v[1] = begun.rod_angle, begun.rod_speed
             coordinates.inverse_mass[1] = 1.0 / m.rod_inertia
         functions = Functions(*frozen(*self.model.functions))
-        self._loop = mechanism_loop(functions, features_of(self.model, True, False, False), self.linkage)
+        self._loop = mechanism_loop(
+            functions, features_of(self.model, True, False, False), self.linkage
+        )
 
     @property
     def step(self) -> int:
@@ -94,7 +109,8 @@ class Machine:
         stop = min(self.step + count, self.time_step.n_steps + 1)
         return Status(
             self._loop(
-                stop, self.dimensions, self.coordinates, self.surfaces, self.c, self.h, self.clock, self.samples, self.entries
+                stop, self.dimensions, self.coordinates, self.surfaces, self.c, self.h, self.clock,
+                self.samples, self.entries
             )
         )  # fmt: skip
 
@@ -117,7 +133,8 @@ def run_mechanism(case: MechanismCase) -> Result:
     CaseError, LawError
         Where the case cannot be run: see the message.
     RunError
-        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result` holds what was computed.
+        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result`
+        holds what was computed.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     # overflow is reported later as a non-finite result
@@ -133,11 +150,14 @@ def run_mechanism(case: MechanismCase) -> Result:
     data, messages = variables_of_mechanism(machine), messages_of_mechanism(machine, case)
     ended, more = balanced(status, data, case.energy.bound)
     result = Result(
-        data, case=case, law=case.contact.law, status=ended, time_step=step.value, messages=[*messages, *more], provenance=provenance,
+        data, case=case, law=case.contact.law, status=ended, time_step=step.value,
+        messages=[*messages, *more], provenance=provenance,
     )  # fmt: skip
     if status.failed:
         place = f"surface {int(machine.clock.where)} of the joint"
-        raise RunError("\n".join([stopped(status, machine.step, step, place), *map(str, messages)]), result)
+        raise RunError(
+            "\n".join([stopped(status, machine.step, step, place), *map(str, messages)]), result
+        )
     if ended.failed:
         raise RunError(open_ledger(relative_residual(data), case.energy.bound), result)
     return result
@@ -155,15 +175,24 @@ def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
     data["energy_time"] = ledger.pop("step") * dt
     data |= {f"energy_{name}": values for name, values in ledger.items()}
     with np.errstate(invalid="ignore"):  # of a run that failed
-        held = np.column_stack([values for name, values in ledger.items() if name != "external"]).sum(axis=1)
-        data["energy_residual"] = held - ledger["external"] - (held[0] - ledger["external"][0] if entries else 0.0)
+        held = np.column_stack(
+            [values for name, values in ledger.items() if name != "external"]
+        ).sum(axis=1)
+        data["energy_residual"] = (
+            held - ledger["external"] - (held[0] - ledger["external"][0] if entries else 0.0)
+        )
     return data
 
 
 def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message]:
     """What the user should know of the run."""
     as_printed = bool(vars(case.law_inputs()).get("as_printed", False))
-    messages = [about_step(machine.time_step), *Certificates().about([(case.contact.law, as_printed)])]
+    messages = [
+        about_step(machine.time_step),
+        *Certificates().about([(case.contact.law, as_printed)]),
+    ]
     if machine.clock.clamped:
-        messages.append(Message(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps"))
+        messages.append(
+            Message(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps")
+        )
     return messages + about_allowed_step(machine.clock.allowed_step, machine.time_step, "joint")

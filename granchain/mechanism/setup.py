@@ -1,4 +1,5 @@
-"""What a mechanism's run is set up from: dimensions, the contacts of its joint, and the time step."""
+"""What a mechanism's run is set up from: dimensions, the contacts of its joint, and the time
+step."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from granchain.material import Material
 from granchain.mechanism.elastic import FittedPowerLaw, damped
 from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Dimensions, Linkage
 
-# Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above which the ends count.
+# Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above
+# which the ends count.
 NEAR_THE_END = 0.99
 
 
@@ -58,33 +60,47 @@ def dimensions_of(case: MechanismCase) -> Dimensions:
         rod, friction = case.rod, case.friction
         centre = 0.5 * rod.length if rod.centre is None else rod.centre
         rubs = {} if friction is None else {
-            "friction": friction.coefficient, "slip_begin": friction.slip_begin, "slip_full": friction.slip_full,
+            "friction": friction.coefficient, "slip_begin": friction.slip_begin,
+            "slip_full": friction.slip_full,
         }  # fmt: skip
         return Dimensions(
             **crank, slider_mass=case.slider.mass, rod=rod.length, centre=centre, rod_mass=rod.mass,
-            rod_inertia=rod.inertia + rod.mass * centre * centre, clearance=case.clearance, journal=case.joint.journal_radius, **rubs,
+            rod_inertia=rod.inertia + rod.mass * centre * centre, clearance=case.clearance,
+            journal=case.joint.journal_radius, **rubs,
         )  # fmt: skip
     assert isinstance(case, ScotchYokeCase)
     slot = case.slot
     return Dimensions(
         **crank, slider_mass=case.slider.mass, rod=case.rod_length, clearance=case.clearance,
-        outer=slot.outer_radius, inner=slot.inner_radius, end=0.5 * (slot.outer_radius - slot.inner_radius), pin=case.pin.radius,
+        outer=slot.outer_radius, inner=slot.inner_radius,
+        end=0.5 * (slot.outer_radius - slot.inner_radius), pin=case.pin.radius,
         arc_cos=math.cos(0.5 * slot.arc), arc_sin=math.sin(0.5 * slot.arc),
     )  # fmt: skip
 
 
 def pair_of_surfaces(
-    radius_1: float, radius_2: float, internal: bool, materials: tuple[Material, Material], mass: float, length: float | None
+    radius_1: float,
+    radius_2: float,
+    internal: bool,
+    materials: tuple[Material, Material],
+    mass: float,
+    length: float | None,
 ) -> Pair:
-    """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the effective one [kg]."""
+    """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the
+    effective one [kg]."""
     # what unlike materials have in common is said in one place, for a row of two beads
     row = Chain(
-        radius=np.array([radius_1, radius_2]), mass=np.full(2, 2.0 * mass), velocity=np.zeros(2), gap=np.zeros(1), material=materials,
+        radius=np.array([radius_1, radius_2]), mass=np.full(2, 2.0 * mass), velocity=np.zeros(2),
+        gap=np.zeros(1), material=materials,
         material_index=np.array([0, 1]),
     )  # fmt: skip
     quantities = {name: float(values[1]) for name, values in row.pair().items().items()}
     difference = radius_1 - radius_2 if internal else radius_1 + radius_2
-    quantities |= {"effective_radius": radius_1 * radius_2 / difference, "radius_1": radius_1, "radius_2": radius_2}
+    quantities |= {
+        "effective_radius": radius_1 * radius_2 / difference,
+        "radius_1": radius_1,
+        "radius_2": radius_2,
+    }
     return Pair(**quantities, length=length)
 
 
@@ -94,7 +110,14 @@ def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
     if isinstance(case, SliderCrankCase):
         joint = case.joint
         materials = (joint.bearing_material, joint.journal_material)
-        return (Surface(pair_of_surfaces(joint.bearing_radius, joint.journal_radius, True, materials, mass, joint.length), "internal"),)
+        return (
+            Surface(
+                pair_of_surfaces(
+                    joint.bearing_radius, joint.journal_radius, True, materials, mass, joint.length
+                ),
+                "internal",
+            ),
+        )
     assert isinstance(case, ScotchYokeCase)
     slot, pin, fit = case.slot, case.pin, case.fit()
     end = 0.5 * (slot.outer_radius - slot.inner_radius)
@@ -104,14 +127,17 @@ def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
         (slot.inner_radius, False, fit and fit.inner),
         (end, True, fit and fit.end),
     ):
-        pair = pair_of_surfaces(radius, pin.radius, internal, (slot.material, pin.material), mass, slot.length)
+        pair = pair_of_surfaces(
+            radius, pin.radius, internal, (slot.material, pin.material), mass, slot.length
+        )
         numbers = (power.stiffness, power.exponent) if power else ()
         found.append(Surface(pair, "internal" if internal else "external", *numbers))
     return tuple(found)
 
 
 def contacts_of_joint(case: MechanismCase) -> Contacts:
-    """The contacts of a mechanism's joint: the law, as it runs, and a column of coefficients for each surface.
+    """The contacts of a mechanism's joint: the law, as it runs, and a column of coefficients for
+    each surface.
 
     Raises
     ------
@@ -131,7 +157,8 @@ def contacts_of_joint(case: MechanismCase) -> Contacts:
     if case.force.alpha > 0.0:
         if model.uses_rate:
             raise CaseError(
-                f'force.alpha: got {case.force.alpha:g} s/m beside "{model.name}", allowed 0 with a law that has damping of its own; take '
+                f'force.alpha: got {case.force.alpha:g} s/m beside "{model.name}", allowed 0 with '
+                "a law that has damping of its own; take "
                 "it out, or take a law without damping"
             )
         model, c = damped(model, c, case.force.alpha)
@@ -144,7 +171,10 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
     """Model and coefficients of one surface."""
     law, inputs = law_named(case.contact.law), case.law_inputs()
     if case.force.form == "fitted":
-        law, inputs = FittedPowerLaw, SimpleNamespace(stiffness=surface.stiffness, exponent=surface.exponent)
+        law, inputs = (
+            FittedPowerLaw,
+            SimpleNamespace(stiffness=surface.stiffness, exponent=surface.exponent),
+        )
     if any(quantity.name == "contact" for quantity in law.inputs):
         inputs.contact = surface.contact
     if any(quantity.name == "clearance" for quantity in law.inputs):
@@ -157,7 +187,8 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
 
 
 def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
-    """The time step: the smallest that a surface asks for, of the lightest body that it can push, at the speed of the pin.
+    """The time step: the smallest that a surface asks for, of the lightest body that it can push,
+    at the speed of the pin.
 
     Raises
     ------
@@ -167,9 +198,15 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     m = dimensions_of(case)
     inverse = 1.0 / m.slider_mass + (m.rod * m.rod / m.rod_inertia if m.rod_inertia else 0.0)
     # with all the energy of the slider
-    speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(m.slider_mass * inverse)
+    speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(
+        m.slider_mass * inverse
+    )
     # two equal bodies, each of twice the effective mass; between them one surface after the other
-    bodies = Masses(mass=np.full(2, 2.0 / inverse), velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
+    bodies = Masses(
+        mass=np.full(2, 2.0 / inverse),
+        velocity=np.array([0.5 * speed, -0.5 * speed]),
+        gap=np.zeros(1),
+    )
     steps, met = [], [0]
     if isinstance(case, ScotchYokeCase):
         # the ends of a slot may be met only if the crank brings the pin near them
@@ -177,7 +214,9 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
         met = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
     for k in met:
         column = np.repeat(contacts.c[:, k : k + 1], 3, axis=1)
-        alone = replace(contacts, c=column, overlaps=np.zeros(3), limits=np.full(3, contacts.limits[k]))
+        alone = replace(
+            contacts, c=column, overlaps=np.zeros(3), limits=np.full(3, contacts.limits[k])
+        )
         steps.append(time_step_of(alone, bodies, case.time.step, case.end, case.time.force_step))
     chosen = min(steps, key=lambda step: step.value)
     return replace(chosen, limit=min(step.limit for step in steps))

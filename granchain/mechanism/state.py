@@ -13,7 +13,12 @@ COORDINATE = (
     Field("q", "coordinate", "coordinate [m] or [rad]"),
     Field("v", "coordinate", "velocity at the half step"),
     Field("a", "coordinate", "acceleration of the step before"),
-    Field("inverse_mass", "coordinate", "[1/kg] or [1/(kg m2)]; 0 where there is no such coordinate", changes=False),
+    Field(
+        "inverse_mass",
+        "coordinate",
+        "[1/kg] or [1/(kg m2)]; 0 where there is no such coordinate",
+        changes=False,
+    ),
 )
 
 SURFACE = (
@@ -22,7 +27,9 @@ SURFACE = (
     Field("force", "surface", "that has kicked at the last step [N]"),
     Field("recorded", "surface", "force of the last step, as recorded [N]"),
     Field("pending", "surface", "1 where an event has set the force of this step", 0.0),
-    Field("friction", "surface", "of the last step, as a part of the force, with the sign of the slip"),
+    Field(
+        "friction", "surface", "of the last step, as a part of the force, with the sign of the slip"
+    ),
     Field("elastic", "surface", "elastic part of the force [N]"),
     Field("clamp", "surface", "what the clamp at zero adds to it [N]"),
     Field("peak", "surface", "largest force [N]"),
@@ -40,7 +47,9 @@ RUN_FIELDS = (
     Field("external", "run", "work of the crank [J]"),
     Field("n_steps", "run", "steps to the end", kind=int, changes=False),
     Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
-    Field("energy_stride", "run", "steps from entry to entry of the ledger", kind=int, changes=False),
+    Field(
+        "energy_stride", "run", "steps from entry to entry of the ledger", kind=int, changes=False
+    ),
     Field("step", "run", "steps done", kind=int),
     Field("sample", "run", "samples taken", kind=int),
     Field("entry", "run", "entries of the ledger", kind=int),
@@ -74,7 +83,9 @@ Surfaces = named_tuple_of("Surfaces", SURFACE, __name__)
 SampleRows = named_tuple_of("SampleRows", SAMPLE_FIELDS, __name__)
 Entries = named_tuple_of("Entries", ENTRY, __name__)
 
-MECHANISM_CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN_FIELDS]))
+MECHANISM_CLOCK = np.dtype(
+    (np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN_FIELDS])
+)
 
 
 def field_rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
@@ -85,9 +96,15 @@ def field_rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
 
 
 def mechanism_clock(dt: float, n_steps: int, stride: int, energy_stride: int) -> np.ndarray:
-    """(1,) The scalars of a run, by name; `clock[0]` is the record that the loop reads and writes."""
+    """(1,) The scalars of a run, by name; `clock[0]` is the record that the loop reads and
+    writes."""
     clock = np.zeros(1, MECHANISM_CLOCK)
-    clock["dt"], clock["n_steps"], clock["stride"], clock["energy_stride"] = dt, n_steps, stride, energy_stride
+    clock["dt"], clock["n_steps"], clock["stride"], clock["energy_stride"] = (
+        dt,
+        n_steps,
+        stride,
+        energy_stride,
+    )
     clock["allowed_step"] = math.inf
     return clock
 

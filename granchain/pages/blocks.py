@@ -85,7 +85,11 @@ Block = Heading | Paragraph | Same | Grid | Picture | Folded
 
 def paragraphs(docstring: str | None) -> list[str]:
     """The paragraphs of a docstring, each in one line."""
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", cleandoc(docstring or "")) if part.strip()]
+    return [
+        " ".join(part.split())
+        for part in re.split(r"\n\s*\n", cleandoc(docstring or ""))
+        if part.strip()
+    ]
 
 
 def picture_or_reason(name: str, draw: Callable[[], tuple[Figure, Any]], words: str) -> Block:
@@ -99,9 +103,11 @@ def picture_or_reason(name: str, draw: Callable[[], tuple[Figure, Any]], words: 
 # Read on paper, on a wide screen and on a narrow one: tables scroll by themselves, figures shrink.
 STYLE = """
 :root { color-scheme: light; }
-body { margin: 0 auto; max-width: 60rem; padding: 1.2rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif;
+body { margin: 0 auto; max-width: 60rem; padding: 1.2rem;
+       font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif;
   color: #1a1a1a; background: #fff; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 3px solid #3f90da; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 2.4rem 0 .6rem; padding-top: .8rem;
+     border-top: 3px solid #3f90da; }
 h2 { font-size: 1.15rem; margin: 1.8rem 0 .5rem; }
 p { margin: .4rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 p.warning { border-left: 4px solid #bd1f01; padding-left: .7rem; }
@@ -109,7 +115,8 @@ nav ul { padding-left: 1.2rem; }
 a { color: #1f5f9e; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; margin: .6rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .18rem .8rem .18rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #e4e4e4; }
+th, td { padding: .18rem .8rem .18rem 0; text-align: left; vertical-align: top;
+         border-bottom: 1px solid #e4e4e4; }
 th { font-weight: 600; border-bottom: 1px solid #9a9a9a; }
 td.number { text-align: right; white-space: nowrap; }
 th.number { text-align: right; }
@@ -123,7 +130,9 @@ footer { margin-top: 3rem; border-top: 1px solid #9a9a9a; font-size: .85rem; col
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 _CODE = re.compile(r"`[^`]*`")
 # What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
-_MARKDOWN_SIGNS = re.compile(r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKDOWN_SIGNS = re.compile(
+    r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
+)
 
 
 def document(title: str, blocks: Iterable[Block]) -> bytes:
@@ -140,7 +149,10 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
     chapters = [block.text for block in shown if isinstance(block, Heading) and block.level == 1]
     body = [f"<title>{escaped(title)}</title>", f"<style>{STYLE}</style>", "</head>", "<body>"]
     if len(chapters) > 1:
-        items = "".join(f'<li><a href="#part-{i}">{escaped(chapter)}</a></li>' for i, chapter in enumerate(chapters))
+        items = "".join(
+            f'<li><a href="#part-{i}">{escaped(chapter)}</a></li>'
+            for i, chapter in enumerate(chapters)
+        )
         body.append(f"<nav><ul>{items}</ul></nav>")
     part = 0
     for block in shown:
@@ -148,8 +160,18 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
         if isinstance(block, Heading) and block.level == 1:
             anchor, part = f' id="part-{part}"', part + 1
         body.append(block_in_html(block, anchor))
-    body += [f"<footer>Printed by granchain {__version__}. Computed numbers unless it says measured.</footer>", "</body>", "</html>"]
-    head = [PAGE_MARK.decode(), "<head>", '<meta charset="utf-8">', '<meta name="viewport" content="width=device-width, initial-scale=1">']
+    body += [
+        f"<footer>Printed by granchain {__version__}. Computed numbers unless it says "
+        "measured.</footer>",
+        "</body>",
+        "</html>",
+    ]
+    head = [
+        PAGE_MARK.decode(),
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    ]
     return ("\n".join([*head, *body]) + "\n").encode("utf-8", "replace")
 
 
@@ -167,16 +189,24 @@ def block_in_html(block: Block, anchor: str = "") -> str:
         # letters as shapes look the same with every font; equal figures give equal bytes
         with matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}):
             image = base64.b64encode(image_of(block.figure, ".svg")).decode("ascii")
-        return f'<figure><img src="data:image/svg+xml;base64,{image}" alt="{escaped(block.words)}"></figure>'
+        return (
+            f'<figure><img src="data:image/svg+xml;base64,{image}" '
+            f'alt="{escaped(block.words)}"></figure>'
+        )
     if isinstance(block, Folded):
-        return f"<details><summary>{escaped(block.title)}</summary><pre>{escaped(block.text)}</pre></details>"
+        title, text = escaped(block.title), escaped(block.text)
+        return f"<details><summary>{title}</summary><pre>{text}</pre></details>"
     mark = ' class="warning"' if isinstance(block, Paragraph) and block.warning else ""
     return f"<p{mark}>{linked(block.text)}</p>"
 
 
 def linked(text: str) -> str:
     """Text as HTML; what is a DOI leads to it."""
-    return re.sub(f"(?:doi:)?({_DOI.pattern})", lambda doi: f'<a href="https://doi.org/{doi[1]}">{doi[0]}</a>', escaped(text))
+    return re.sub(
+        f"(?:doi:)?({_DOI.pattern})",
+        lambda doi: f'<a href="https://doi.org/{doi[1]}">{doi[0]}</a>',
+        escaped(text),
+    )
 
 
 def markdown(blocks: Iterable[Block]) -> str:
@@ -197,16 +227,24 @@ def block_in_markdown(block: Block) -> str:
 
 def markdown_cell(text: str) -> str:
     """A cell of a table."""
-    return f"[{text}](#{text})" if isinstance(text, Link) else escaped_markdown(text).replace("|", "\\|")
+    return (
+        f"[{text}](#{text})"
+        if isinstance(text, Link)
+        else escaped_markdown(text).replace("|", "\\|")
+    )
 
 
 def escaped_markdown(text: str) -> str:
     """Text in which Markdown sees no signs of its own but code in backticks; a DOI is a link."""
     out, at = [], 0
-    for match in sorted([*_DOI.finditer(text), *_CODE.finditer(text)], key=lambda match: match.start()):
+    for match in sorted(
+        [*_DOI.finditer(text), *_CODE.finditer(text)], key=lambda match: match.start()
+    ):
         if match.start() < at:
             continue
-        found = match[0] if match[0].startswith("`") else f"[{match[0]}](<https://doi.org/{match[0]}>)"
+        found = (
+            match[0] if match[0].startswith("`") else f"[{match[0]}](<https://doi.org/{match[0]}>)"
+        )
         out += [_MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), found]
         at = match.end()
     return "".join(out) + _MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at:])

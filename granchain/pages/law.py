@@ -1,6 +1,8 @@
-"""The pages of the contact laws: headings, paragraphs and tables, made from the classes and their certificates.
+"""The pages of the contact laws: headings, paragraphs and tables, made from the classes and their
+certificates.
 
-They are written once, as blocks: `markdown` prints the blocks for the documentation, the command line for a terminal.
+They are written once, as blocks: `markdown` prints the blocks for the documentation, the command
+line for a terminal.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from granchain.contact.guard import GUARD
 from granchain.contact.law import ContactLaw
 from granchain.pages.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # One law
 
 
@@ -26,12 +28,15 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     ----------
     one : Certificate
     seen : dict, optional
-        In the reference of all laws: tables of the laws before this one, each with its law's name. What is there, or in the tables of
-        all laws, is not repeated; what is new goes there.
+        In the reference of all laws: tables of the laws before this one, each with its law's name.
+        What is there, or in the tables of all laws, is not repeated; what is new goes there.
     """
     law = one.law
     level, known = (1, {}) if seen is None else (3, seen)
-    blocks: list[Block] = [Heading(law.name, level), *(Paragraph(text) for text in paragraphs(law.__doc__))]
+    blocks: list[Block] = [
+        Heading(law.name, level),
+        *(Paragraph(text) for text in paragraphs(law.__doc__)),
+    ]
     blocks += [Paragraph(f"Problem: {problem}.") for problem in one.problems]
     blocks += [Paragraph(f"Source: {law.source}.")]
     blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
@@ -41,9 +46,18 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
         blocks += [Same("Inputs, and what each contact carries", first["Inputs"])]
     else:
-        blocks += [tables[title] if there == law.name else Same(title, there) for title, there in first.items()]
-    given = [f"{q.name} = {toml(one.inputs[q.name])}" for q in law.inputs if q.required or one.inputs[q.name] != q.default]
-    conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + ([f"with {', '.join(given)}"] if given else [])
+        blocks += [
+            tables[title] if there == law.name else Same(title, there)
+            for title, there in first.items()
+        ]
+    given = [
+        f"{q.name} = {toml(one.inputs[q.name])}"
+        for q in law.inputs
+        if q.required or one.inputs[q.name] != q.default
+    ]
+    conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + (
+        [f"with {', '.join(given)}"] if given else []
+    )
     blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
     blocks += [restitutions_of(one)] if one.delivered and seen is None else []
     return [*blocks, Grid(("measured", "result"), findings(one))]
@@ -64,19 +78,23 @@ def carried_by(law: type[ContactLaw]) -> Grid:
     rows = [(q.name, q.unit or "-", "coefficient", q.meaning) for q in own]
     if len(own) < len(law.coefficients):
         rows.append(("guard_1_start ...", "m, J", "coefficient", "windows of the energy guard"))
-    rows += [(q.name, q.unit or "-", "history, in the output file" if q.output else "history", q.meaning) for q in law.history]
+    rows += [
+        (q.name, q.unit or "-", "history, in the output file" if q.output else "history", q.meaning)
+        for q in law.history
+    ]
     return Grid(("in each contact", "unit", "kind", "meaning"), tuple(rows))
 
 
 def restitutions_of(one: Certificate) -> Grid:
-    """Delivered restitutions, in one column where the way in which a contact ends makes no difference."""
+    """Delivered restitutions, in one column where the way in which a contact ends makes no
+    difference."""
     rows = [(f"{a:g}", delivered_words(c), delivered_words(t)) for a, c, t in one.delivered]
     if all(t is None or delivered_words(c) == delivered_words(t) for _, c, t in one.delivered):
         return Grid(("asked restitution", "delivered"), tuple(row[:2] for row in rows))
     return Grid(("asked restitution", "delivered, clamped", "delivered, tensile"), tuple(rows))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # All laws
 
 
@@ -86,24 +104,38 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
     blocks: list[Block] = [
         Heading("Contact laws", 1),
         Paragraph(
-            "Printed by `make laws` from the law classes and their certificates; not written by hand. `granchain laws NAME` prints the "
+            "Printed by `make laws` from the law classes and their certificates; not written by "
+            "hand. `granchain laws NAME` prints the "
             "page of one law, and with `--law-module FILE` that of a law in a file of your own."
         ),
         Paragraph(
-            f"Every figure is measured with the engine on {EXAMPLE_PAIR} (effective radius {pair.effective_radius * 1e3:g} mm, effective "
-            f"modulus {pair.effective_modulus / 1e9:.2f} GPa, effective mass {pair.effective_mass * 1e3:g} g, yield stress "
-            f"{pair.yield_stress / 1e6:g} MPa), at an impact speed of {IMPACT_SPEEDS[1]:g} m/s where none is named. No law has been "
+            f"Every figure is measured with the engine on {EXAMPLE_PAIR} (effective radius "
+            f"{pair.effective_radius * 1e3:g} mm, effective "
+            f"modulus {pair.effective_modulus / 1e9:.2f} GPa, effective mass "
+            f"{pair.effective_mass * 1e3:g} g, yield stress "
+            f"{pair.yield_stress / 1e6:g} MPa), at an impact speed of {IMPACT_SPEEDS[1]:g} m/s "
+            "where none is named. No law has been "
             "validated against a measured trace unless its page says so."
         ),
         Heading("At a glance", 2),
-        Paragraph("Energy: what closed cycles of loading and unloading create. Order: how an impact converges with the time step."),
-        Grid(("law", "what it is", "energy created", "force jumps", "order"), tuple(glance(one) for one in certificates)),
+        Paragraph(
+            "Energy: what closed cycles of loading and unloading create. Order: how an impact "
+            "converges with the time step."
+        ),
+        Grid(
+            ("law", "what it is", "energy created", "force jumps", "order"),
+            tuple(glance(one) for one in certificates),
+        ),
         Heading("Delivered restitution", 2),
         Paragraph(
-            "What an impact returns for the restitution asked. A contact cannot pull (clamped); in brackets, where it differs, what is "
+            "What an impact returns for the restitution asked. A contact cannot pull (clamped); "
+            "in brackets, where it differs, what is "
             "returned if it may pull until the overlap is zero (tensile)."
         ),
-        Grid(("law", *(f"{asked:g}" for asked in ASKED)), tuple(restitution_rows(one) for one in certificates if one.delivered)),
+        Grid(
+            ("law", *(f"{asked:g}" for asked in ASKED)),
+            tuple(restitution_rows(one) for one in certificates if one.delivered),
+        ),
     ]
     found = {one.law.name: one for one in certificates}
     seen: dict[Grid, str] = {}
@@ -122,7 +154,12 @@ def glance(one: Certificate) -> tuple[str, ...]:
     if one.created_as_printed is not None and one.created_as_printed > CREATION:
         created += f" (as printed {100.0 * one.created_as_printed:.2g} %)"
     seen = "-" if one.order is None else f"{one.order:.1f}"
-    jumps = ", ".join((["at the onset"] if one.onset else []) + ([str(len(one.jumps))] if one.jumps else [])) or "none"
+    jumps = (
+        ", ".join(
+            (["at the onset"] if one.onset else []) + ([str(len(one.jumps))] if one.jumps else [])
+        )
+        or "none"
+    )
     return Link(one.law.name), one.law.summary(), created, jumps, seen
 
 
@@ -130,6 +167,10 @@ def restitution_rows(one: Certificate) -> tuple[str, ...]:
     """A law's row in the table of delivered restitutions."""
     cells = []
     for _, clamped, tensile in one.delivered:
-        other = "" if tensile is None or delivered_words(tensile) == delivered_words(clamped) else f" ({delivered_words(tensile)})"
+        other = (
+            ""
+            if tensile is None or delivered_words(tensile) == delivered_words(clamped)
+            else f" ({delivered_words(tensile)})"
+        )
         cells.append(delivered_words(clamped) + other)
     return Link(one.law.name), *cells

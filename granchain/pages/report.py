@@ -54,7 +54,11 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
             problems.append(str(error))
     if problems:
         raise FileError("\n".join(problems))
-    title = Path(files[0]).name if len(files) == 1 else f"{Path(files[0]).name} and {len(files) - 1} more"
+    title = (
+        Path(files[0]).name
+        if len(files) == 1
+        else f"{Path(files[0]).name} and {len(files) - 1} more"
+    )
     return document(f"granchain report: {title}", [block for part in parts for block in part])
 
 

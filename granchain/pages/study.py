@@ -1,4 +1,5 @@
-"""What a report says of a study: what was varied, how the members ended, what was measured of them, and the figures."""
+"""What a report says of a study: what was varied, how the members ended, what was measured of
+them, and the figures."""
 
 from __future__ import annotations
 
@@ -27,13 +28,35 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     """
     blocks: list[Block] = [Heading(str(study.attrs.get("title") or name), 1)]
     statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
-    ended = ", ".join(f"{count} {status}" for status, count in zip(statuses.tolist(), counts.tolist(), strict=True))
+    ended = ", ".join(
+        f"{count} {status}"
+        for status, count in zip(statuses.tolist(), counts.tolist(), strict=True)
+    )
     blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
-    keys = [(key, str(study[key].size), coordinate_values(study[key]), unit_of_attributes(study[key].attrs) or "-") for key in study.coords]
-    blocks += [Heading("What was varied, and where it was measured", 2), Grid(("key", "values", "", "unit"), tuple(keys))]
-    measured = [name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size]
-    rows = tuple((name, *spread_rows(study[name].values), unit_of_attributes(study[name].attrs) or "-") for name in measured)
-    blocks += [Heading("What was measured", 2), Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows)]
+    keys = [
+        (
+            key,
+            str(study[key].size),
+            coordinate_values(study[key]),
+            unit_of_attributes(study[key].attrs) or "-",
+        )
+        for key in study.coords
+    ]
+    blocks += [
+        Heading("What was varied, and where it was measured", 2),
+        Grid(("key", "values", "", "unit"), tuple(keys)),
+    ]
+    measured = [
+        name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size
+    ]
+    rows = tuple(
+        (name, *spread_rows(study[name].values), unit_of_attributes(study[name].attrs) or "-")
+        for name in measured
+    )
+    blocks += [
+        Heading("What was measured", 2),
+        Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows),
+    ]
     blocks.append(Heading("Figures", 2))
     for what, draw in study_figures(study).items():
         blocks.append(picture_or_reason(what, draw, what.replace("-", " ").replace("_", " ")))
@@ -45,7 +68,8 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     told = {
         key: value
         for key, value in study.attrs.items()
-        if key not in ("title", "laws_json", "case_json", "case_resolved_json", "coordinates") and np.ndim(value) == 0
+        if key not in ("title", "laws_json", "case_json", "case_resolved_json", "coordinates")
+        and np.ndim(value) == 0
     }
     facts = (("file", name), *((key, brief(value)) for key, value in told.items()))
     return [*blocks, Heading("Where it comes from", 2), Grid(("", ""), facts), *citation(laws)]

@@ -1,9 +1,9 @@
 """The checkpoint of a run: what another process needs to go on with the same bits.
 
-A journal, FILE.chk beside FILE. Each frame is a line of JSON with names, types and shapes, and the arrays' bytes:
-nothing in it can name another file or cause code to run, and damage is seen before anything is taken from it. Rows
-of records that will not change are in one frame only; once a stopped run has written FILE, which holds them too,
-they are read from there.
+A journal, FILE.chk beside FILE. Each frame is a line of JSON with names, types and shapes, and the
+arrays' bytes: nothing in it can name another file or cause code to run, and damage is seen before
+anything is taken from it. Rows of records that will not change are in one frame only; once a
+stopped run has written FILE, which holds them too, they are read from there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,24 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
-from granchain.store.files import BYTES_AT_ONCE, CHECKPOINT_ENDING, DAMAGED, StoredFile, end_of_links, quoted, replaceable
+from granchain.store.files import (
+    BYTES_AT_ONCE,
+    CHECKPOINT_ENDING,
+    DAMAGED,
+    StoredFile,
+    end_of_links,
+    quoted,
+    replaceable,
+)
 from granchain.store.journal import FrameFile
 from granchain.store.provenance import source_hash, versions
-from granchain.store.reader import MOST_VARIABLES, RefusedError, datasets_of, open_hdf5, provenance_of
+from granchain.store.reader import (
+    MOST_VARIABLES,
+    RefusedError,
+    datasets_of,
+    open_hdf5,
+    provenance_of,
+)
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
 CHECKPOINT_INTERVAL = 30.0
@@ -90,7 +104,12 @@ class StoredRows:
         Numbers of rows, each with a function that reads them into an array.
     """
 
-    def __init__(self, kind: str, shape: tuple[int, ...], blocks: list[tuple[int, Callable[[np.ndarray], Any]]]):
+    def __init__(
+        self,
+        kind: str,
+        shape: tuple[int, ...],
+        blocks: list[tuple[int, Callable[[np.ndarray], Any]]],
+    ):
         self.dtype, self.shape, self.blocks = np.dtype(kind), shape, blocks
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -122,7 +141,8 @@ def _read_output(path: Path, name: str, rows: np.ndarray) -> None:
 
 
 def rows_in_output(path: Path, data_sha256: str, wanted: Mapping[str, StoredRows]) -> None:
-    """Refuse an output file that does not hold the first rows of these arrays, which a checkpoint leaves to it.
+    """Refuse an output file that does not hold the first rows of these arrays, which a checkpoint
+    leaves to it.
 
     Raises
     ------
@@ -132,7 +152,8 @@ def rows_in_output(path: Path, data_sha256: str, wanted: Mapping[str, StoredRows
     with open_hdf5(path) as opened:
         if provenance_of(opened.file)["data_sha256"] != data_sha256:
             raise RefusedError(
-                "got another file than the stopped run left, allowed that one, which holds its records; put it back, or begin anew "
+                "got another file than the stopped run left, allowed that one, which holds its "
+                "records; put it back, or begin anew "
                 "with --overwrite"
             )
         datasets = datasets_of(opened.file, len(opened.content), MOST_VARIABLES, "an output file")
@@ -144,14 +165,15 @@ def rows_in_output(path: Path, data_sha256: str, wanted: Mapping[str, StoredRows
 
 
 class Checkpoint:
-    """The checkpoint of one run, and when it is next due. The right to write it comes with the `claim` of the output file.
+    """The checkpoint of one run, and when it is next due. The right to write it comes with the
+    `claim` of the output file.
 
     Parameters
     ----------
     path : str or path
     every : float
-        Wall time between two states [s]; longer where writing one takes more than a fiftieth of it, so that they
-        cost a run 2 % at most.
+        Wall time between two states [s]; longer where writing one takes more than a fiftieth of it,
+        so that they cost a run 2 % at most.
 
     Attributes
     ----------
@@ -164,7 +186,8 @@ class Checkpoint:
         self.every = every
         self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
         self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
-        # of each record, how many rows the journal holds for good; None before this process has written it
+        # of each record, how many rows the journal holds for good; None before this process has
+        # written it
         self._rows: Mapping[str, int] | None = None
         self._last: tuple[Saved, Mapping[str, str]] | None = None
         self._next = time.monotonic() + every
@@ -202,21 +225,29 @@ class Checkpoint:
         try:
             content = _frame_of(saved, facts, self._rows or {})
             length = self._journal.length + sum(map(len, content))
-            # appended as long as half of the file counts; the rest is states that newer ones have replaced
-            if self._rows is not None and self._journal.goes_on and length < 2 * sum(a.nbytes for a in saved.arrays.values()):
+            # appended as long as half of the file counts; the rest is states that newer ones have
+            # replaced
+            if (
+                self._rows is not None
+                and self._journal.goes_on
+                and length < 2 * sum(a.nbytes for a in saved.arrays.values())
+            ):
                 self._journal.append(content, self.progress)
             else:
                 self._journal.begin(_frame_of(saved, facts, {}), self.progress)
             self._last, self._rows = (saved, facts), saved.settled
         except FileError as error:
             if not self._warned:
-                warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
+                warnings.warn(
+                    f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2
+                )
             self._warned = True
         ended = time.monotonic()
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
 
     def rely_on(self, output: Mapping[str, Any], data_sha256: str) -> None:
-        """Leave to the output file of the stopped run, which is written, the records that it holds: they stand once on the disk.
+        """Leave to the output file of the stopped run, which is written, the records that it holds:
+        they stand once on the disk.
 
         Parameters
         ----------
@@ -228,8 +259,15 @@ class Checkpoint:
         if self._last is None:
             return
         saved, facts = self._last
-        rows = {name: saved.settled[name] for name in _IN_OUTPUT if name in output and saved.settled.get(name)}
-        if sum(saved.arrays[name][:count].nbytes for name, count in rows.items()) >= RECORDS_IN_OUTPUT:
+        rows = {
+            name: saved.settled[name]
+            for name in _IN_OUTPUT
+            if name in output and saved.settled.get(name)
+        }
+        if (
+            sum(saved.arrays[name][:count].nbytes for name, count in rows.items())
+            >= RECORDS_IN_OUTPUT
+        ):
             # where the disk is full, both stay
             with contextlib.suppress(FileError):
                 self._journal.begin(_frame_of(saved, facts, rows, output=data_sha256))
@@ -248,10 +286,16 @@ class Checkpoint:
             Where there is none, it is damaged, or of another run.
         """
         if not self.exists:
-            raise FileError(f"{self.path}: got no checkpoint, allowed one to go on from; run without --resume (in Python: resume=False)")
+            raise FileError(
+                f"{self.path}: got no checkpoint, allowed one to go on from; run without --resume "
+                "(in Python: resume=False)"
+            )
         file, frames = self._journal.read("a checkpoint")
         if not self._journal.length:
-            raise FileError(f"{self.path}: got a file that is not a checkpoint of this granchain, allowed one to go on from; {_ANEW}")
+            raise FileError(
+                f"{self.path}: got a file that is not a checkpoint of this granchain, allowed one "
+                f"to go on from; {_ANEW}"
+            )
         if not frames:
             raise FileError(f"{self.path}: {DAMAGED}")
         headers = [self._header(file, *place) for place in frames]
@@ -261,18 +305,27 @@ class Checkpoint:
             if name in needed and headers[-1][0].get(name) != needed[name]:
                 raise FileError(f"{self.path}: {reason}, or {_ANEW}")
         now = LawRecord.of_text(facts.get("law", ""))
-        changed = now.difference(LawRecord.of_text(str(headers[-1][0].get("law")))) if now is not None else ""
+        changed = (
+            now.difference(LawRecord.of_text(str(headers[-1][0].get("law"))))
+            if now is not None
+            else ""
+        )
         if changed:
-            raise FileError(f"{self.path}: got that of another law: {changed}, allowed this one's; go on with that law, or {_ANEW}")
+            raise FileError(
+                f"{self.path}: got that of another law: {changed}, allowed this one's; go on with "
+                f"that law, or {_ANEW}"
+            )
         try:
             saved = self._saved(file, headers)
         except (ValueError, TypeError, OverflowError, LookupError, RecursionError) as error:
             raise FileError(
-                f"{self.path}: got a checkpoint that granchain did not write ({quoted(str(error))}), allowed one of its own; {_ANEW}"
+                f"{self.path}: got a checkpoint that granchain did not write "
+                f"({quoted(str(error))}), allowed one of its own; {_ANEW}"
             ) from None
         if self._journal.length < len(file):
             warnings.warn(
-                f"{self.path}: got a last state that is not whole, as a killed run leaves it; the one before it is taken",
+                f"{self.path}: got a last state that is not whole, as a killed run leaves it; the "
+                "one before it is taken",
                 GranchainWarning,
                 stacklevel=2,
             )
@@ -291,14 +344,22 @@ class Checkpoint:
     def _saved(self, file: StoredFile, headers: list[tuple[dict[str, Any], int, int]]) -> Saved:
         """The arrays as the headers describe them; a stranger may have written these."""
         started, wall_time = headers[-1][0].get("started"), headers[-1][0].get("wall_time")
-        if not isinstance(started, str) or type(wall_time) is not float or not 0.0 <= wall_time < math.inf:
+        if (
+            not isinstance(started, str)
+            or type(wall_time) is not float
+            or not 0.0 <= wall_time < math.inf
+        ):
             raise ValueError("its header is incomplete")
         arrays: dict[str, StoredRows] = {}
         output = headers[0][0].get("output")
         for header, at, stop in headers:
             before, arrays = arrays, {}
             for name, kind, first, shape in header["arrays"]:
-                if kind not in _TYPES or not shape or not all(type(length) is int and length >= 0 for length in (first, *shape)):
+                if (
+                    kind not in _TYPES
+                    or not shape
+                    or not all(type(length) is int and length >= 0 for length in (first, *shape))
+                ):
                     raise ValueError("its header holds a type or shape that no array of a run has")
                 size = 8 * math.prod(shape)
                 if size > stop - at:
@@ -318,9 +379,19 @@ class Checkpoint:
             if at < stop:
                 raise ValueError("it is longer than its arrays")
         if output is not None:
-            rows_in_output(self._output, output, {name: arrays[name] for name, _, first, _ in headers[0][0]["arrays"] if first})
-        grows = {name for header, *_ in headers for name, _, first, _ in header["arrays"] if first} | set(headers[-1][0].get("settled", ()))
-        return Saved({name: rows if name in grows else np.asarray(rows) for name, rows in arrays.items()}, started, wall_time)
+            rows_in_output(
+                self._output,
+                output,
+                {name: arrays[name] for name, _, first, _ in headers[0][0]["arrays"] if first},
+            )
+        grows = {
+            name for header, *_ in headers for name, _, first, _ in header["arrays"] if first
+        } | set(headers[-1][0].get("settled", ()))
+        return Saved(
+            {name: rows if name in grows else np.asarray(rows) for name, rows in arrays.items()},
+            started,
+            wall_time,
+        )
 
     def remove(self) -> None:
         """Delete it: the run has come to its end. What has its name and is no checkpoint stays."""
@@ -340,10 +411,27 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _frame_of(saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str) -> list[bytes | memoryview]:
-    """The bytes of a state, without the first rows, which are elsewhere; the arrays are not copied."""
-    arrays = {name: np.ascontiguousarray(array[rows.get(name, 0) :]) for name, array in saved.arrays.items()}
-    layout = [[name, array.dtype.str, rows.get(name, 0), list(array.shape)] for name, array in arrays.items()]
-    header = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time, "arrays": layout}
-    line = json.dumps({**header, "settled": [*saved.settled], **more}, allow_nan=False).encode() + b"\n"
+def _frame_of(
+    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str
+) -> list[bytes | memoryview]:
+    """The bytes of a state, without the first rows, which are elsewhere; the arrays are not
+    copied."""
+    arrays = {
+        name: np.ascontiguousarray(array[rows.get(name, 0) :])
+        for name, array in saved.arrays.items()
+    }
+    layout = [
+        [name, array.dtype.str, rows.get(name, 0), list(array.shape)]
+        for name, array in arrays.items()
+    ]
+    header = {
+        **_circumstances(facts),
+        "started": saved.started,
+        "wall_time": saved.wall_time,
+        "arrays": layout,
+    }
+    line = (
+        json.dumps({**header, "settled": [*saved.settled], **more}, allow_nan=False).encode()
+        + b"\n"
+    )
     return [line, *(array.data.cast("B") for array in arrays.values() if array.size)]

@@ -1,4 +1,5 @@
-"""A JSON file of what was concluded: its kind, the case, versions, and the numbers; written whole or not at all."""
+"""A JSON file of what was concluded: its kind, the case, versions, and the numbers; written
+whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,8 +26,11 @@ SEALED_BY = "sha256"
 
 
 @contextlib.contextmanager
-def claim_conclusion(path: str | os.PathLike[str] | None, overwrite: bool = False) -> Iterator[None]:
-    """Hold the right to write such a file, so that an obstacle shows before anything is computed; nothing where there is none.
+def claim_conclusion(
+    path: str | os.PathLike[str] | None, overwrite: bool = False
+) -> Iterator[None]:
+    """Hold the right to write such a file, so that an obstacle shows before anything is computed;
+    nothing where there is none.
 
     Raises
     ------
@@ -37,12 +41,21 @@ def claim_conclusion(path: str | os.PathLike[str] | None, overwrite: bool = Fals
         yield
         return
     if Path(path).suffix.lower() != ".json":
-        raise FileError(f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .json; name the file accordingly")
+        raise FileError(
+            f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .json; name the "
+            "file accordingly"
+        )
     with claim(path, overwrite):
         yield
 
 
-def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, facts: Mapping[str, Any], overwrite: bool = False) -> None:
+def save_conclusion(
+    path: str | os.PathLike[str],
+    kind: str,
+    case: Case | None,
+    facts: Mapping[str, Any],
+    overwrite: bool = False,
+) -> None:
     """Write the file.
 
     Parameters
@@ -62,7 +75,8 @@ def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, 
     FileError
     """
     about = {} if case is None else {
-        "case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256
+        "case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml,
+        "case_sha256": case.sha256
     }  # fmt: skip
     document = {
         # its first bytes say whose file it is: see `files.OUTPUT_MARK`
@@ -91,12 +105,22 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     file = StoredFile(path, "a file of numbers", LARGEST_CONCLUSION)
     try:
         content = file.part(0, len(file))
-        document = json.loads(content, parse_float=finite_or_none, parse_int=whole_number, parse_constant=lambda _: None)
+        document = json.loads(
+            content,
+            parse_float=finite_or_none,
+            parse_int=whole_number,
+            parse_constant=lambda _: None,
+        )
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict) or OUTPUT_MARK.decode() not in document or not isinstance(document.get("kind"), str):
+    if (
+        not isinstance(document, dict)
+        or OUTPUT_MARK.decode() not in document
+        or not isinstance(document.get("kind"), str)
+    ):
         raise FileError(
-            f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out FILE.json of compare, "
+            f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out "
+            "FILE.json of compare, "
             "equivalent or fit wrote"
         )
     seal = document.pop(SEALED_BY, None)

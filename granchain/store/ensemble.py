@@ -1,4 +1,5 @@
-"""Results of many runs side by side: a dimension `run`, padded along time, since each has its own step.
+"""Results of many runs side by side: a dimension `run`, padded along time, since each has its own
+step.
 
 They come lot by lot, to memory or to a file that grows, so that no more than a lot is held.
 """
@@ -30,16 +31,22 @@ from granchain.store.result import Result
 from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
 from granchain.store.writer import CHUNK, fill_file, new_hdf5, storage_of
 
-# Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable
-# that says how many.
-COUNTED = {"time": ("sample", "n_samples"), "energy_time": ("entry", "n_entries"), "snapshot_time": ("shot", "n_shots")}
+# Axes along which each run has its own instants, or labels that the others do not share: the
+# dimension that counts them, and the variable that says how many.
+COUNTED = {
+    "time": ("sample", "n_samples"),
+    "energy_time": ("entry", "n_entries"),
+    "snapshot_time": ("shot", "n_shots"),
+}
 UNSHARED = {
     "sensor_bead": ("sensor", "n_sensors"), "sensor_contact": ("recorded", "n_recorded"),
     "bead": ("body", "n_bodies"), "contact": ("joint", "n_joints"),
 }  # fmt: skip
 # What a file of an ensemble has of each run, beside the keys in which the cases differ.
 OF_EACH = ("run", "status", "message", "time_step", "kind")
-_TAKEN_DIMENSIONS = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both)))
+_TAKEN_DIMENSIONS = frozenset(
+    (*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both))
+)
 # Bytes of what a file says of each run beside its data: its case, its messages, its hash.
 TEXT_OF_RUN = 2**12
 
@@ -81,15 +88,24 @@ class EnsembleWriter:
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
                     known = self._labels.setdefault(name, {})
-                    number, _ = known.setdefault(variable.data.tobytes(), (len(known), variable.data))
+                    number, _ = known.setdefault(
+                        variable.data.tobytes(), (len(known), variable.data)
+                    )
                     self._which.setdefault(name, np.full(self._count, -1))[first + place] = number
                 else:
                     column = names[name] = self._column(name, variable)
                     held.setdefault(column, [None] * len(results))[place] = variable.data
                 if variable.dims == (name,) and name in COUNTED:
-                    self._lengths.setdefault(name, np.zeros(self._count, dtype=np.int64))[first + place] = len(variable.data)
-            meanings = [(name, names.get(name, name), v.unit, v.long_name) for name, v in result.variables.items()]
-            self._kind[first + place] = self._kinds.setdefault((result.law, tuple(meanings)), len(self._kinds))
+                    self._lengths.setdefault(name, np.zeros(self._count, dtype=np.int64))[
+                        first + place
+                    ] = len(variable.data)
+            meanings = [
+                (name, names.get(name, name), v.unit, v.long_name)
+                for name, v in result.variables.items()
+            ]
+            self._kind[first + place] = self._kinds.setdefault(
+                (result.law, tuple(meanings)), len(self._kinds)
+            )
             self._step[first + place] = result.time_step
             self._messages[first + place] = result.messages
             record = result.provenance.get("law_sha256", ""), result.provenance.get("law_json", "")
@@ -102,14 +118,21 @@ class EnsembleWriter:
         """The column of a variable: its name, unless another law has something else under it."""
         column, number = f"{name}_of_law" if name in _TAKEN_DIMENSIONS else name, 1
         meaning = like.dims, like.unit, like.long_name
-        while (known := self._columns.get(column)) and (known.dims, known.unit, known.long_name) != meaning:
+        while (known := self._columns.get(column)) and (
+            known.dims,
+            known.unit,
+            known.long_name,
+        ) != meaning:
             number += 1
             column = f"{name}_{number}"
         if column not in self._columns:
             # whole runs, a power of two of them, so that lots begin where pieces do
-            runs = 1 << max(0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1)
+            runs = 1 << max(
+                0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1
+            )
             rows = self._file.create_dataset(
-                column, (self._count, *like.shape), "<f8", maxshape=(self._count, *repeat(None, len(like.shape))), fillvalue=np.nan,
+                column, (self._count, *like.shape), "<f8", maxshape=(self._count,
+                *repeat(None, len(like.shape))), fillvalue=np.nan,
                 track_times=False, **storage_of((runs, *like.shape), self._packed, growing=True),
             )  # fmt: skip
             self._columns[column] = Variable(like.dims, rows, like.unit, like.long_name)
@@ -118,7 +141,10 @@ class EnsembleWriter:
     def _put(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
         """Write the values of some runs into their rows."""
         rows: Any = self._columns[column].data
-        longest = tuple(max(lengths) for lengths in zip(*(one.shape for one in values if one is not None), strict=True))
+        longest = tuple(
+            max(lengths)
+            for lengths in zip(*(one.shape for one in values if one is not None), strict=True)
+        )
         if any(length > has for length, has in zip(longest, rows.shape[1:], strict=True)):
             rows.resize((self._count, *map(max, zip(longest, rows.shape[1:], strict=True))))
         if math.prod(longest):
@@ -126,18 +152,30 @@ class EnsembleWriter:
             for row, one in zip(block, values, strict=True):
                 if one is not None:
                     row[tuple(slice(length) for length in one.shape)] = one
-            rows[(slice(first, first + len(values)), *(slice(length) for length in longest))] = block
+            rows[(slice(first, first + len(values)), *(slice(length) for length in longest))] = (
+                block
+            )
 
-    def finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
+    def finish(
+        self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float
+    ) -> None:
         """Write what there is of each run beside its columns."""
         run = ("run",)
         found = {"run": Variable(run, np.arange(self._count), "1", "index of the run")}
-        found |= {key: Variable(run, _values(values), "", f"of the case: {key}") for key, values in self.varied.items()}
-        found["status"] = Variable(run, _values([one.label for one in status]), "", "how the run ended")
+        found |= {
+            key: Variable(run, _values(values), "", f"of the case: {key}")
+            for key, values in self.varied.items()
+        }
+        found["status"] = Variable(
+            run, _values([one.label for one in status]), "", "how the run ended"
+        )
         found["message"] = Variable(run, _values(messages), "", "why it failed")
         found["time_step"] = Variable(run, self._step, "s", "time step")
         found["kind"] = Variable(
-            run, self._kind, "1", "which of the kinds in the provenance it is, by law and variables; -1: nothing there"
+            run,
+            self._kind,
+            "1",
+            "which of the kinds in the provenance it is, by law and variables; -1: nothing there",
         )
         dimension: dict[str, str] = {}
         for axis, lengths in self._lengths.items():
@@ -179,16 +217,22 @@ class EnsembleWriter:
             CONTENT: ENSEMBLE,
             "granchain_version": granchain_version(),
             "law": ", ".join(laws),
-            "status": ", ".join(f"{status.count(one)} {one.label}" for one in dict.fromkeys(status)),
+            "status": ", ".join(
+                f"{status.count(one)} {one.label}" for one in dict.fromkeys(status)
+            ),
         }
         # CF: variables that are coordinates along an axis that is not theirs alone
         return found | ({"coordinates": " ".join(self.varied)} if self.varied else {})
 
     @property
     def _provenance(self) -> dict[str, str]:
-        """Where it comes from: the first case in full, what differs from it in each run, what each kind of run holds, and the hash of
+        """Where it comes from: the first case in full, what differs from it in each run, what each
+        kind of run holds, and the hash of
         each run's data, which is that of its own file."""
-        kinds = [{"law": law, "variables": [list(meaning) for meaning in meanings]} for law, meanings in self._kinds]
+        kinds = [
+            {"law": law, "variables": [list(meaning) for meaning in meanings]}
+            for law, meanings in self._kinds
+        ]
         return {
             "versions": versions(),
             "source_hash": source_hash(),
@@ -206,8 +250,11 @@ class EnsembleWriter:
 
 
 @contextlib.contextmanager
-def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case]) -> Iterator[EnsembleWriter]:
-    """A file of many runs that grows lot by lot, and gets its name once it is whole; take the `claim` first.
+def ensemble_file(
+    path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case]
+) -> Iterator[EnsembleWriter]:
+    """A file of many runs that grows lot by lot, and gets its name once it is whole; take the
+    `claim` first.
 
     Parameters
     ----------
@@ -225,7 +272,8 @@ def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence
     needed = sum(case.file_size for case in cases)
     if needed > LARGEST_ENSEMBLE:
         raise FileError(
-            f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most {LARGEST_ENSEMBLE}; record less, or "
+            f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most "
+            f"{LARGEST_ENSEMBLE}; record less, or "
             "save parts of it"
         )
     room_beside(path, needed)
@@ -233,7 +281,12 @@ def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence
         yield EnsembleWriter(cases, file)
 
 
-def ensemble_dataset(cases: Sequence[Case], results: Sequence[Result | None], status: Sequence[Status], messages: Sequence[str]) -> Any:
+def ensemble_dataset(
+    cases: Sequence[Case],
+    results: Sequence[Result | None],
+    status: Sequence[Status],
+    messages: Sequence[str],
+) -> Any:
     """Many runs as an `xarray.Dataset`, as xarray would open their file."""
     import h5py
     import xarray
@@ -249,26 +302,37 @@ def ensemble_dataset(cases: Sequence[Case], results: Sequence[Result | None], st
 
 
 def cases_as_given(cases: Iterable[Case]) -> dict[str, Any]:
-    """Cases as they were given: of each its tables, and what else it was given with, by their places among the parts, which are stored
+    """Cases as they were given: of each its tables, and what else it was given with, by their
+    places among the parts, which are stored
     once."""
     known: dict[str, int] = {}
     runs = []
     for case in cases:
         given = case.as_given()
         tables = given.pop("tables")
-        *places, beside = (known.setdefault(canonical(part, ordered=True), len(known)) for part in (*tables.values(), given))
+        *places, beside = (
+            known.setdefault(canonical(part, ordered=True), len(known))
+            for part in (*tables.values(), given)
+        )
         runs.append([dict(zip(tables, places, strict=True)), beside])
     return {"runs": runs, "parts": [json.loads(text) for text in known]}
 
 
 def _values(values: Sequence[Any]) -> np.ndarray:
     """Numbers as they are, not a number for None; anything else as text."""
-    if all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
+    if all(
+        value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+        for value in values
+    ):
         return np.array([np.nan if value is None else value for value in values], dtype=float)
-    return np.array([value if isinstance(value, str) else json.dumps(value) for value in values], dtype=object)
+    return np.array(
+        [value if isinstance(value, str) else json.dumps(value) for value in values], dtype=object
+    )
 
 
-def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, list[Any]], list[dict[str, Any]]]:
+def keys_that_differ(
+    documents: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, Any], dict[str, list[Any]], list[dict[str, Any]]]:
     """In what resolved cases differ, looked through one by one.
 
     Returns
@@ -276,8 +340,8 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, 
     first : dict
         The first case.
     varied : dict of str to list
-        The keys in which they differ, with dots, each with its value in every case; None where a case has it not. The title, which is
-        written from them, is none.
+        The keys in which they differ, with dots, each with its value in every case; None where a
+        case has it not. The title, which is written from them, is none.
     changes : list of dict
         Of each case, what it has under these keys, and its title where it is another.
     """
@@ -291,19 +355,30 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, 
             first, flat_first = dict(document), flat
         for name in (*flat_first, *(name for name in flat if name not in flat_first)):
             mine = flat.get(name)
-            if name not in columns and (mine != flat_first.get(name) or (name in flat) != (name in flat_first)):
+            if name not in columns and (
+                mine != flat_first.get(name) or (name in flat) != (name in flat_first)
+            ):
                 columns[name] = [flat_first.get(name)] * count
                 for change in changes if name in flat_first and name != "title" else ():
                     change[name] = flat_first[name]
         for name, values in columns.items():
             values.append(flat.get(name))
-        changes.append({name: flat[name] for name in columns if name in flat and (name != "title" or flat[name] != flat_first["title"])})
+        changes.append(
+            {
+                name: flat[name]
+                for name in columns
+                if name in flat and (name != "title" or flat[name] != flat_first["title"])
+            }
+        )
     columns.pop("title", None)
     return first, columns, changes
 
 
-def changed(first: Mapping[str, Any], varied: Iterable[str], change: Mapping[str, Any]) -> dict[str, Any]:
-    """The resolved case that has this under the keys that were varied, and else what the first one has."""
+def changed(
+    first: Mapping[str, Any], varied: Iterable[str], change: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The resolved case that has this under the keys that were varied, and else what the first
+    one has."""
     flat = {name: value for name, value in _flat_keys(first) if name not in varied} | dict(change)
     found: dict[str, Any] = {}
     for name, value in flat.items():

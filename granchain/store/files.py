@@ -1,7 +1,9 @@
-"""A file is written whole or not at all, by one writer at a time, and read only where nothing in it has changed.
+"""A file is written whole or not at all, by one writer at a time, and read only where nothing in it
+has changed.
 
-The bytes go to a temporary name in the same folder, to the disk, and then under their own name in one step: whatever happens, the
-name holds the old file or the new one. Nothing is replaced that was not asked to be. The last line of a file is the hash of all others.
+The bytes go to a temporary name in the same folder, to the disk, and then under their own name in
+one step: whatever happens, the name holds the old file or the new one. Nothing is replaced that was
+not asked to be. The last line of a file is the hash of all others.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from typing import Any
 
 from granchain.errors import FileError, printable
 
-# Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
+# Lock files held by this process, with the process (a fork inherits this table, not the claim) and
+# the thread.
 _HELD: dict[str, tuple[int, int]] = {}
-# Files that are not whole and folders that are empty, with the process that made them: they go where it ends in the middle.
+# Files that are not whole and folders that are empty, with the process that made them: they go
+# where it ends in the middle.
 _PASSING: dict[Path, int] = {}
 
 # Where names stand for devices and processes; in the last one there are files, in memory.
@@ -36,9 +40,10 @@ CHECKPOINT_ENDING = ".chk"
 # No file holds more: refused on writing and on reading, before memory is taken.
 LARGEST_FILE = 4 * 1024**3
 
-# The last line of a file: the hash of all bytes before it. In an output file it follows the end of the HDF5 data, where other
-# programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
-# seen before it reads. A program that edits the file cuts the line off, which every reader reports.
+# The last line of a file: the hash of all bytes before it. In an output file it follows the end of
+# the HDF5 data, where other programs do not look. HDF5 loops for ever on some damaged files (1 in
+# 264 with a few flipped bits, HDF5 2.0.0), so damage must be seen before it reads. A program that
+# edits the file cuts the line off, which every reader reports.
 SEAL = b"\ngranchain sha256 %s\n"
 # How a file is opened that must not be there yet.
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -48,25 +53,31 @@ LEAST_ROOM = 4096
 _READ_AT_ONCE, BYTES_AT_ONCE = 1024**2, 16 * 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
-# An output file has this in its first bytes, the name of an attribute, and a file without it is never replaced: a case, a trace.
+# An output file has this in its first bytes, the name of an attribute, and a file without it is
+# never replaced: a case, a trace.
 OUTPUT_MARK = b"granchain_format"
 # Bytes in which a mark is looked for; in an output file it is near the 1000th.
 BYTES_WITH_MARK = 65_536
 
-DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
+DAMAGED = (
+    "the file was damaged or changed after it was written; take another copy, or run the case again"
+)
 UNSEALED = (
-    "got a file without its seal, the hash of all its bytes that stands behind them: another program changed it or cut it off, allowed one "
-    "that is as granchain wrote it; take another copy, run the case again, or read it at your own risk with --unsealed (in Python: "
+    "got a file without its seal, the hash of all its bytes that stands behind them: another "
+    "program changed it or cut it off, allowed one "
+    "that is as granchain wrote it; take another copy, run the case again, or read it at your own "
+    "risk with --unsealed (in Python: "
     "unsealed=True)"
 )
 
 
 @contextlib.contextmanager
 def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
-    """Hold the right to write a file: to be taken before a long run, so that an obstacle shows in the first second.
+    """Hold the right to write a file: to be taken before a long run, so that an obstacle shows in
+    the first second.
 
-    The claim is a lock on the file `.<name>.lock` beside it, which ends with the process that holds it. `Result.save` inside the claim uses
-    it.
+    The claim is a lock on the file `.<name>.lock` beside it, which ends with the process that holds
+    it. `Result.save` inside the claim uses it.
 
     Parameters
     ----------
@@ -78,7 +89,8 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     Raises
     ------
     FileError
-        Where the folder is missing or read-only, the file exists, is no output file, or another process is writing it.
+        Where the folder is missing or read-only, the file exists, is no output file, or another
+        process is writing it.
     """
     from filelock import FileLock, Timeout
 
@@ -94,7 +106,8 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
                 lock.acquire()
         except Timeout:
             raise FileError(
-                f"{target}: got a file that another run is writing, allowed one run at a time; wait for it, or name another file"
+                f"{target}: got a file that another run is writing, allowed one run at a time; "
+                "wait for it, or name another file"
             ) from None
     if nested:
         yield
@@ -117,7 +130,8 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
 
 
 def give_up() -> None:
-    """Take away what this process has begun to write, and its lock files: it is about to end without coming to the end of its claims."""
+    """Take away what this process has begun to write, and its lock files: it is about to end
+    without coming to the end of its claims."""
     claims = [(Path(lock), process) for lock, (process, _) in list(_HELD.items())]
     for path, process in [*reversed(list(_PASSING.items())), *claims]:
         if process == os.getpid():
@@ -126,7 +140,8 @@ def give_up() -> None:
 
 
 def passes(path: Path) -> None:
-    """Say that something which this process has made goes where it ends in the middle: a file that is not whole, an empty folder."""
+    """Say that something which this process has made goes where it ends in the middle: a file
+    that is not whole, an empty folder."""
     _PASSING[path] = os.getpid()
 
 
@@ -136,12 +151,14 @@ def stays(path: Path) -> None:
 
 
 def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
-    """The name of the file that a name stands for: where links lead, so that they stay; the name itself where it is no link.
+    """The name of the file that a name stands for: where links lead, so that they stay; the name
+    itself where it is no link.
 
     Raises
     ------
     FileError
-        Where that is a name of a device or of a process, and where links lead nowhere; without `overwrite` for every link.
+        Where that is a name of a device or of a process, and where links lead nowhere; without
+        `overwrite` for every link.
     """
     place = Path(path)
     for links in range(MOST_LINKS):
@@ -149,7 +166,8 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
         name = Path(os.path.realpath(place.parent)) / place.name
         if any(map(name.is_relative_to, _NO_FILES)) and not name.is_relative_to(_FILES_IN_MEMORY):
             raise FileError(
-                f"{os.fspath(path)}: got {name}, a name of the system's for a device or a process, allowed a file; name one in a folder "
+                f"{os.fspath(path)}: got {name}, a name of the system's for a device or a "
+                "process, allowed a file; name one in a folder "
                 "of yours"
             )
         if not os.path.islink(name):
@@ -157,12 +175,16 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
         if not overwrite:
             _check_target(Path(path), overwrite)
         place = name.parent / os.readlink(name)
-    raise FileError(f"{os.fspath(path)}: got a link that leads in a circle, allowed a file; take it away, or name another file")
+    raise FileError(
+        f"{os.fspath(path)}: got a link that leads in a circle, allowed a file; take it away, or "
+        "name another file"
+    )
 
 
 @contextlib.contextmanager
 def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write files into, made where there is none; it is taken away again where none has come into it.
+    """A folder to write files into, made where there is none; it is taken away again where none has
+    come into it.
 
     Raises
     ------
@@ -175,7 +197,8 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
         place.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{os.fspath(path)}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; "
+            f"{os.fspath(path)}: got a place where no folder can be made "
+            f"({getattr(error, 'strerror', None) or error}), allowed a folder; "
             "name another"
         ) from None
     if made:
@@ -195,26 +218,35 @@ def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) 
     if target.is_dir():
         raise FileError(f"{target}: got a folder, allowed a file; name one in it")
     if not folder.exists():
-        raise FileError(f"{target}: got the folder {folder}, which does not exist, allowed one that does; make it first, or name another")
+        raise FileError(
+            f"{target}: got the folder {folder}, which does not exist, allowed one that does; "
+            "make it first, or name another"
+        )
     if not folder.is_dir():
-        raise FileError(f"{target}: got {folder} for a folder, which is a file, allowed a folder; name a file in a folder")
+        raise FileError(
+            f"{target}: got {folder} for a folder, which is a file, allowed a folder; name a file "
+            "in a folder"
+        )
     if not os.path.lexists(target):
         return
     if target.exists() and not target.is_file():
         raise FileError(f"{target}: got a device, pipe or socket, allowed a file; name one")
     if not overwrite:
         raise FileError(
-            f"{target}: got a file that exists and is kept, allowed a new one; name another file, or replace it with --overwrite (in "
+            f"{target}: got a file that exists and is kept, allowed a new one; name another file, "
+            "or replace it with --overwrite (in "
             "Python: overwrite=True)"
         )
     if not replaceable(target, marks):
         raise FileError(
-            f"{target}: got a file that granchain did not write, and keeps it, allowed one of its own; name another file, or delete it"
+            f"{target}: got a file that granchain did not write, and keeps it, allowed one of its "
+            "own; name another file, or delete it"
         )
 
 
 def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
-    """Whether a file is of the kind that its name is wanted for: empty, not there, or with one of these marks in its first bytes."""
+    """Whether a file is of the kind that its name is wanted for: empty, not there, or with one
+    of these marks in its first bytes."""
     if not marks:
         return True
     try:
@@ -232,7 +264,8 @@ def new_file(
     marks: tuple[bytes, ...] = (),
     needed: int | None = None,
 ) -> Iterator[Path]:
-    """A file that gets its name once it is whole and on the disk; nothing is left of it where the body raises.
+    """A file that gets its name once it is whole and on the disk; nothing is left of it where the
+    body raises.
 
     Parameters
     ----------
@@ -337,13 +370,15 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
         free = disk.f_bavail * disk.f_frsize
         if needed > free:
             raise FileError(
-                f"{target}: got a file of up to {needed:.3g} bytes, allowed {free:.3g}, which are free on its disk; make room, name a file "
+                f"{target}: got a file of up to {needed:.3g} bytes, allowed {free:.3g}, which are "
+                "free on its disk; make room, name a file "
                 "on another disk, or record less"
             )
 
 
 def _publish(part: Path, target: Path, overwrite: bool) -> None:
-    """Give a file that is whole its name; without `overwrite` unless the name is taken, even since a moment ago."""
+    """Give a file that is whole its name; without `overwrite` unless the name is taken, even
+    since a moment ago."""
     if overwrite:
         os.replace(part, target)
         return
@@ -376,7 +411,8 @@ def _flush_folder(target: Path) -> None:
         # A folder that may be written but not read, and file systems that cannot flush one.
         if error.errno not in (errno.EACCES, errno.EINVAL, errno.EOPNOTSUPP):
             raise FileError(
-                f"{target}: written, but the disk did not confirm its name ({error.strerror}); keep a copy elsewhere"
+                f"{target}: written, but the disk did not confirm its name ({error.strerror}); "
+                "keep a copy elsewhere"
             ) from error
 
 
@@ -399,7 +435,9 @@ def _advice(error: OSError, target: Path) -> str:
             free = f", {room.f_bavail * room.f_frsize} bytes are free"
         return f"the disk is full{free}; make room, or name a file on another disk"
     if error.errno == errno.EFBIG:
-        return "files of this size are not allowed here (ulimit -f); raise the limit, or record less"
+        return (
+            "files of this size are not allowed here (ulimit -f); raise the limit, or record less"
+        )
     if error.errno == errno.EROFS:
         return f"the folder {folder} is on a read-only disk; name a file in another folder"
     if error.errno in (errno.EACCES, errno.EPERM):
@@ -412,7 +450,8 @@ def _advice(error: OSError, target: Path) -> str:
 
 
 class StoredFile:
-    """A file that is read in parts: its bytes as they were when it was opened, whatever takes its name meanwhile.
+    """A file that is read in parts: its bytes as they were when it was opened, whatever takes its
+    name meanwhile.
 
     Parameters
     ----------
@@ -436,10 +475,15 @@ class StoredFile:
             # of a pipe without a writer: at once
             self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError as error:
-            raise FileError(f"{name}: got no file of this name, allowed {what}; look at the name and the folder") from error
+            raise FileError(
+                f"{name}: got no file of this name, allowed {what}; look at the name and the folder"
+            ) from error
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise FileError(f"{name}: got a file that cannot be read ({reason}), allowed {what}; look at its permissions") from error
+            raise FileError(
+                f"{name}: got a file that cannot be read ({reason}), allowed {what}; look at its "
+                "permissions"
+            ) from error
         state = os.fstat(self._descriptor)
         if stat.S_ISDIR(state.st_mode):
             raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
@@ -447,10 +491,14 @@ class StoredFile:
             raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
         if state.st_size == 0:
             raise FileError(
-                f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
+                f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take "
+                "another copy, or run the case again"
             )
         if state.st_size > largest:
-            raise FileError(f"{name}: got {state.st_size} bytes, allowed for {what}: at most {largest}; name another file, this is not one")
+            raise FileError(
+                f"{name}: got {state.st_size} bytes, allowed for {what}: at most {largest}; name "
+                "another file, this is not one"
+            )
         self._length = state.st_size
 
     def __del__(self) -> None:
@@ -476,7 +524,8 @@ class StoredFile:
 
 
 def check_seal(path: str | os.PathLike[str], content: StoredFile, unsealed: bool = False) -> bool:
-    """Refuse a file that has no seal, or differs from it; False where it is read all the same, `unsealed`."""
+    """Refuse a file that has no seal, or differs from it; False where it is read all the same,
+    `unsealed`."""
     start, end = SEAL.split(b"%s")
     stop = max(0, len(content) - SEAL_LENGTH)
     last = content.part(stop, len(content))

@@ -1,7 +1,9 @@
-"""Numbers in HDF5 files that others wrote, read through a guard: no links, no data of other files, no sizes that the file cannot hold.
+"""Numbers in HDF5 files that others wrote, read through a guard: no links, no data of other files,
+no sizes that the file cannot hold.
 
-Packed by netCDF's conventions (Attribute Conventions, NetCDF Users Guide), they are unpacked: value = stored scale_factor + add_offset,
-and what is a fill value, or outside the valid range, is no number.
+Packed by netCDF's conventions (Attribute Conventions, NetCDF Users Guide), they are unpacked: value
+= stored scale_factor + add_offset, and what is a fill value, or outside the valid range, is no
+number.
 """
 
 from __future__ import annotations
@@ -22,13 +24,15 @@ from granchain.store.reader import LARGEST_RATIO
 MOST_DATASETS = 1000
 # Bytes that may be held beside what is counted: pieces of a dataset.
 SMALL_PIECE = 64 * 1024**2
-# What netCDF leaves where nothing was written (NC_FILL_SHORT, NC_FILL_INT, NC_FILL_INT64 of netcdf.h); any bytes are valid ones.
+# What netCDF leaves where nothing was written (NC_FILL_SHORT, NC_FILL_INT, NC_FILL_INT64 of
+# netcdf.h); any bytes are valid ones.
 _NEVER_WRITTEN = {"i2": -32767, "i4": -2147483647, "i8": -9223372036854775806}
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 class Foreign(NamedTuple):
-    """Numbers of a file: name with the groups it is in, unit where one is given, values of one or two axes."""
+    """Numbers of a file: name with the groups it is in, unit where one is given, values of one
+    or two axes."""
 
     name: str
     unit: str | None
@@ -61,17 +65,27 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
         with h5py.File.in_memory(content) as file:
             datasets = _datasets(file, len(content))
             largest = max((_dataset_bytes(dataset) for dataset in datasets.values()), default=0)
-            # HDF5 holds the file a second time; an array is held as it is stored until it is converted.
-            held, numbers = 2 * len(content) + largest, sum(math.prod(dataset.shape) for dataset in datasets.values())
+            # HDF5 holds the file a second time; an array is held as it is stored until it is
+            # converted.
+            held, numbers = (
+                2 * len(content) + largest,
+                sum(math.prod(dataset.shape) for dataset in datasets.values()),
+            )
             limit.check(os.fspath(path), held, numbers)
             netcdf = "_NCProperties" in file.attrs
-            return [Foreign(name, _unit(dataset), _unpacked_numbers(name, dataset, netcdf)) for name, dataset in datasets.items()]
+            return [
+                Foreign(name, _unit(dataset), _unpacked_numbers(name, dataset, netcdf))
+                for name, dataset in datasets.items()
+            ]
     except FileError as error:
         start = f"{os.fspath(path)}: "
         raise FileError(str(error) if str(error).startswith(start) else f"{start}{error}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
         reason = quoted(f"{type(error).__name__}: {error}")
-        raise FileError(f"{os.fspath(path)}: cannot be read as HDF5 ({reason}); take another copy, or export it as CSV") from error
+        raise FileError(
+            f"{os.fspath(path)}: cannot be read as HDF5 ({reason}); take another copy, or export "
+            "it as CSV"
+        ) from error
 
 
 def _datasets(file: Any, size: int) -> dict[str, Any]:
@@ -85,7 +99,10 @@ def _datasets(file: Any, size: int) -> dict[str, Any]:
         for name in group:
             seen += 1
             if seen > MOST_DATASETS:
-                raise FileError(f"holds more than {MOST_DATASETS} names, allowed fewer; copy the record into a file of its own")
+                raise FileError(
+                    f"holds more than {MOST_DATASETS} names, allowed fewer; copy the record into "
+                    "a file of its own"
+                )
             link = group.id.links.get_info(name.encode("utf-8", "surrogateescape"))
             if link.type != h5py.h5l.TYPE_HARD:
                 continue
@@ -94,11 +111,17 @@ def _datasets(file: Any, size: int) -> dict[str, Any]:
                 # Deeper than any record; a group may also be a member of itself.
                 if path.count("/") < 5:
                     waiting.append((f"{path}/", member))
-            elif isinstance(member, h5py.Dataset) and member.dtype.kind in "fiu" and member.shape is not None and len(member.shape) <= 2:
+            elif (
+                isinstance(member, h5py.Dataset)
+                and member.dtype.kind in "fiu"
+                and member.shape is not None
+                and len(member.shape) <= 2
+            ):
                 claimed += _dataset_bytes(member)
                 if claimed > LARGEST_RATIO * size:
                     raise FileError(
-                        f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm"
+                        f"claims {claimed} bytes of data, more than its {size} bytes can hold; it "
+                        "is damaged, or made to do harm"
                     )
                 _check_storage(path, member)
                 found[path] = member
@@ -115,26 +138,39 @@ def _check_storage(name: str, dataset: Any) -> None:
 
     made = dataset.id.get_create_plist()
     if dataset.is_virtual or made.get_external_count():
-        raise FileError(f"{name[:60]!r} keeps its data in another file, allowed data in the file itself; copy them into it")
+        raise FileError(
+            f"{name[:60]!r} keeps its data in another file, allowed data in the file itself; copy "
+            "them into it"
+        )
     filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
-    known = {h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_LZF}
+    known = {
+        h5py.h5z.FILTER_SHUFFLE,
+        h5py.h5z.FILTER_FLETCHER32,
+        h5py.h5z.FILTER_DEFLATE,
+        h5py.h5z.FILTER_LZF,
+    }
     packers = [one for one in filters if one in (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_LZF)]
     if not set(filters) <= known or len(packers) > 1:
         raise FileError(
-            f"{name[:60]!r} is packed in a way whose size is not known before, allowed gzip or lzf; write it anew: h5repack -f GZIP=4"
+            f"{name[:60]!r} is packed in a way whose size is not known before, allowed gzip or "
+            "lzf; write it anew: h5repack -f GZIP=4"
         )
     # Reading any of a piece takes the whole of it, at once packed and unpacked.
     piece = math.prod(dataset.chunks or (0,)) * int(dataset.dtype.itemsize)
     if piece > max(_dataset_bytes(dataset), SMALL_PIECE):
         raise FileError(
-            f"{name[:60]!r} claims to be stored in pieces of {piece} bytes, more than its data have; it is damaged, or made to do harm"
+            f"{name[:60]!r} claims to be stored in pieces of {piece} bytes, more than its data "
+            "have; it is damaged, or made to do harm"
         )
 
 
 def _unpacked_numbers(name: str, dataset: Any, netcdf: bool) -> np.ndarray:
     """Values as netCDF's conventions unpack them, NaN where they are missing."""
     stored = np.asarray(dataset[()])
-    if stored.dtype.kind == "i" and str(_attribute_text(dataset.attrs.get("_Unsigned", ""))).lower() == "true":
+    if (
+        stored.dtype.kind == "i"
+        and str(_attribute_text(dataset.attrs.get("_Unsigned", ""))).lower() == "true"
+    ):
         stored = stored.astype(stored.dtype.newbyteorder("=")).view(f"u{stored.dtype.itemsize}")
     missing = np.zeros(stored.shape, dtype=bool)
     for key in ("_FillValue", "missing_value"):
@@ -153,7 +189,10 @@ def _unpacked_numbers(name: str, dataset: Any, netcdf: bool) -> np.ndarray:
         missing |= (stored < valid[0]) | (stored > valid[1])
     scale, offset = (_attribute(name, dataset, key) for key in ("scale_factor", "add_offset"))
     if len(scale) > 1 or len(offset) > 1:
-        raise FileError(f"{name[:60]!r}: got several values of scale_factor or add_offset, allowed one of each; unpack it first")
+        raise FileError(
+            f"{name[:60]!r}: got several values of scale_factor or add_offset, allowed one of "
+            "each; unpack it first"
+        )
     values = stored.astype(float)
     if len(scale):
         values *= float(scale[0])
@@ -168,7 +207,10 @@ def _attribute(name: str, dataset: Any, key: str) -> np.ndarray:
     value = dataset.attrs.get(key)
     found = np.zeros(0) if value is None else np.atleast_1d(np.asarray(value))
     if found.dtype.kind not in "fiu" or found.ndim != 1:
-        raise FileError(f"{name[:60]!r}: got {quoted(str(value))!r} for {key}, allowed a number; unpack it first")
+        raise FileError(
+            f"{name[:60]!r}: got {quoted(str(value))!r} for {key}, allowed a number; unpack it "
+            "first"
+        )
     return found
 
 

@@ -1,7 +1,9 @@
-"""A file that grows by frames: a line that names it, then for each frame its length, its bytes and their hash.
+"""A file that grows by frames: a line that names it, then for each frame its length, its bytes and
+their hash.
 
-A process that is killed while it appends leaves a frame that is not whole: the frames before it count, and the next
-process cuts it off. The checkpoint of a run is such a file, and so are the members of a study that is not finished.
+A process that is killed while it appends leaves a frame that is not whole: the frames before it
+count, and the next process cuts it off. The checkpoint of a run is such a file, and so are the
+members of a study that is not finished.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from granchain.store.files import LARGEST_FILE, NEW_FILE, StoredFile, new_file, put_pieces, sentences
+from granchain.store.files import (
+    LARGEST_FILE,
+    NEW_FILE,
+    StoredFile,
+    new_file,
+    put_pieces,
+    sentences,
+)
 
 # The digits of a frame's length, and the hash behind it, each with the end of its line.
 _HEAD, _END = b"%016d\n", b"\n%s\n"
@@ -80,8 +89,14 @@ class FrameFile:
         self._inode = os.stat(self.path).st_ino
         return file, frames
 
-    def begin(self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float, marks: tuple[bytes, ...] = ()) -> None:
-        """Write the file anew, with one frame or none; the one before, with one of these marks, stays until that is whole.
+    def begin(
+        self,
+        content: Sequence[bytes | memoryview],
+        progress: Callable[[float], Any] = float,
+        marks: tuple[bytes, ...] = (),
+    ) -> None:
+        """Write the file anew, with one frame or none; the one before, with one of these marks,
+        stays until that is whole.
 
         Raises
         ------
@@ -97,7 +112,9 @@ class FrameFile:
             self._inode = part.stat().st_ino
         self.length = size
 
-    def append(self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float) -> None:
+    def append(
+        self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float
+    ) -> None:
         """Append a frame; where that fails, what counted before counts.
 
         Raises
@@ -107,7 +124,10 @@ class FrameFile:
         """
         pieces = frame(content)
         size = sum(map(len, pieces))
-        with sentences(self.path, size), os.fdopen(os.open(self.path, NEW_FILE & ~os.O_CREAT & ~os.O_EXCL), "wb", 0) as file:
+        with (
+            sentences(self.path, size),
+            os.fdopen(os.open(self.path, NEW_FILE & ~os.O_CREAT & ~os.O_EXCL), "wb", 0) as file,
+        ):
             os.ftruncate(file.fileno(), self.length)
             file.seek(self.length)
             try:
@@ -125,5 +145,7 @@ class FrameFile:
         """Whether the file is still the one that was written or read here."""
         with contextlib.suppress(OSError):
             state = os.lstat(self.path)
-            return bool(self.length) and state.st_ino == self._inode and state.st_size >= self.length
+            return (
+                bool(self.length) and state.st_ino == self._inode and state.st_size >= self.length
+            )
         return False

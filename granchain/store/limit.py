@@ -1,4 +1,5 @@
-"""How much memory the reading of a file from elsewhere may take: counted from what the file claims, before any of it is taken."""
+"""How much memory the reading of a file from elsewhere may take: counted from what the file
+claims, before any of it is taken."""
 
 from __future__ import annotations
 
@@ -8,13 +9,15 @@ from granchain.errors import FileError
 
 # Bytes that a file from elsewhere may take unless its owner allows more.
 DEFAULT_LIMIT = 1e9
-# Doubles that are held at once for each number of a file: as read; in SI units; two of work, such as differences, on one of them.
+# Doubles that are held at once for each number of a file: as read; in SI units; two of work, such
+# as differences, on one of them.
 COPIES = 4
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Bytes that a read may take beside the program itself: the file, and its numbers as doubles with all copies that are made.
+    """Bytes that a read may take beside the program itself: the file, and its numbers as doubles
+    with all copies that are made.
 
     `more` is the advice on how more of them are allowed.
     """
@@ -42,6 +45,7 @@ class Limit:
         if needed > self.bytes:
             what = f"{numbers} numbers, which take" if numbers else f"{held} bytes, which take"
             raise FileError(
-                f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed {self.bytes / 1e6:.3g} MB; cut out the part with "
+                f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed "
+                f"{self.bytes / 1e6:.3g} MB; cut out the part with "
                 f"the pulses, or allow more: {self.more.format(1.1 * needed)}"
             )

@@ -16,7 +16,8 @@ import numpy as np
 
 from granchain.store.variables import Variable
 
-# /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a JSON table.
+# /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a
+# JSON table.
 TEXTS = (
     "case_toml",
     "case_json",
@@ -38,7 +39,10 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
     total = hashlib.sha256()
     for name in sorted(variables):
         variable = variables[name]
-        total.update(f"{name} {','.join(variable.dims)} {variable.kind} {','.join(map(str, variable.shape))}\n".encode())
+        total.update(
+            f"{name} {','.join(variable.dims)} {variable.kind} "
+            f"{','.join(map(str, variable.shape))}\n".encode()
+        )
         for piece in variable.pieces():
             total.update(piece)
     return total.hexdigest()
@@ -55,7 +59,12 @@ def versions() -> str:
     """Versions of what computes and writes, as JSON."""
     import h5py
 
-    found = {"numpy": np.__version__, "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version, "python": platform.python_version()}
+    found = {
+        "numpy": np.__version__,
+        "h5py": h5py.__version__,
+        "hdf5": h5py.version.hdf5_version,
+        "python": platform.python_version(),
+    }
     with contextlib.suppress(metadata.PackageNotFoundError):
         found["numba"] = metadata.version("numba")
     return json.dumps(found, sort_keys=True)
@@ -66,6 +75,8 @@ def source_hash() -> str:
     """Hash over the package's own source files: names and contents."""
     root = Path(__file__).parents[1]
     total = hashlib.sha256()
-    for name, file in sorted((file.relative_to(root).as_posix(), file) for file in root.rglob("*.py")):
+    for name, file in sorted(
+        (file.relative_to(root).as_posix(), file) for file in root.rglob("*.py")
+    ):
         total.update(f"{name}\n".encode() + hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()

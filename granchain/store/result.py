@@ -18,7 +18,14 @@ from granchain.markup import card, folded, table, trace_picture
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import LARGEST_FILE, claim
-from granchain.store.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
+from granchain.store.provenance import (
+    NUMBERS,
+    TEXTS,
+    data_sha256,
+    granchain_version,
+    source_hash,
+    versions,
+)
 from granchain.store.variables import (
     FORMAT,
     SPARSE,
@@ -40,12 +47,14 @@ def check_result(result: Any, where: str) -> None:
     if not hasattr(result, "variables") or hasattr(result, "data_vars"):
         got = f'"{result[:60]}"' if isinstance(result, str) else type(result).__name__
         raise GranchainError(
-            f"{where}: got {got}, allowed a Result; open a file with granchain.open_result, or make one with granchain.run"
+            f"{where}: got {got}, allowed a Result; open a file with granchain.open_result, or "
+            "make one with granchain.run"
         )
 
 
 class Result:
-    """What a run gives back: the variables of the output file as attributes, and where they come from.
+    """What a run gives back: the variables of the output file as attributes, and where they come
+    from.
 
     Parameters
     ----------
@@ -64,12 +73,14 @@ class Result:
     messages : sequence of Message
         What the run says of itself.
     provenance : mapping, optional
-        What the run knows of itself: `started` (UTC, ISO 8601), `wall_time` [s]; the rest is filled in.
+        What the run knows of itself: `started` (UTC, ISO 8601), `wall_time` [s]; the rest is filled
+        in.
 
     Raises
     ------
     ValueError
-        Where names, axes and lengths do not fit together, or a value is not a number in a run that did not fail.
+        Where names, axes and lengths do not fit together, or a value is not a number in a run that
+        did not fail.
     """
 
     variables: dict[str, Variable]
@@ -79,7 +90,8 @@ class Result:
     time_step: float
     messages: list[Message]
     sealed: bool = True
-    """False where the file that the result was read from carries no seal: nothing vouches for its attributes, units and case."""
+    """False where the file that the result was read from carries no seal: nothing vouches for
+    its attributes, units and case."""
 
     def __init__(
         self,
@@ -101,20 +113,37 @@ class Result:
         self.messages = [Message(_storable(text), bool(warning)) for text, warning in messages]
         self.title = _storable(getattr(case, "title", "") or "")
         self._case = case
-        self._given = {name: _storable(value) if isinstance(value, str) else float(value) for name, value in (provenance or {}).items()}
+        self._given = {
+            name: _storable(value) if isinstance(value, str) else float(value)
+            for name, value in (provenance or {}).items()
+        }
         unknown = sorted(set(self._given) - {*TEXTS, *NUMBERS})
         if unknown:
-            raise ValueError(f"provenance: there is no place for {', '.join(unknown)}; allowed: {', '.join((*TEXTS, *NUMBERS))}")
+            raise ValueError(
+                f"provenance: there is no place for {', '.join(unknown)}; allowed: "
+                f"{', '.join((*TEXTS, *NUMBERS))}"
+            )
         entries = entries_of(data, history)
-        shapes = {name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values) for name in entries}
+        shapes = {
+            name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values)
+            for name in entries
+        }
         check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
         self.variables = {
-            name: Variable(entry.dims, as_stored(name, data[name]), entry.unit, entry.long_name) for name, entry in entries.items()
+            name: Variable(entry.dims, as_stored(name, data[name]), entry.unit, entry.long_name)
+            for name, entry in entries.items()
         }
         if not self.status.failed:
             for name, variable in self.variables.items():
-                if name not in SPARSE and variable.data.dtype.kind == "f" and holds_nan(variable.data):
-                    raise ValueError(f'{name} holds a value that is not a number, in a run that ended as "{self.status.label}"')
+                if (
+                    name not in SPARSE
+                    and variable.data.dtype.kind == "f"
+                    and holds_nan(variable.data)
+                ):
+                    raise ValueError(
+                        f"{name} holds a value that is not a number, in a run that ended as "
+                        f'"{self.status.label}"'
+                    )
 
     def __getattr__(self, name: str) -> np.ndarray:
         variables = self.__dict__.get("variables", {})
@@ -124,31 +153,59 @@ class Result:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self.__dict__.get("unread", {}):
-            raise AttributeError(f"{name} was not read from the file; read all of it: granchain.open_result(FILE)")
+            raise AttributeError(
+                f"{name} was not read from the file; read all of it: granchain.open_result(FILE)"
+            )
         raise AttributeError(what_to_ask_for(name, variables))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.variables})
 
     def __repr__(self) -> str:
-        lengths = ", ".join(f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,))
-        return f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; {lengths}>"
+        lengths = ", ".join(
+            f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,)
+        )
+        return (
+            f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; {lengths}>"
+        )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: how the run ended, the forces of some sensors, and the variables."""
-        facts = [("contact law", self.law), ("status", self.status.label), ("time step", f"{self.time_step:.4g} s")]
-        facts += [("warning" if message.warning else "message", message.text) for message in self.messages[:3]]
+        """What a notebook shows: how the run ended, the forces of some sensors, and the
+        variables."""
+        facts = [
+            ("contact law", self.law),
+            ("status", self.status.label),
+            ("time step", f"{self.time_step:.4g} s"),
+        ]
+        facts += [
+            ("warning" if message.warning else "message", message.text)
+            for message in self.messages[:3]
+        ]
         picture = ""
-        if {"time", "sensor_force", "sensor_bead"} <= self.variables.keys() and len(self.time) and len(self.sensor_bead):
+        if (
+            {"time", "sensor_force", "sensor_bead"} <= self.variables.keys()
+            and len(self.time)
+            and len(self.sensor_bead)
+        ):
             facts.append(("last sample", f"{float(self.time[-1]):.4g} s"))
             # the first, the middle and the last
             places = sorted({0, len(self.sensor_bead) // 2, len(self.sensor_bead) - 1})
             largest = float(np.nanmax(self.sensor_force[:, places], initial=0.0))
             words = f"sensor force up to {largest:.4g} N over {float(self.time[-1]):.4g} s"
             lines = [self.sensor_force[:, place].tolist() for place in places]
-            picture = trace_picture(self.time.tolist(), lines, [f"bead {self.sensor_bead[place]}" for place in places], words)
-        rows = [(name, " x ".join(map(str, v.shape)), v.unit, v.long_name) for name, v in self.variables.items()]
-        variables = folded(f"{len(rows)} variables", table(("name", "shape", "unit", "meaning"), rows, styled=True))
+            picture = trace_picture(
+                self.time.tolist(),
+                lines,
+                [f"bead {self.sensor_bead[place]}" for place in places],
+                words,
+            )
+        rows = [
+            (name, " x ".join(map(str, v.shape)), v.unit, v.long_name)
+            for name, v in self.variables.items()
+        ]
+        variables = folded(
+            f"{len(rows)} variables", table(("name", "shape", "unit", "meaning"), rows, styled=True)
+        )
         return card(self.title or "untitled run", table((), facts, styled=True), picture, variables)
 
     @property
@@ -158,17 +215,25 @@ class Result:
         Raises
         ------
         CaseError
-            Where this version can no longer validate it: a law that is not installed, say. The text stays in `provenance`.
+            Where this version can no longer validate it: a law that is not installed, say. The text
+            stays in `provenance`.
         """
         if self._case is None and "case_json" in self.provenance:
             from granchain.case import case_as_given, mechanism_as_given
 
-            given, toml = json.loads(self.provenance["case_json"]), self.provenance.get("case_toml", "")
-            self._case = (mechanism_as_given if "mechanism" in given["tables"] else case_as_given)(given, toml)
+            given, toml = (
+                json.loads(self.provenance["case_json"]),
+                self.provenance.get("case_toml", ""),
+            )
+            self._case = (mechanism_as_given if "mechanism" in given["tables"] else case_as_given)(
+                given, toml
+            )
             if self._case.sha256 != self.provenance["case_sha256"]:
                 warnings.warn(
-                    f"case: got one that this granchain completes to another ({self._case.sha256[:12]}) than that of the run "
-                    f"({self.provenance['case_sha256'][:12]}), allowed the same; what was run is case_resolved_json of its provenance",
+                    "case: got one that this granchain completes to another "
+                    f"({self._case.sha256[:12]}) than that of the run "
+                    f"({self.provenance['case_sha256'][:12]}), allowed the same; what was run is "
+                    "case_resolved_json of its provenance",
                     GranchainWarning,
                     stacklevel=3,
                 )
@@ -177,7 +242,11 @@ class Result:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Where the result comes from, under the names of the file's group; `versions` is JSON."""
-        found: dict[str, Any] = {"granchain_version": granchain_version(), "versions": versions(), "source_hash": source_hash()}
+        found: dict[str, Any] = {
+            "granchain_version": granchain_version(),
+            "versions": versions(),
+            "source_hash": source_hash(),
+        }
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
             found["case_toml"] = _storable(self._case.toml or "")
@@ -193,7 +262,8 @@ class Result:
         return data_sha256(self.variables)
 
     def equals(self, other: Result) -> bool:
-        """Whether another result says the same: all variables bit for bit, law, status, time step and messages.
+        """Whether another result says the same: all variables bit for bit, law, status, time step
+        and messages.
 
         When a run began, what it took and where it ran are no part of it.
 
@@ -203,13 +273,19 @@ class Result:
         """
         mine, theirs = self.variables, other.variables
         return (
-            (self.law, self.status, self.time_step, self.messages) == (other.law, other.status, other.time_step, other.messages)
+            (self.law, self.status, self.time_step, self.messages)
+            == (other.law, other.status, other.time_step, other.messages)
             and (self.unread, self.thinned) == (other.unread, other.thinned)
             and mine.keys() == theirs.keys()
             and all(variable.equals(theirs[name]) for name, variable in mine.items())
         )
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False, progress: Callable[[float], Any] | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        overwrite: bool = False,
+        progress: Callable[[float], Any] | None = None,
+    ) -> None:
         """Write the file, whole or not at all.
 
         Parameters
@@ -228,20 +304,23 @@ class Result:
         """
         if self.unread or self.thinned:
             raise FileError(
-                f"{os.fspath(path)}: got a result that was read from its file in part, allowed a whole one; read all of it: "
+                f"{os.fspath(path)}: got a result that was read from its file in part, allowed a "
+                "whole one; read all of it: "
                 "granchain.open_result(FILE)"
             )
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
             raise FileError(
-                f"{os.fspath(path)}: got a result of {size} bytes, allowed at most {LARGEST_FILE}; record less: raise the interval "
+                f"{os.fspath(path)}: got a result of {size} bytes, allowed at most "
+                f"{LARGEST_FILE}; record less: raise the interval "
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):
             write_file(
                 path, self.variables, self._attributes, self._about, overwrite,
                 # who has stopped a run waits
-                packed=self.status is not Status.INTERRUPTED, sealed=self.sealed, progress=progress or float,
+                packed=self.status is not Status.INTERRUPTED, sealed=self.sealed,
+                progress=progress or float,
             )  # fmt: skip
 
     def to_xarray(self) -> Any:
@@ -251,7 +330,9 @@ class Result:
     @property
     def _about(self) -> dict[str, Any]:
         """What a file says under `/provenance`."""
-        provenance = {name: value for name, value in self.provenance.items() if name != "granchain_version"}
+        provenance = {
+            name: value for name, value in self.provenance.items() if name != "granchain_version"
+        }
         return provenance | {"messages": json.dumps(self.messages)}
 
     @property
@@ -269,11 +350,19 @@ class Result:
         # NeXus: what a viewer plots by itself
         for signal in ("sensor_force", "slider_acceleration"):
             if signal in self.variables:
-                return attributes | {"NX_class": "NXdata", "signal": signal, "axes": list(self.variables[signal].dims)}
+                return attributes | {
+                    "NX_class": "NXdata",
+                    "signal": signal,
+                    "axes": list(self.variables[signal].dims),
+                }
         return attributes
 
 
-def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any], coordinates: Sequence[str] = ()) -> Any:
+def dataset_of(
+    variables: Mapping[str, Variable],
+    attributes: Mapping[str, Any],
+    coordinates: Sequence[str] = (),
+) -> Any:
     """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too."""
     import xarray
 

@@ -1,4 +1,5 @@
-"""The file of an ensemble, read run by run: each run equal to the result that was written, or refused."""
+"""The file of an ensemble, read run by run: each run equal to the result that was written, or
+refused."""
 
 from __future__ import annotations
 
@@ -75,8 +76,12 @@ class StoredEnsemble:
         # HDF5 may crash where it closes a file when the interpreter is half gone
         weakref.finalize(self, opening.close)
         with refusing(self.path):
-            file, self._content, self.sealed = opening.enter_context(open_hdf5(path, ENSEMBLE, unsealed=unsealed, trusted=trusted))
-            self._datasets = datasets_of(file, len(self._content), MOST_VARIABLES_OF_AN_ENSEMBLE, AN_ENSEMBLE)
+            file, self._content, self.sealed = opening.enter_context(
+                open_hdf5(path, ENSEMBLE, unsealed=unsealed, trusted=trusted)
+            )
+            self._datasets = datasets_of(
+                file, len(self._content), MOST_VARIABLES_OF_AN_ENSEMBLE, AN_ENSEMBLE
+            )
             self._count = len(self._column("run"))
             self.provenance = provenance_of(file, MORE)
             self.provenance["granchain_version"] = text_attribute(file, "granchain_version")
@@ -84,16 +89,25 @@ class StoredEnsemble:
             labels = {status.label: status for status in Status}
             found = self._texts("status")
             if not labels.keys() >= set(found):
-                raise RefusedError(f"says that a run ended as {set(found) - set(labels)!r:.50}, which this granchain does not know")
+                raise RefusedError(
+                    f"says that a run ended as {set(found) - set(labels)!r:.50}, which this "
+                    "granchain does not know"
+                )
             self.status = tuple(labels[label] for label in found)
             self.messages = tuple(self._texts("message"))
             self._kind, self._step = self._column("kind"), self._column("time_step")
             self._kinds = self._table("kinds", list)
-            self._changes, self._messages, self._hashes = (self._of_each(name) for name in ("changes", "messages", "run_sha256"))
-            self._given, self._laws, self._first = (self._table(name, dict) for name in ("given", "laws", "case_resolved_json"))
+            self._changes, self._messages, self._hashes = (
+                self._of_each(name) for name in ("changes", "messages", "run_sha256")
+            )
+            self._given, self._laws, self._first = (
+                self._table(name, dict) for name in ("given", "laws", "case_resolved_json")
+            )
             self._varied = {name for change in self._changes for name in change} - {"title"}
             counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
-            self._counts = {name: self._column(name) for name in sorted(counts & self._datasets.keys())}
+            self._counts = {
+                name: self._column(name) for name in sorted(counts & self._datasets.keys())
+            }
 
     def __len__(self) -> int:
         return self._count
@@ -110,7 +124,9 @@ class StoredEnsemble:
     def _of_each(self, name: str) -> list[Any]:
         values: list[Any] = self._table(name, list)
         if len(values) != self._count:
-            raise RefusedError(f"its {name} are of {len(values)} runs, and there are {self._count}; {DAMAGED}")
+            raise RefusedError(
+                f"its {name} are of {len(values)} runs, and there are {self._count}; {DAMAGED}"
+            )
         return values
 
     def _column(self, name: str) -> np.ndarray:
@@ -121,7 +137,9 @@ class StoredEnsemble:
         self._afford(name, bytes_of(dataset))
         values = np.asarray(dataset[()])
         if name != "run" and len(values) != self._count:
-            raise RefusedError(f"{name!r} is of {len(values)} runs, and there are {self._count}; {DAMAGED}")
+            raise RefusedError(
+                f"{name!r} is of {len(values)} runs, and there are {self._count}; {DAMAGED}"
+            )
         return values
 
     def _texts(self, name: str) -> list[str]:
@@ -142,7 +160,10 @@ class StoredEnsemble:
 
     def _afford(self, name: str, needed: int) -> None:
         if needed > min(LARGEST_FILE, LARGEST_RATIO * len(self._content)):
-            raise RefusedError(f"{name} takes {needed} bytes of memory, more than is read at once of a file of {len(self._content)} bytes")
+            raise RefusedError(
+                f"{name} takes {needed} bytes of memory, more than is read at once of a file of "
+                f"{len(self._content)} bytes"
+            )
 
     def document(self, place: int) -> dict[str, Any]:
         """The resolved case of a run."""
@@ -155,7 +176,10 @@ class StoredEnsemble:
             parts = self._given["parts"]
             return {"tables": {name: parts[at] for name, at in tables.items()}, **parts[beside]}
         except (LookupError, TypeError, ValueError, AttributeError):
-            raise FileError(f"{self.path}: got no case of run {place} as it was given, allowed one for each run; {DAMAGED}") from None
+            raise FileError(
+                f"{self.path}: got no case of run {place} as it was given, allowed one for each "
+                f"run; {DAMAGED}"
+            ) from None
 
     def result(self, place: int, case: Any = None) -> Result:
         """The result of a run that has one, compared with its hash.
@@ -170,10 +194,23 @@ class StoredEnsemble:
             if not 0 <= kind < len(self._kinds):
                 raise RefusedError(f"holds nothing of run {place}")
             of_kind = self._kinds[kind]
-            parts = {name: (column, unit, meaning) for name, column, unit, meaning in of_kind["variables"]}
-            axes = {name: VARIABLES[name].dims if name in VARIABLES else ("contact",) for name in parts}
-            places = {name: self._place(place, column, axes[name]) for name, (column, *_) in parts.items()}
-            self._afford(f"run {place}", sum(8 * math.prod(s.stop for s in where if isinstance(s, slice)) for where in places.values()))
+            parts = {
+                name: (column, unit, meaning)
+                for name, column, unit, meaning in of_kind["variables"]
+            }
+            axes = {
+                name: VARIABLES[name].dims if name in VARIABLES else ("contact",) for name in parts
+            }
+            places = {
+                name: self._place(place, column, axes[name]) for name, (column, *_) in parts.items()
+            }
+            self._afford(
+                f"run {place}",
+                sum(
+                    8 * math.prod(s.stop for s in where if isinstance(s, slice))
+                    for where in places.values()
+                ),
+            )
             data = {}
             for name, (column, *_) in parts.items():
                 values = np.asarray(self._dataset(column)[places[name]])
@@ -184,19 +221,28 @@ class StoredEnsemble:
                 law=of_kind["law"],
                 status=self.status[place],
                 time_step=float(self._step[place]),
-                history=[Quantity(name, unit, meaning, output=True) for name, (_, unit, meaning) in parts.items() if name not in VARIABLES],
+                history=[
+                    Quantity(name, unit, meaning, output=True)
+                    for name, (_, unit, meaning) in parts.items()
+                    if name not in VARIABLES
+                ],
                 messages=[Message(*message) for message in self._messages[place]],
             )
             if result.data_sha256 != self._hashes[place]:
                 raise RefusedError(f"the data of run {place} differ from their hash; {DAMAGED}")
             law_sha256, record = self._laws["records"][self._laws["of_run"][place]]
         # what is of all runs together is not of this one
-        result.provenance = {name: self.provenance[name] for name in self.provenance if name not in (*MORE, "messages", "wall_time")}
+        result.provenance = {
+            name: self.provenance[name]
+            for name in self.provenance
+            if name not in (*MORE, "messages", "wall_time")
+        }
         document = self.document(place)
         result.provenance |= {
             "case_json": canonical(self.given(place), ordered=True),
             "case_resolved_json": canonical(document), "case_sha256": digest_of_case(document),
-            "data_sha256": self._hashes[place], "law_sha256": str(law_sha256), "law_json": str(record),
+            "data_sha256": self._hashes[place], "law_sha256": str(law_sha256),
+            "law_json": str(record),
         }  # fmt: skip
         result.title = str(document.get("title", ""))
         result.sealed = self.sealed
@@ -205,12 +251,16 @@ class StoredEnsemble:
     def _place(self, place: int, column: str, axes: tuple[str, ...]) -> tuple[Any, ...]:
         """Where in its column the variable of a run is."""
         dataset = self._dataset(column)
-        where: list[Any] = [] if axes == (column,) and column in LABELS and dataset.ndim == 1 else [place]
+        where: list[Any] = (
+            [] if axes == (column,) and column in LABELS and dataset.ndim == 1 else [place]
+        )
         for axis, length in zip(axes, dataset.shape[len(where) :], strict=True):
             count = (COUNTED | UNSHARED)[axis][1]
             mine = int(self._counts[count][place]) if count in self._counts else length
             if not 0 <= mine <= length:
-                raise RefusedError(f"{count} of run {place} is {mine}, and must be 0 to {length}; {DAMAGED}")
+                raise RefusedError(
+                    f"{count} of run {place} is {mine}, and must be 0 to {length}; {DAMAGED}"
+                )
             where.append(slice(0, mine))
         if dataset.dtype.str not in ("<f8", "<i8"):
             raise RefusedError(f"{column!r} holds no numbers; {DAMAGED}")
@@ -229,7 +279,9 @@ class StoredEnsemble:
         with refusing(self.path):
             return {
                 name: Unread(
-                    (name,) if d.is_scale else tuple(axis[0].name.lstrip("/") if len(axis) else "?" for axis in d.dims),
+                    (name,)
+                    if d.is_scale
+                    else tuple(axis[0].name.lstrip("/") if len(axis) else "?" for axis in d.dims),
                     d.shape,
                     unit_of_attributes(d.attrs),
                     str(d.attrs.get("long_name", "")),

@@ -1,7 +1,8 @@
 """The file of a study, and the journal of its members while they come.
 
-`FILE.part` is a journal of records of members that are done: what a killed process has left is read up to the record
-that it was writing. When all are there, FILE is written whole, as every output file.
+`FILE.part` is a journal of records of members that are done: what a killed process has left is read
+up to the record that it was writing. When all are there, FILE is written whole, as every output
+file.
 """
 
 from __future__ import annotations
@@ -20,16 +21,26 @@ from granchain.errors import FileError
 from granchain.store.files import OUTPUT_MARK, end_of_links, passes, replaceable, stays
 from granchain.store.journal import FrameFile
 from granchain.store.provenance import data_sha256, source_hash, versions
-from granchain.store.reader import MOST_VARIABLES, check_text, dataset_in, datasets_of, open_hdf5, text_attribute
+from granchain.store.reader import (
+    MOST_VARIABLES,
+    check_text,
+    dataset_in,
+    datasets_of,
+    open_hdf5,
+    text_attribute,
+)
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.store.writer import write_file
 
 # First line of FILE.part: by it the file is known to be one of ours.
-PART_HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
+PART_HEAD = (
+    b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
+)
 
 
 def part_beside(path: str | os.PathLike[str]) -> Path | None:
-    """FILE.part of a study, where there are members in it; the command line asks for it by its name, where it is loaded."""
+    """FILE.part of a study, where there are members in it; the command line asks for it by its
+    name, where it is loaded."""
     with contextlib.suppress(OSError, FileError):
         target = end_of_links(path)
         part = target.with_name(f"{target.name}.part")
@@ -57,7 +68,8 @@ class StudyPart:
     Raises
     ------
     FileError
-        Where one is there and neither is asked for, where it is not one of ours, or cannot be written.
+        Where one is there and neither is asked for, where it is not one of ours, or cannot be
+        written.
     """
 
     def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
@@ -66,16 +78,28 @@ class StudyPart:
         self.found: dict[str, dict[str, Any]] = {}
         self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
-            if not self.path.is_file() or self.path.is_symlink() or not replaceable(self.path, (OUTPUT_MARK,)):
-                raise FileError(f"{self.path}: got something that granchain did not write, allowed a part of a study; take it away")
+            if (
+                not self.path.is_file()
+                or self.path.is_symlink()
+                or not replaceable(self.path, (OUTPUT_MARK,))
+            ):
+                raise FileError(
+                    f"{self.path}: got something that granchain did not write, allowed a part of "
+                    "a study; take it away"
+                )
             if not go_on and not anew:
                 raise FileError(
-                    f"{self.path}: got an unfinished study, which is kept, allowed none; go on with --resume, begin anew with --overwrite "
+                    f"{self.path}: got an unfinished study, which is kept, allowed none; go on "
+                    "with --resume, begin anew with --overwrite "
                     "(in Python: resume=True, overwrite=True), or name another file"
                 )
             if go_on and os.path.getsize(self.path):
                 file, frames = self._journal.read("a part of a study")
-                records = [record for start, stop in frames for record in json.loads(file.part(start, stop))]
+                records = [
+                    record
+                    for start, stop in frames
+                    for record in json.loads(file.part(start, stop))
+                ]
                 self.found = {record["point"]: record for record in records}
         self._holds_members = bool(self.found)
         if not self.found:
@@ -87,7 +111,9 @@ class StudyPart:
         if records:
             self._holds_members = True
             stays(self.path)
-            self._journal.append([json.dumps(records, separators=(",", ":"), allow_nan=False).encode()])
+            self._journal.append(
+                [json.dumps(records, separators=(",", ":"), allow_nan=False).encode()]
+            )
 
     def close(self, keep: bool) -> None:
         """Keep the members in it, or take it away."""
@@ -108,9 +134,18 @@ def numbers_of_text(text: str, columns: int = 0) -> np.ndarray:
     return values.reshape(-1, columns) if columns else values
 
 
-def save_study(variables: Mapping[str, Variable], attributes: dict[str, Any], path: str | os.PathLike[str], overwrite: bool) -> None:
+def save_study(
+    variables: Mapping[str, Variable],
+    attributes: dict[str, Any],
+    path: str | os.PathLike[str],
+    overwrite: bool,
+) -> None:
     """Write the file of a study, whole or not at all; take the `claim` first."""
-    about = {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(variables)}
+    about = {
+        "versions": versions(),
+        "source_hash": source_hash(),
+        "data_sha256": data_sha256(variables),
+    }
     write_file(path, variables, attributes, about, overwrite)
 
 
@@ -120,7 +155,9 @@ def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
     if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
         return False
     with open_hdf5(path, None, unsealed=unsealed) as opened:
-        return CONTENT in opened.file.attrs and text_attribute(opened.file, CONTENT) == STUDY_OF_RUNS
+        return (
+            CONTENT in opened.file.attrs and text_attribute(opened.file, CONTENT) == STUDY_OF_RUNS
+        )
 
 
 def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
@@ -132,7 +169,9 @@ def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
         Where it is missing, damaged, of another format or no study.
     """
     with open_hdf5(path, STUDY_OF_RUNS, unsealed=unsealed) as opened:
-        for name, dataset in datasets_of(opened.file, len(opened.content), MOST_VARIABLES, "a study").items():
+        for name, dataset in datasets_of(
+            opened.file, len(opened.content), MOST_VARIABLES, "a study"
+        ).items():
             if dataset.dtype.str not in ("<f8", "<i8"):
                 check_text(dataset, name, dataset.shape)
         return dataset_in(opened.content)

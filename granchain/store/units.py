@@ -1,7 +1,9 @@
-"""Units as a file has them: those that UDUNITS reads, which CF conventions ask for, and what stands in the place of others.
+"""Units as a file has them: those that UDUNITS reads, which CF conventions ask for, and what stands
+in the place of others.
 
-UDUNITS has no power that is not a whole number: it takes "N/m^1.5" for N/m times 5, and knows no "N/m^n". Such a variable is a number in
-SI, and its file says so: `units` is "1", and `unit_in_words` the unit that the number is in. So it is with the unit of a user's law.
+UDUNITS has no power that is not a whole number: it takes "N/m^1.5" for N/m times 5, and knows no
+"N/m^n". Such a variable is a number in SI, and its file says so: `units` is "1", and
+`unit_in_words` the unit that the number is in. So it is with the unit of a user's law.
 """
 
 from __future__ import annotations
@@ -9,10 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 IN_WORDS = "unit_in_words"
-# The units of our variables, of inputs and history of the built-in laws, and of the keys of a case; the tests try each in UDUNITS.
+# The units of our variables, of inputs and history of the built-in laws, and of the keys of a case;
+# the tests try each in UDUNITS.
 READ_BY_UDUNITS = frozenset(
     (
-        *("1", "m", "s", "kg", "N", "Pa", "J", "Hz", "rad", "m/s", "m/s^2", "m/s2", "m^2", "kg/m^3", "N/m", "N s/m", "N s/m^2"),
+        *(
+            "1",
+            "m",
+            "s",
+            "kg",
+            "N",
+            "Pa",
+            "J",
+            "Hz",
+            "rad",
+            "m/s",
+            "m/s^2",
+            "m/s2",
+            "m^2",
+            "kg/m^3",
+            "N/m",
+            "N s/m",
+            "N s/m^2",
+        ),
         *("1/s", "1/m", "1/N", "1/Pa", "s/m", "m/N"),
     )
 )
@@ -25,7 +46,9 @@ def unit_attributes(unit: str) -> dict[str, str]:
     return {"units": unit} if unit in READ_BY_UDUNITS else {"units": "1", IN_WORDS: unit}
 
 
-def unit_of_attributes(attributes: Mapping[str, object], text: Callable[[str], str] | None = None) -> str:
+def unit_of_attributes(
+    attributes: Mapping[str, object], text: Callable[[str], str] | None = None
+) -> str:
     """The unit that some attributes say, empty where they say none; `text` reads an attribute."""
     name = next((name for name in (IN_WORDS, "units") if name in attributes), "")
     return "" if not name else text(name) if text is not None else str(attributes[name])

@@ -27,49 +27,87 @@ class VariableEntry(NamedTuple):
     long_name: str
 
 
-_OVER_SAMPLES, _RECORDED, _SHOTS = ("time", "sensor_bead"), ("time", "sensor_contact"), ("snapshot_time", "bead")
+_OVER_SAMPLES, _RECORDED, _SHOTS = (
+    ("time", "sensor_bead"),
+    ("time", "sensor_contact"),
+    ("snapshot_time", "bead"),
+)
 _LEDGER = ("energy_time",)
 
-# Every variable of the file but the history of the contact law, in the order in which they are shown.
+# Every variable of the file but the history of the contact law, in the order in which they are
+# shown.
 VARIABLES: dict[str, VariableEntry] = {
     "time": VariableEntry(("time",), "s", "time of the samples"),
     "sensor_bead": VariableEntry(("sensor_bead",), "1", "label of the sensor bead"),
-    "sensor_force": VariableEntry(_OVER_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"),
+    "sensor_force": VariableEntry(
+        _OVER_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"
+    ),
     "sensor_beside_force": VariableEntry(
-        _OVER_SAMPLES, "N", "largest force beside a jump since the sample before; not a number where there is none"
+        _OVER_SAMPLES,
+        "N",
+        "largest force beside a jump since the sample before; not a number where there is none",
     ),
     "sensor_beside_time": VariableEntry(_OVER_SAMPLES, "s", "time of that jump"),
     "sensor_jump_force": VariableEntry(
-        ("sensor_bead",), "N", "largest force beside a jump in the first pulse; not a number where there is none"
+        ("sensor_bead",),
+        "N",
+        "largest force beside a jump in the first pulse; not a number where there is none",
     ),
     "sensor_jump_time": VariableEntry(("sensor_bead",), "s", "time of that jump"),
-    "sensor_contact": VariableEntry(("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"),
-    "contact_force": VariableEntry(_RECORDED, "N", "force of the recorded contact, positive in repulsion"),
+    "sensor_contact": VariableEntry(
+        ("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"
+    ),
+    "contact_force": VariableEntry(
+        _RECORDED, "N", "force of the recorded contact, positive in repulsion"
+    ),
     "contact_overlap": VariableEntry(_RECORDED, "m", "overlap of the recorded contact"),
-    "bead": VariableEntry(("bead",), "1", "label of the body: 0 is the striker, beads count from 1"),
+    "bead": VariableEntry(
+        ("bead",), "1", "label of the body: 0 is the striker, beads count from 1"
+    ),
     "radius": VariableEntry(("bead",), "m", "radius"),
     "mass": VariableEntry(("bead",), "kg", "mass"),
-    "position": VariableEntry(("bead",), "m", "centre of the body at the start, before any load; that of the first body is 0"),
+    "position": VariableEntry(
+        ("bead",),
+        "m",
+        "centre of the body at the start, before any load; that of the first body is 0",
+    ),
     "final_displacement": VariableEntry(("bead",), "m", "displacement at the end, from the start"),
     "final_velocity": VariableEntry(("bead",), "m/s", "velocity at the end"),
     "contact": VariableEntry(("contact",), "1", "label of the contact: k joins body k and k+1"),
     "contact_peak_force": VariableEntry(("contact",), "N", "largest force of the contact"),
     "contact_radius": VariableEntry(("contact",), "m", "largest radius of the circle of contact"),
-    "contact_plastic": VariableEntry(("contact",), "J", "energy that the contact has lost to its dent"),
-    "contact_viscous": VariableEntry(("contact",), "J", "energy that the contact has lost to damping"),
+    "contact_plastic": VariableEntry(
+        ("contact",), "J", "energy that the contact has lost to its dent"
+    ),
+    "contact_viscous": VariableEntry(
+        ("contact",), "J", "energy that the contact has lost to damping"
+    ),
     "contact_clamp": VariableEntry(
-        ("contact",), "J", "work of the force that the clamp at zero adds to the contact; negative: damping that did not act"
+        ("contact",),
+        "J",
+        "work of the force that the clamp at zero adds to the contact; negative: damping that did "
+        "not act",
     ),
     "energy_time": VariableEntry(_LEDGER, "s", "time of the energy ledger"),
     "energy_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy"),
     "energy_recoverable": VariableEntry(_LEDGER, "J", "energy that the contacts can give back"),
     "energy_plastic": VariableEntry(_LEDGER, "J", "energy lost to dents"),
     "energy_viscous": VariableEntry(_LEDGER, "J", "energy lost to damping"),
-    "energy_clamp": VariableEntry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
+    "energy_clamp": VariableEntry(
+        _LEDGER,
+        "J",
+        "work of the forces that the clamp at zero adds; negative: damping that did not act",
+    ),
     "energy_drag": VariableEntry(_LEDGER, "J", "energy lost to drag on the beads"),
-    "energy_external": VariableEntry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
+    "energy_external": VariableEntry(
+        _LEDGER,
+        "J",
+        "work from outside: gravity, precompression and drives; a wall at rest does none",
+    ),
     "energy_gravity": VariableEntry(_LEDGER, "J", "part of it: work of gravity"),
-    "energy_precompression": VariableEntry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
+    "energy_precompression": VariableEntry(
+        _LEDGER, "J", "part of it: work of the precompression at the free ends"
+    ),
     "energy_drives": VariableEntry(_LEDGER, "J", "part of it: work of the driven ends"),
     "energy_residual": VariableEntry(_LEDGER, "J", "what the ledger does not account for"),
     "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
@@ -83,25 +121,38 @@ _TURN = ("time",)
 
 # The variables that the file of a mechanism has beside time and ledger, or has with other axes.
 VARIABLES_OF_MECHANISM: dict[str, VariableEntry] = {
-    "crank_angle": VariableEntry(_TURN, "rad", "angle by which the crank has turned since the start"),
+    "crank_angle": VariableEntry(
+        _TURN, "rad", "angle by which the crank has turned since the start"
+    ),
     "slider_position": VariableEntry(
-        _TURN, "m", "distance of the slider, or of the centre of its slot's arc, from the shaft, positive outward"
+        _TURN,
+        "m",
+        "distance of the slider, or of the centre of its slot's arc, from the shaft, positive "
+        "outward",
     ),
     "slider_velocity": VariableEntry(_TURN, "m/s", "velocity of the slider"),
     "slider_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider"),
     "ideal_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider without play"),
     "joint_x": VariableEntry(
-        _TURN, "m", "along the slider's line: the journal from the bearing's centre, or the pin from the slot's centre line"
+        _TURN,
+        "m",
+        "along the slider's line: the journal from the bearing's centre, or the pin from the "
+        "slot's centre line",
     ),
     "joint_y": VariableEntry(_TURN, "m", "across it"),
-    "penetration": VariableEntry(_TURN, "m", "largest overlap of the joint's surfaces; 0 where they are apart"),
-    "contact_force": VariableEntry(_TURN, "N", "normal force in the joint: the sum of the surfaces'"),
+    "penetration": VariableEntry(
+        _TURN, "m", "largest overlap of the joint's surfaces; 0 where they are apart"
+    ),
+    "contact_force": VariableEntry(
+        _TURN, "N", "normal force in the joint: the sum of the surfaces'"
+    ),
     "energy_friction": VariableEntry(_LEDGER, "J", "energy lost to friction"),
 }
 
 
 def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
-    """The variables that a file may have that has these: a mechanism's has the angle of its crank."""
+    """The variables that a file may have that has these: a mechanism's has the angle of its
+    crank."""
     return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
 
 
@@ -212,7 +263,10 @@ _RESERVED = frozenset(
 def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, VariableEntry]:
     """Axes and meaning of each variable of `data`, in the order in which they are shown."""
     table = variable_table(data)
-    laws = {q.name: VariableEntry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " ")) for q in history}
+    laws = {
+        q.name: VariableEntry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " "))
+        for q in history
+    }
     for name in laws:
         if not name.isidentifier() or name.startswith("_") or name in table or name in _RESERVED:
             raise ValueError(f"history: {name!r} cannot be the name of a variable")
@@ -222,7 +276,9 @@ def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str
     missing = sorted(set(laws) - set(data))
     if missing:
         raise ValueError(f"history: the values of {', '.join(missing)} are missing")
-    return {name: entry for name, entry in table.items() if name in data} | {name: laws[name] for name in sorted(laws)}
+    return {name: entry for name, entry in table.items() if name in data} | {
+        name: laws[name] for name in sorted(laws)
+    }
 
 
 def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -236,11 +292,15 @@ def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[i
             raise ValueError(f"{name} is over {', '.join(axes)}, but there is no {missing[0]}")
     for name, axes in dims.items():
         if len(shapes[name]) != len(axes):
-            raise ValueError(f"{name} has {len(shapes[name])} axes, and must have {len(axes)}: {', '.join(axes)}")
+            raise ValueError(
+                f"{name} has {len(shapes[name])} axes, and must have {len(axes)}: {', '.join(axes)}"
+            )
     for name, axes in dims.items():
         expected = tuple(shapes[axis][0] for axis in axes)
         if shapes[name] != expected:
-            raise ValueError(f"{name} has the shape {shapes[name]}, its axes {', '.join(axes)} have {expected}")
+            raise ValueError(
+                f"{name} has the shape {shapes[name]}, its axes {', '.join(axes)} have {expected}"
+            )
 
 
 # Kinds of values: of labels, and of everything else.
@@ -253,7 +313,8 @@ def holds_nan(values: np.ndarray) -> bool:
 
 
 def as_stored(name: str, values: Any) -> np.ndarray:
-    """Values as the file holds them: labels whole numbers, everything else f8, in C order; read-only."""
+    """Values as the file holds them: labels whole numbers, everything else f8, in C order;
+    read-only."""
     kind = _WHOLE if name in LABELS else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
@@ -272,9 +333,13 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
         dims = _LEDGER if name in _LOSSES else VARIABLES[name].dims
         for axis, advice in _ASKED_BY.items():
             if axis in dims:
-                return f"this result has no {name}; to get it, {advice} in the case, and run it again"
+                return (
+                    f"this result has no {name}; to get it, {advice} in the case, and run it again"
+                )
         return f"this result has no {name}"
     if name in VARIABLES_OF_MECHANISM:
         return f"this result has no {name}: it is not that of a mechanism"
     near = nearest(name, [*variables, *VARIABLES, *_RESERVED])
-    return f"a result has no {name}" + (f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}")
+    return f"a result has no {name}" + (
+        f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}"
+    )

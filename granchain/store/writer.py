@@ -1,7 +1,7 @@
 """The writer of output files, of one run or of many: HDF5 that opens as netCDF-4.
 
-A dimension scale on every axis, `units` and `long_name` on every variable, everything about how it was made under
-`/provenance`.
+A dimension scale on every axis, `units` and `long_name` on every variable, everything about how it
+was made under `/provenance`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ BESIDE_DATA, BESIDE_VARIABLE = 2**18, 2**11
 
 
 @contextlib.contextmanager
-def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float, sealed: bool = True) -> Iterator[Any]:
+def new_hdf5(
+    path: str | os.PathLike[str], overwrite: bool, needed: float, sealed: bool = True
+) -> Iterator[Any]:
     """An HDF5 file that gets its name once it is whole; take the `claim` first.
 
     The disk's room is taken before: HDF5 may end the process where a disk is full.
@@ -83,7 +85,9 @@ def write_file(
     progress : callable
         Called with the part that is written, 0 to 1, between pieces of some megabytes.
     """
-    needed = sum(stored_bytes(v) + BESIDE_VARIABLE for v in variables.values()) + sum(len(str(text)) for text in provenance.values())
+    needed = sum(stored_bytes(v) + BESIDE_VARIABLE for v in variables.values()) + sum(
+        len(str(text)) for text in provenance.values()
+    )
     with new_hdf5(path, overwrite, needed, sealed) as file:
         fill_file(file, variables, attributes, provenance, packed, progress)
 
@@ -96,13 +100,17 @@ def fill_file(
     packed: bool = True,
     progress: Callable[[float], Any] = float,
 ) -> None:
-    """Write variables, attributes and provenance into a file; a variable whose data are in it already has only its meaning written."""
+    """Write variables, attributes and provenance into a file; a variable whose data are in it
+    already has only its meaning written."""
     import h5py
 
     text = h5py.string_dtype()
     for name, value in attributes.items():
         file.attrs.create(name, value, dtype=None if isinstance(value, (int, float)) else text)
-    size, done = sum(v.data.nbytes for v in variables.values() if not isinstance(v.data, h5py.Dataset)), 0
+    size, done = (
+        sum(v.data.nbytes for v in variables.values() if not isinstance(v.data, h5py.Dataset)),
+        0,
+    )
     for name, v in variables.items():
         if isinstance(v.data, h5py.Dataset):
             continue
@@ -111,7 +119,9 @@ def fill_file(
             file.create_dataset(name, data=v.data, track_times=False, **storage)
             done += v.data.nbytes
             continue
-        dataset = file.create_dataset(name, v.data.shape, v.data.dtype, track_times=False, **storage_of(v.data.shape, packed))
+        dataset = file.create_dataset(
+            name, v.data.shape, v.data.dtype, track_times=False, **storage_of(v.data.shape, packed)
+        )
         each = dataset.chunks[0]
         rows = each * max(1, WRITTEN_AT_ONCE * len(v.data) // (v.data.nbytes * each))
         for at in range(0, len(v.data), rows):
@@ -148,11 +158,14 @@ def stored_bytes(variable: Variable) -> int:
     if variable.is_text:
         return sum(len(text.encode()) + 64 for text in variable.data.ravel())
     pieces = chunks_of(variable.shape)
-    return 9 * math.prod(-(-length // piece) * piece for length, piece in zip(variable.shape, pieces, strict=True))
+    return 9 * math.prod(
+        -(-length // piece) * piece for length, piece in zip(variable.shape, pieces, strict=True)
+    )
 
 
 def storage_of(shape: tuple[int, ...], packed: bool, growing: bool = False) -> dict[str, Any]:
-    """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack, unless it
+    """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry
+    leaves nothing to pack, unless it
     will grow."""
     if not shape or (not math.prod(shape) and not growing):
         return {}

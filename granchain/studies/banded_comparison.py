@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case.tolerances import tolerances_of
-from granchain.comparison.agreement import IN_BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
+from granchain.comparison.agreement import (
+    IN_BAND,
+    Agreement,
+    Band,
+    Comparison,
+    ForceBand,
+    ResultAgreement,
+)
 from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.studies.bands import (
@@ -32,7 +39,8 @@ if TYPE_CHECKING:
 
 # The ends of a band, and its middle.
 BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
-# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %: its quantile at 0.975.
+# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %:
+# its quantile at 0.975.
 DEVIATIONS = 1.959964
 
 
@@ -44,11 +52,14 @@ def with_bands(
     seed: int = 0,
     threads: int | None = None,
 ) -> Comparison:
-    """A comparison with bands around what is computed: of peaks, arrivals and forces, and whether the measured ones lie in them.
+    """A comparison with bands around what is computed: of peaks, arrivals and forces, and whether
+    the measured ones lie in them.
 
-    The clocks of computer and instrument know nothing of each other, so each member has a shift of its own, which lays its arrivals over
-    the nominal ones on average: only what tolerances do to one arrival beside another is left. Forces and arrivals of the members differ
-    from those of the case by what the filter, where there is one, lets through; their peaks by the factor that they have without it.
+    The clocks of computer and instrument know nothing of each other, so each member has a shift of
+    its own, which lays its arrivals over the nominal ones on average: only what tolerances do to
+    one arrival beside another is left. Forces and arrivals of the members differ from those of the
+    case by what the filter, where there is one, lets through; their peaks by the factor that they
+    have without it.
 
     Parameters
     ----------
@@ -56,7 +67,8 @@ def with_bands(
     results : sequence of Result
         What it was made of, in order.
     tolerance : mapping, optional
-        As of `bands`; default: what the results' cases and the trace's about.toml state, the trace's where both do.
+        As of `bands`; default: what the results' cases and the trace's about.toml state, the
+        trace's where both do.
     n, seed, threads
         As of `bands`.
 
@@ -75,16 +87,25 @@ def with_bands(
         return found
     messages = list(found.messages)
     if found.sensor.front_mass is not None:
-        messages.append("the halves of the sensors are unequal: bands are of the mean of a bead's two contact forces")
+        messages.append(
+            "the halves of the sensors are unequal: bands are of the mean of a bead's two contact "
+            "forces"
+        )
     banded = tuple(
-        one if plan is None else result_with_bands(found, one, plan, nominal_and_members(plan, plan.cases(), threads))
+        one
+        if plan is None
+        else result_with_bands(found, one, plan, nominal_and_members(plan, plan.cases(), threads))
         for one, plan in zip(found.results, asked, strict=True)
     )
     return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
 
 
 def plans_of_results(
-    found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int
+    found: Comparison,
+    results: Sequence[Result],
+    tolerance: Mapping[str, Any] | None,
+    n: int,
+    seed: int,
 ) -> list[Uncertain | None]:
     """What is drawn for each result; None where nothing is stated."""
     plans: list[Uncertain | None] = []
@@ -98,35 +119,54 @@ def plans_of_results(
         if case is None:
             if tolerance or found.trace.about.tolerance is not None:
                 got = "a result whose case is not there, or of a law that is not installed"
-                problems.append(f"{one.label}: got {got}, allowed one that can be run again; leave out bands with --members 0")
+                problems.append(
+                    f"{one.label}: got {got}, allowed one that can be run again; leave out bands "
+                    "with --members 0"
+                )
             continue
         try:
             wanted: Mapping[str, Any] = tolerance or {}
             if not tolerance:
                 # mistakes in it are those of the case and of the trace, which were read
                 for table in (case.tolerance, found.trace.about.tolerance):
-                    wanted = {**wanted, **(tolerances_of(table, "tolerance", Problems()) if table is not None else {})}
+                    wanted = {
+                        **wanted,
+                        **(
+                            tolerances_of(table, "tolerance", Problems())
+                            if table is not None
+                            else {}
+                        ),
+                    }
             if wanted:
                 beads = [sensor.bead for sensor in one.sensors]
                 plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
         except CaseError as error:
-            problems += [f"{one.label}: {sentence}" if len(results) > 1 else sentence for sentence in error.problems]
+            problems += [
+                f"{one.label}: {sentence}" if len(results) > 1 else sentence
+                for sentence in error.problems
+            ]
     if problems:
         raise CaseError(problems)
     return plans
 
 
-def result_with_bands(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures) -> ResultAgreement:
+def result_with_bands(
+    found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures
+) -> ResultAgreement:
     """One result with its bands."""
     there = whole_members(measured)[1:]
     late = measured.arrival[there] - measured.arrival[0]
     clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
     own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
-    forces = force_bands(found.sensor, one, measured, there, own, found.trace.about.uncertainty.gain)
+    forces = force_bands(
+        found.sensor, one, measured, there, own, found.trace.about.uncertainty.gain
+    )
     sensors = tuple(
         replace(
             sensor,
-            peak_band=band_of(sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak),
+            peak_band=band_of(
+                sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak
+            ),
             arrival_band=band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
             force_band=forces[k],
         )
@@ -142,13 +182,19 @@ def band_of(values: np.ndarray, number: Agreement) -> Band:
 
 
 def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
-    """The ends of a band with an uncertainty beside it: distances from the middle add up by their squares, as of independent deviations."""
+    """The ends of a band with an uncertainty beside it: distances from the middle add up by
+    their squares, as of independent deviations."""
     wide = DEVIATIONS * np.asarray(uncertainty)
     return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
 
 
 def force_bands(
-    sensor: Sensor, one: ResultAgreement, measured: Measures, there: Sequence[int], own: np.ndarray, gain: float
+    sensor: Sensor,
+    one: ResultAgreement,
+    measured: Measures,
+    there: Sequence[int],
+    own: np.ndarray,
+    gain: float,
 ) -> list[ForceBand]:
     """Bands of the forces at each sensor, over the pulse.
 
@@ -172,17 +218,24 @@ def force_bands(
     nominal = measured.force[0][: len(times)] - measured.force[0][0]
     for first in range(0, len(there), SAMPLES_AT_ONCE):
         lot = range(first, min(first + SAMPLES_AT_ONCE, len(there)))
-        # forces above the static one, as a piezo has them; where a member ends before the shifted times its last force
+        # forces above the static one, as a piezo has them; where a member ends before the shifted
+        # times its last force
         side = []
         for i in lot:
             time, force = measured.time[there[i]], measured.force[there[i]]
             side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
         off = sensor.smooth(interval, np.stack(side, axis=-1) - nominal[:, :, None])
         for k, at in enumerate(instants):
-            changed[k][:, lot.start : lot.stop] = on_grid(times, off[:, k], np.minimum(at, times[-1]))
+            changed[k][:, lot.start : lot.stop] = on_grid(
+                times, off[:, k], np.minimum(at, times[-1])
+            )
     bands = []
     for part, force in zip(one.sensors, changed, strict=True):
-        low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed if force.size else np.zeros((3, 0))
+        low, middle, high = (
+            np.quantile(force, BAND_QUANTILES, axis=1) + part.computed
+            if force.size
+            else np.zeros((3, 0))
+        )
         least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
         inside = (least <= part.measured) & (part.measured <= most)
         bands.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))

@@ -1,4 +1,5 @@
-"""Bands: how far the tolerances of a case's numbers move what is computed of it, and which of them matters where."""
+"""Bands: how far the tolerances of a case's numbers move what is computed of it, and which of
+them matters where."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 CONFIDENCE = 0.95
 # Samples that a cubic goes through.
 CUBIC_NODES = 4
-# Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50 MB of 70 beads at 8 sensors.
+# Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50
+# MB of 70 beads at 8 sensors.
 SAMPLES_AT_ONCE = 256
 
 
@@ -50,21 +52,23 @@ def bands(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Any:
-    """How far tolerances of a case's numbers move the forces at its sensors, and peak and arrival of the first pulse.
+    """How far tolerances of a case's numbers move the forces at its sensors, and peak and arrival
+    of the first pulse.
 
     Parameters
     ----------
     case : Case
     tolerance : mapping, optional
-        For each key, with dots, one standard deviation as a part of its value, `{"striker.speed": 0.02}`, or the half of a width,
-        `{"striker.speed": {"uniform": 0.02}}`; those of the case, unless given.
+        For each key, with dots, one standard deviation as a part of its value, `{"striker.speed":
+        0.02}`, or the half of a width, `{"striker.speed": {"uniform": 0.02}}`; those of the case,
+        unless given.
     n : int
         Members: points of a scrambled Sobol sequence; a power of 2 fills the box evenly.
     seed : int
         Of that sequence.
     sensitivity : bool
-        Add first-order and total indices of peak and arrival for each key: that takes n (d + 2) runs with d keys, in place of n; n is
-        then a power of 2.
+        Add first-order and total indices of peak and arrival for each key: that takes n (d + 2)
+        runs with d keys, in place of n; n is then a power of 2.
     quantiles : sequence of float
         Of the members, between 0 and 1.
     threads : int, optional
@@ -75,9 +79,11 @@ def bands(
     Returns
     -------
     xarray.Dataset
-        force (quantile, time, sensor_bead) [N] on the sample times of the case as it stands, peak [N] and arrival [s] (quantile,
-        sensor_bead); nominal_force, nominal_peak, nominal_arrival of that case; value and standard_deviation (key). With sensitivity
-        first_order, total_order, arrival_first_order and arrival_total_order (key, sensor_bead) [1], each with _low and _high.
+        force (quantile, time, sensor_bead) [N] on the sample times of the case as it stands, peak
+        [N] and arrival [s] (quantile, sensor_bead); nominal_force, nominal_peak, nominal_arrival of
+        that case; value and standard_deviation (key). With sensitivity first_order, total_order,
+        arrival_first_order and arrival_total_order (key, sensor_bead) [1], each with _low and
+        _high.
 
     Raises
     ------
@@ -92,7 +98,10 @@ def bands(
     except (TypeError, ValueError):
         parts = np.zeros(0)
     if not len(parts) or not ((parts >= 0.0) & (parts <= 1.0)).all() or not np.diff(parts).all():
-        raise CaseError(f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for example [0.05, 0.5, 0.95]")
+        raise CaseError(
+            f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for "
+            "example [0.05, 0.5, 0.95]"
+        )
     cases = asked.cases()
     others = asked.crossed() if sensitivity else []
     runs = 1 + len(cases) + len(others)
@@ -142,10 +151,15 @@ class Uncertain:
 
     @cached_property
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two independent samples (n, keys), as sensitivity asks for; the first is that of the bands."""
+        """Two independent samples (n, keys), as sensitivity asks for; the first is that of the
+        bands."""
         parts = quasi_random(self.n, 2 * len(self.drawn), self.seed)
-        columns = [one.ppf(part) for one, part in zip([*self.drawn.values()] * 2, parts.T, strict=True)]
-        return np.column_stack(columns[: len(self.drawn)]), np.column_stack(columns[len(self.drawn) :])
+        columns = [
+            one.ppf(part) for one, part in zip([*self.drawn.values()] * 2, parts.T, strict=True)
+        ]
+        return np.column_stack(columns[: len(self.drawn)]), np.column_stack(
+            columns[len(self.drawn) :]
+        )
 
     def changed(self, sample: np.ndarray) -> list[Case]:
         """The case with each row of a sample.
@@ -163,7 +177,8 @@ class Uncertain:
         return self.changed(self.samples[0])
 
     def crossed(self) -> list[Case]:
-        """The second sample, and for each key the first one with that key's column of the second."""
+        """The second sample, and for each key the first one with that key's column of the
+        second."""
         first, second = self.samples
         keys = np.arange(len(self.drawn))
         mixed = np.repeat(first[None], len(keys), axis=0)
@@ -182,14 +197,25 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     problems = Problems()
     check_case(case)
     if (
-        check_whole("n", n, problems, "give the number of members; a power of 2 fills the box evenly", least=2)
+        check_whole(
+            "n",
+            n,
+            problems,
+            "give the number of members; a power of 2 fills the box evenly",
+            least=2,
+        )
         and sensitivity
         and n & (n - 1)
     ):
         problems.add("n", f"{n} with sensitivity", "a power of 2", f"take {2 ** n.bit_length()}")
     check_whole("seed", seed, problems, "give for example seed=0", least=0)
     if not case.sensors.beads:
-        problems.add("sensors.beads", "none", "one sensor bead or more", "name beads whose force is looked at")
+        problems.add(
+            "sensors.beads",
+            "none",
+            "one sensor bead or more",
+            "name beads whose force is looked at",
+        )
     given = case.tolerance if tolerance is None else tolerance
     if given is None or (isinstance(given, Mapping) and not given):
         advice = 'write for example {"striker.speed": 0.02}, or a table [tolerance] in the case'
@@ -212,14 +238,24 @@ def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> Non
     """Members and their traces fit the memory, and the sequence has as many dimensions."""
     keys, case = len(asked.tolerance), asked.case
     if 2 * keys > MOST_DRAWN:
-        problems.add("tolerance", f"{keys} keys", f"at most {MOST_DRAWN // 2}", "leave out those that matter least")
+        problems.add(
+            "tolerance",
+            f"{keys} keys",
+            f"at most {MOST_DRAWN // 2}",
+            "leave out those that matter least",
+        )
     samples = case.time.end / case.sensors.interval + 1.0
     # a trace as it comes, and on the common grid
     size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * asked.n
     size += MEMBER_BYTES * asked.n * (keys + 2 if sensitivity else 1)
     if size > MEMORY:
         got = f"{asked.n} members, which take {size / 2**30:.3g} GiB"
-        problems.add("n", got, f"{MEMORY // 2**30} GiB", "take fewer members, fewer sensors, or raise sensors.interval")
+        problems.add(
+            "n",
+            got,
+            f"{MEMORY // 2**30} GiB",
+            "take fewer members, fewer sensors, or raise sensors.interval",
+        )
 
 
 def check_ranges(asked: Uncertain, problems: Problems) -> None:
@@ -236,12 +272,21 @@ def check_ranges(asked: Uncertain, problems: Problems) -> None:
         if wrong:
             got = f"a band from {ends[0]:.6g} to {ends[1]:.6g}"
             allowed = wrong[0].partition(", allowed ")[2].partition(";")[0]
-            advice = "lower it, or write { uniform = ... }, which has ends" if isinstance(asked.tolerance[key], float) else "lower it"
-            problems.add(f"tolerance.{key}", got, f"{allowed} ({wrong[0].partition(':')[0]})", advice)
+            advice = (
+                "lower it, or write { uniform = ... }, which has ends"
+                if isinstance(asked.tolerance[key], float)
+                else "lower it"
+            )
+            problems.add(
+                f"tolerance.{key}", got, f"{allowed} ({wrong[0].partition(':')[0]})", advice
+            )
 
 
 def nominal_and_members(
-    asked: Uncertain, cases: Sequence[Case], threads: int | None = None, done: Callable[[Sequence[int], Measures], Any] | None = None
+    asked: Uncertain,
+    cases: Sequence[Case],
+    threads: int | None = None,
+    done: Callable[[Sequence[int], Measures], Any] | None = None,
 ) -> Measures:
     """The case as it stands, and after it the members, with their traces.
 
@@ -253,27 +298,41 @@ def nominal_and_members(
     found = measure_all([asked.case, *cases], threads, traces=True, done=done)
     if found.status[0].failed:
         raise RunError(found.message[0] or f"the case as it stands: {found.status[0].label}")
-    failed = [message for status, message in zip(found.status, found.message, strict=True) if status.failed]
+    failed = [
+        message
+        for status, message in zip(found.status, found.message, strict=True)
+        if status.failed
+    ]
     if len(failed) == len(cases):
         raise RunError(f"every member failed: {failed[0]}")
     if failed:
-        sentence = f"bands: {len(failed)} of {len(cases)} members failed and are left out, the first with: {failed[0]}"
+        sentence = (
+            f"bands: {len(failed)} of {len(cases)} members failed and are left out, the first "
+            f"with: {failed[0]}"
+        )
         warnings.warn(sentence, GranchainWarning, stacklevel=3)
     drop_late_pulses(found, asked.case)
     missing = np.isnan(found.peak[whole_members(found)[1:]]).sum(axis=0)
     for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
         if count:
             members = len(whole_members(found)) - 1
-            sentence = f"bands: bead {bead}: {count} of {members} members have no whole pulse at time.end; take a later one"
+            sentence = (
+                f"bands: bead {bead}: {count} of {members} members have no whole pulse at "
+                "time.end; take a later one"
+            )
             warnings.warn(sentence, GranchainWarning, stacklevel=3)
     least = min(len(found.time[place]) for place in whole_members(found))
     if least < CUBIC_NODES:
-        raise CaseError(f"sensors.interval: got {least} samples in a run, allowed {CUBIC_NODES} or more; take a shorter interval")
+        raise CaseError(
+            f"sensors.interval: got {least} samples in a run, allowed {CUBIC_NODES} or more; take "
+            "a shorter interval"
+        )
     return found
 
 
 def drop_late_pulses(found: Measures, case: Case) -> None:
-    """Take out the numbers of pulses that have not come by the end of the run, or whose largest sample is its last."""
+    """Take out the numbers of pulses that have not come by the end of the run, or whose largest
+    sample is its last."""
     late = ~(found.arrival < case.time.end - 1.5 * case.sensors.interval)
     found.peak[late], found.arrival[late] = math.nan, math.nan
 
@@ -283,12 +342,13 @@ def whole_members(found: Measures) -> list[int]:
     return [place for place, status in enumerate(found.status) if not status.failed]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # On one grid
 
 
 def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Forces at other times, each by the cubic through the four samples next to it; before the first sample the first, nan after the last.
+    """Forces at other times, each by the cubic through the four samples next to it; before the
+    first sample the first, nan after the last.
 
     Parameters
     ----------
@@ -320,11 +380,14 @@ def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def grid_error(time: np.ndarray, force: np.ndarray) -> float:
-    """The largest error [N] of a trace that is rebuilt from every second of its samples: more than that of a member on another's times."""
+    """The largest error [N] of a trace that is rebuilt from every second of its samples: more
+    than that of a member on another's times."""
     if len(time) < 2 * CUBIC_NODES:
         return math.nan
     few = time[::2]
-    return float(np.abs(on_grid(few, force[::2], time[time <= few[-1]]) - force[time <= few[-1]]).max())
+    return float(
+        np.abs(on_grid(few, force[::2], time[time <= few[-1]]) - force[time <= few[-1]]).max()
+    )
 
 
 def common_times(found: Measures) -> np.ndarray:
@@ -342,7 +405,9 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(there))
     for at in range(0, len(times), stretch):
         batch = slice(at, at + stretch)
-        side = np.stack([on_grid(found.time[place], found.force[place], times[batch]) for place in there])
+        side = np.stack(
+            [on_grid(found.time[place], found.force[place], times[batch]) for place in there]
+        )
         force[:, batch] = np.quantile(side, parts, axis=0)
     values = {"peak": found.peak, "arrival": found.arrival}
     over = {name: quantiles_over(one[there], parts) for name, one in values.items()}
@@ -350,20 +415,49 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     keys = list(asked.drawn)
     values_of_keys = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
     # of a uniform distribution: half the width over the root of 3
-    parts_of_keys = np.array([one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one for one in asked.tolerance.values()])
+    parts_of_keys = np.array(
+        [
+            one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one
+            for one in asked.tolerance.values()
+        ]
+    )
     return {
         "quantile": Variable(("quantile",), parts, "1", "part of the members that are below"),
         "time": Variable(("time",), times, "s", "time of the samples of the case as it stands"),
-        "sensor_bead": Variable(("sensor_bead",), np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead"),
-        "key": Variable(("key",), np.array([*keys, None], dtype=object)[:-1], "", "key of the case that has a tolerance"),
-        "force": Variable(("quantile", "time", "sensor_bead"), force, "N", "force of the sensor bead"),
+        "sensor_bead": Variable(
+            ("sensor_bead",),
+            np.array(found.sensor_bead, dtype=np.int64),
+            "1",
+            "label of the sensor bead",
+        ),
+        "key": Variable(
+            ("key",),
+            np.array([*keys, None], dtype=object)[:-1],
+            "",
+            "key of the case that has a tolerance",
+        ),
+        "force": Variable(
+            ("quantile", "time", "sensor_bead"), force, "N", "force of the sensor bead"
+        ),
         "peak": Variable(across, over["peak"], "N", "peak force of the first pulse"),
         "arrival": Variable(across, over["arrival"], "s", "time of that peak"),
-        "nominal_force": Variable(("time", "sensor_bead"), found.force[0][: len(times)], "N", "force of the case as it stands"),
-        "nominal_peak": Variable(("sensor_bead",), found.peak[0], "N", "peak force of the case as it stands"),
+        "nominal_force": Variable(
+            ("time", "sensor_bead"),
+            found.force[0][: len(times)],
+            "N",
+            "force of the case as it stands",
+        ),
+        "nominal_peak": Variable(
+            ("sensor_bead",), found.peak[0], "N", "peak force of the case as it stands"
+        ),
         "nominal_arrival": Variable(("sensor_bead",), found.arrival[0], "s", "time of that peak"),
         "value": Variable(("key",), values_of_keys, "", "value of the case, in SI"),
-        "standard_deviation": Variable(("key",), np.abs(values_of_keys) * parts_of_keys, "", "standard deviation that is drawn, in SI"),
+        "standard_deviation": Variable(
+            ("key",),
+            np.abs(values_of_keys) * parts_of_keys,
+            "",
+            "standard deviation that is drawn, in SI",
+        ),
     }
 
 
@@ -398,12 +492,13 @@ def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[st
     }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Which key matters where
 
 
 def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variable]:
-    """First-order and total indices of a number at every sensor, with their limits; nan where a run of them has no such number.
+    """First-order and total indices of a number at every sensor, with their limits; nan where a run
+    of them has no such number.
 
     Parameters
     ----------
@@ -411,20 +506,27 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     name : str
         "peak" or "arrival".
     values : array (n (keys + 2), sensor)
-        Of the first sample, the second, and for each key the first with that key's column of the second.
+        Of the first sample, the second, and for each key the first with that key's column of the
+        second.
     """
     keys, n = len(asked.drawn), asked.n
     orders = ("first_order", "total_order")
-    found = {f"{order}{side}": np.full((keys, values.shape[1]), math.nan) for order in orders for side in ("", "_low", "_high")}
+    found = {
+        f"{order}{side}": np.full((keys, values.shape[1]), math.nan)
+        for order in orders
+        for side in ("", "_low", "_high")
+    }
     split = values.reshape(keys + 2, n, -1)
     for k in range(values.shape[1]):
         if not np.isfinite(split[:, :, k]).all():
             continue
-        # of one key scipy takes no single number (1.17: it cannot put an item into a number), but the same one twice
+        # of one key scipy takes no single number (1.17: it cannot put an item into a number), but
+        # the same one twice
         twice = np.repeat(split[:, None, :, k], 2 if keys == 1 else 1, axis=1)
         runs: Any = {"f_A": twice[0], "f_B": twice[1], "f_AB": twice[2:]}
         result = scipy_stats().sobol_indices(func=runs, n=n)
-        # scipy's bootstrap takes no generator of its own, but NumPy's common one, which is then as it was
+        # scipy's bootstrap takes no generator of its own, but NumPy's common one, which is then as
+        # it was
         state = np.random.get_state()
         np.random.seed(asked.seed % 2**32)
         try:
@@ -439,7 +541,9 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
             still = np.ravel(limit.standard_error)[:keys] == 0.0
             found[order][:, k] = value
             for side in ("low", "high"):
-                found[f"{order}_{side}"][:, k] = np.where(still, value, np.ravel(getattr(limit.confidence_interval, side))[:keys])
+                found[f"{order}_{side}"][:, k] = np.where(
+                    still, value, np.ravel(getattr(limit.confidence_interval, side))[:keys]
+                )
     prefix = "" if name == "peak" else f"{name}_"
     sure = f"{100.0 * CONFIDENCE:g} % confidence"
     words = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
@@ -447,7 +551,10 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     axes = ("key", "sensor_bead")
     return {
         f"{prefix}{order}{side}": Variable(
-            axes, found[f"{order}{side}"], "1", f"part of the variance of the {name} {of[order]}{words[side]}"
+            axes,
+            found[f"{order}{side}"],
+            "1",
+            f"part of the variance of the {name} {of[order]}{words[side]}",
         )
         for order in orders
         for side in words

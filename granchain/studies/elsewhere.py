@@ -1,8 +1,9 @@
 """Members computed by an executor: processes here, or workers on other machines.
 
-A member travels as JSON: the resolved case once for all, and what each member changes. A law of the user's travels as the path of its file
-and the hash of what is in it; a worker with another file, or another granchain, refuses. A task is of some hundred members, so that what it
-takes to send it is small beside what it computes.
+A member travels as JSON: the resolved case once for all, and what each member changes. A law of the
+user's travels as the path of its file and the hash of what is in it; a worker with another file, or
+another granchain, refuses. A task is of some hundred members, so that what it takes to send it is
+small beside what it computes.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
             found.append({"path": os.path.abspath(file), "sha256": content_hash(file)})
         elif not law.__module__.startswith("granchain."):
             raise LawError(
-                f'executor: got the law "{name}", which no file holds, allowed one of granchain, or of a file that a worker can load; save '
-                "it as a Python file and load that with granchain.contact.user.load_law_module, or --law-module"
+                f'executor: got the law "{name}", which no file holds, allowed one of granchain, '
+                "or of a file that a worker can load; save "
+                "it as a Python file and load that with granchain.contact.user.load_law_module, "
+                "or --law-module"
             )
     return found
 
@@ -74,7 +77,8 @@ def content_hash(path: str | os.PathLike[str]) -> str:
 
 
 def compute(text: str) -> str:
-    """What a worker does: the members of a task, from JSON to JSON, or to a file whose name it gives.
+    """What a worker does: the members of a task, from JSON to JSON, or to a file whose name it
+    gives.
 
     Raises
     ------
@@ -84,15 +88,19 @@ def compute(text: str) -> str:
     task = json.loads(text)
     if (task["version"], task["source"]) != (granchain_version(), source_hash()):
         raise GranchainError(
-            f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed {task['version']} (source "
-            f"{task['source'][:12]}), which the study was begun with; install the same on every worker, and start it anew"
+            f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed "
+            f"{task['version']} (source "
+            f"{task['source'][:12]}), which the study was begun with; install the same on every "
+            "worker, and start it anew"
         )
     for law in task["laws"]:
         load_same(law["path"], law["sha256"])
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
     found = measure(cases, task["threads"], traces=task["traces"])
-    lines = "\n".join(json.dumps(found.record(place, task["traces"])) for place in range(len(cases)))
+    lines = "\n".join(
+        json.dumps(found.record(place, task["traces"])) for place in range(len(cases))
+    )
     if task["folder"] is None:
         return lines
     path = Path(task["folder"]) / task["name"]
@@ -124,10 +132,14 @@ def load_same(path: str, sha256: str) -> None:
     try:
         here = content_hash(path)
     except OSError as error:
-        raise GranchainError(f"worker: got no law file {path} ({error.strerror}), allowed the one of the study; put it there") from None
+        raise GranchainError(
+            f"worker: got no law file {path} ({error.strerror}), allowed the one of the study; "
+            "put it there"
+        ) from None
     if here != sha256:
         raise GranchainError(
-            f"worker: got a law file {path} with other content than that of the study, allowed the same; copy it there, and start it anew"
+            f"worker: got a law file {path} with other content than that of the study, allowed "
+            "the same; copy it there, and start it anew"
         )
     if _LOADED.get(path) != sha256:
         load_law_module(path)
@@ -152,16 +164,36 @@ class Elsewhere:
     """
 
     def __init__(
-        self, executor: Any, base: Case, changes: Sequence[Mapping[str, Any]], cases: Sequence[Case], traces: bool, folder: Path | None
+        self,
+        executor: Any,
+        base: Case,
+        changes: Sequence[Mapping[str, Any]],
+        cases: Sequence[Case],
+        traces: bool,
+        folder: Path | None,
     ):
-        self._executor, self._base, self._changes, self._cases, self._traces = executor, base, changes, cases, traces
+        self._executor, self._base, self._changes, self._cases, self._traces = (
+            executor,
+            base,
+            changes,
+            cases,
+            traces,
+        )
         self._folder = folder
         case = base.as_given()
-        # nobody reads a member's title there; a file that a member names instead is here, and not where it is computed
+        # nobody reads a member's title there; a file that a member names instead is here, and not
+        # where it is computed
         case["tables"] = case["tables"] | {"title": ""}
-        case["files"] = list({name: [name, text] for one in (base, *cases) for name, text in one.as_given()["files"]}.values())
+        case["files"] = list(
+            {
+                name: [name, text]
+                for one in (base, *cases)
+                for name, text in one.as_given()["files"]
+            }.values()
+        )
         self._about = {
-            "version": granchain_version(), "source": source_hash(), "laws": law_files(cases), "case": case, "threads": 1,
+            "version": granchain_version(), "source": source_hash(), "laws": law_files(cases),
+            "case": case, "threads": 1,
             "traces": traces, "folder": None if folder is None else os.fspath(folder.absolute()),
         }  # fmt: skip
 
@@ -206,7 +238,8 @@ class Elsewhere:
         found.take(0, own.record(0, self._traces))
         count = 1
         while True:
-            # many together take less than as many times one: as many as a task may take, of the one that is known to run
+            # many together take less than as many times one: as many as a task may take, of the one
+            # that is known to run
             clock = time.perf_counter()
             measure(list(self._cases[:1]) * count, 1, traces=self._traces)
             spent = time.perf_counter() - clock
@@ -219,11 +252,21 @@ class Elsewhere:
         return [tuple(range(at, min(at + size, count))) for at in range(1, count, size)]
 
     def _sent(self, places: Places) -> Future[str]:
-        about = {"changes": [self._changes[place] for place in places], "name": f"{places[0]}-{len(places)}.json"}
+        about = {
+            "changes": [self._changes[place] for place in places],
+            "name": f"{places[0]}-{len(places)}.json",
+        }
         return self._executor.submit(compute, canonical(self._about | about))
 
-    def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
-        """Take what a task has given; its halves, to send again, where it has taken its workers with it."""
+    def _taken(
+        self,
+        future: Future[str],
+        places: Places,
+        found: Measures,
+        done: Callable[[Sequence[int], Measures], Any],
+    ) -> list[Places]:
+        """Take what a task has given; its halves, to send again, where it has taken its workers
+        with it."""
         with own_faults(found, "gave back a task that was not done"):
             error = future.exception()
         if error is None:
@@ -232,10 +275,13 @@ class Elsewhere:
                 if self._folder is not None:
                     text = self._from_folder(Path(text))
                 records = [json.loads(line) for line in text.split("\n")]
-                changed = changed_law([self._cases[place] for place in places], [record["law"] for record in records])
+                changed = changed_law(
+                    [self._cases[place] for place in places], [record["law"] for record in records]
+                )
                 if changed is not None:
                     raise LawError(
-                        f"executor: got members of another law: between the worker and here {changed[1]}, allowed the same one; start "
+                        "executor: got members of another law: between the worker and here "
+                        f"{changed[1]}, allowed the same one; start "
                         "the workers anew, and load the law file again where the study is begun"
                     )
                 for place, record in zip(places, records, strict=True):
@@ -260,7 +306,8 @@ class Elsewhere:
             text = path.read_text()
         except OSError as error:
             raise CaseError(
-                f"executor: got no file {path.name} in the folder of the study ({error.strerror}), allowed workers that share it; name "
+                f"executor: got no file {path.name} in the folder of the study "
+                f"({error.strerror}), allowed workers that share it; name "
                 "a file in a folder that they see"
             ) from error
         with contextlib.suppress(OSError):
@@ -285,7 +332,8 @@ class ExecutorError(RunError):
 
 @contextlib.contextmanager
 def own_faults(found: Measures, what: str) -> Iterator[None]:
-    """Where an executor fails: a sentence, and what was computed until then. What workers say of a case, and interruptions, stay."""
+    """Where an executor fails: a sentence, and what was computed until then. What workers say
+    of a case, and interruptions, stay."""
     try:
         yield
     except (GranchainError, KeyboardInterrupt):
@@ -317,16 +365,20 @@ def dask_at(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise GranchainError(
-            "--dask: got no package distributed, allowed one that is installed; install it: pip install 'granchain[cluster]'"
+            "--dask: got no package distributed, allowed one that is installed; install it: pip "
+            "install 'granchain[cluster]'"
         ) from None
     try:
-        # a client that has found nobody does not end, or with a traceback: somebody is there, or none is made
+        # a client that has found nobody does not end, or with a traceback: somebody is there, or
+        # none is made
         asyncio.run(_greet(address))
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise GranchainError(
-            f"--dask: got no answer from {shown(address)} within {ANSWER_SECONDS:g} s ({type(error).__name__}), allowed the address of a "
-            "scheduler that runs; start one with dask scheduler, and give what it prints, tcp://HOST:8786"
+            f"--dask: got no answer from {shown(address)} within {ANSWER_SECONDS:g} s "
+            f"({type(error).__name__}), allowed the address of a "
+            "scheduler that runs; start one with dask scheduler, and give what it prints, "
+            "tcp://HOST:8786"
         ) from None
     with client:
         client.run_on_scheduler(_give_up_after, LOST - 1)

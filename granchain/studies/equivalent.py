@@ -1,7 +1,9 @@
-"""Equivalence: with which inputs does one contact law do in a chain what another one does, and what remains unexplained?
+"""Equivalence: with which inputs does one contact law do in a chain what another one does, and what
+remains unexplained?
 
-A chain under the law that is to be stood in for is run once. Under each other law all points of a grid of its free inputs are run
-together; from every lowest point of the grid a way leads down to the least root mean square, over the sensors, of the differences.
+A chain under the law that is to be stood in for is run once. Under each other law all points of a
+grid of its free inputs are run together; from every lowest point of the grid a way leads down to
+the least root mean square, over the sensors, of the differences.
 """
 
 from __future__ import annotations
@@ -28,13 +30,16 @@ from granchain.studies.search import Lowest, descend, not_told_apart
 
 COMPARED_BY = ("peaks", "arrivals", "traces")
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
-# Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the range of the restitution.
+# Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the
+# range of the restitution.
 GRID_POINTS = 25
 # Points for several free inputs, spread evenly (Sobol), and ways down from the best of them.
 SPREAD, WAYS = 64, 4
-# Parts of a free input's range: closer than the first to an end is at the end; closer than the second are one minimum.
+# Parts of a free input's range: closer than the first to an end is at the end; closer than the
+# second are one minimum.
 AT_END, SAME = 1e-3, 2e-2
-# Residuals that differ by less than this part are one: the step and the samples of a run leave some 1e-4 of a residual of 5 %.
+# Residuals that differ by less than this part are one: the step and the samples of a run leave some
+# 1e-4 of a residual of 5 %.
 TIE = 1e-3
 # Where a way down ends that says how the answer moves: to three digits.
 ROUGH = 1e-4
@@ -86,8 +91,9 @@ class Equivalent:
     residual : float
         Root mean square of `per_bead` [1]; nan where every run failed.
     per_bead : array (n_sensors,)
-        What remains unexplained: of peaks and arrivals the difference relative to that under the other law, with its sign; of traces the
-        norm of the difference over the norm of the force [1].
+        What remains unexplained: of peaks and arrivals the difference relative to that under the
+        other law, with its sign; of traces the norm of the difference over the norm of the force
+        [1].
     sensor_bead : tuple of int
     at_bound : tuple of str
         Free inputs whose answer lies at an end of their range: beyond it there may be a better one.
@@ -102,7 +108,8 @@ class Equivalent:
     case : Case
         With the law and its inputs.
     grid, grid_residual : array (n, n_free), array (n,)
-        The points that were looked at first, at the step "fast", and the residual there; nan where a run failed.
+        The points that were looked at first, at the step "fast", and the residual there; nan where
+        a run failed.
     messages : tuple of str
         What the reader should know.
     """
@@ -126,7 +133,19 @@ class Equivalent:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
-        names = ("law", "rank", "inputs", "residual", "per_bead", "at_bound", "minima", "moves", "grid", "grid_residual", "messages")
+        names = (
+            "law",
+            "rank",
+            "inputs",
+            "residual",
+            "per_bead",
+            "at_bound",
+            "minima",
+            "moves",
+            "grid",
+            "grid_residual",
+            "messages",
+        )
         found: dict[str, Any] = plain_data({name: getattr(self, name) for name in names})
         return found
 
@@ -150,7 +169,8 @@ def equivalent(
     to : str
         The law that is to be stood in for.
     laws : sequence of str or mapping
-        The laws; a mapping, such as {"law": "flores", "damping": "identified"}, gives inputs that are not free.
+        The laws; a mapping, such as {"law": "flores", "damping": "identified"}, gives inputs that
+        are not free.
     free : mapping of str to (low, high), optional
         The inputs that are searched, with their ranges; default: restitution from 0.05 to 0.99.
     measure : {"peaks", "arrivals", "traces"}
@@ -168,7 +188,8 @@ def equivalent(
     Raises
     ------
     CaseError
-        With every mistake in what is asked for, before anything is computed; and where a pulse does not reach a sensor.
+        With every mistake in what is asked for, before anything is computed; and where a pulse does
+        not reach a sensor.
     """
     threads = check_members([case], threads)
     asked = checked_search(case, to, laws, FREE_RESTITUTION if free is None else free, measure)
@@ -177,7 +198,7 @@ def equivalent(
     return _ranked(_with_moves(found, asked, threads) if moves else found)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is asked
 
 
@@ -190,7 +211,9 @@ class Candidate(NamedTuple):
     def change(self, names: Sequence[str], point: Sequence[float] | np.ndarray) -> dict[str, Any]:
         """The changes that put it into a case."""
         free = dict(zip(names, (float(value) for value in point), strict=True))
-        return {"contact.law": self.law} | {f"contact.{name}": value for name, value in (self.inputs | free).items()}
+        return {"contact.law": self.law} | {
+            f"contact.{name}": value for name, value in (self.inputs | free).items()
+        }
 
 
 class EquivalenceSearch(NamedTuple):
@@ -208,18 +231,39 @@ def checked_search(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> E
     """The search, after all arguments are checked."""
     problems = Problems()
     if measure not in COMPARED_BY:
-        problems.add("measure", shown(measure), ", ".join(COMPARED_BY), suggestion(measure, COMPARED_BY, "name one of these"))
+        problems.add(
+            "measure",
+            shown(measure),
+            ", ".join(COMPARED_BY),
+            suggestion(measure, COMPARED_BY, "name one of these"),
+        )
     reference = None
     if to in known_laws():
-        changes: dict[str, Any] = {"energy.ledger": False, "snapshots": None, "sensors.contacts": []}
+        changes: dict[str, Any] = {
+            "energy.ledger": False,
+            "snapshots": None,
+            "sensors.contacts": [],
+        }
         try:
-            reference = case.replace(**changes, **({} if case.contact.law == to else {"contact.law": to}))
+            reference = case.replace(
+                **changes, **({} if case.contact.law == to else {"contact.law": to})
+            )
         except CaseError as error:
             problems.repeat(error.problems)
     else:
-        problems.add("to", shown(to), 'a name that "granchain laws" lists', suggestion(to, known_laws(), "check the name"))
+        problems.add(
+            "to",
+            shown(to),
+            'a name that "granchain laws" lists',
+            suggestion(to, known_laws(), "check the name"),
+        )
     if not case.sensors.beads:
-        problems.add("sensors.beads", "none", "one sensor or more", "name the beads in which laws are compared")
+        problems.add(
+            "sensors.beads",
+            "none",
+            "one sensor or more",
+            "name the beads in which laws are compared",
+        )
     ranges = _ranges(free, problems)
     candidates = _candidates(laws, problems)
     for candidate in candidates:
@@ -229,13 +273,25 @@ def checked_search(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> E
             if name not in inputs or inputs[name].kind != "number":
                 numbers = [one.name for one in inputs.values() if one.kind == "number"]
                 advice = suggestion(name, numbers, "leave the law out, or free another input")
-                problems.add(where, "a free input that it does not know", ", ".join(numbers) or "none", advice)
+                problems.add(
+                    where,
+                    "a free input that it does not know",
+                    ", ".join(numbers) or "none",
+                    advice,
+                )
             elif any(inputs[name].problem(end) for end in ends):
-                problems.add(where, f"{ends[0]:g} to {ends[1]:g}", inputs[name].range, "narrow the range")
+                problems.add(
+                    where, f"{ends[0]:g} to {ends[1]:g}", inputs[name].range, "narrow the range"
+                )
             elif name in candidate.inputs:
-                problems.add(where, "a value, and a range to search", "one of the two", "take one out")
+                problems.add(
+                    where, "a value, and a range to search", "one of the two", "take one out"
+                )
     if reference is not None and not problems.sentences:
-        middle = [math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high) for low, high in ranges.values()]
+        middle = [
+            math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
+            for low, high in ranges.values()
+        ]
         for candidate in candidates:
             try:
                 reference.replace(**candidate.change(tuple(ranges), middle))
@@ -250,13 +306,32 @@ def checked_search(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> E
 def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
     """The free inputs with their ends; a name may be the case's key, contact.restitution."""
     if not isinstance(free, Mapping) or not free:
-        problems.add("free", shown(free) if free else "none", "a range for one input or more", 'write {"restitution": (0.05, 0.99)}')
+        problems.add(
+            "free",
+            shown(free) if free else "none",
+            "a range for one input or more",
+            'write {"restitution": (0.05, 0.99)}',
+        )
         return {}
     ranges = {}
     for key, ends in free.items():
-        if not isinstance(ends, (tuple, list)) or len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
-            got = "to".join(f" {end!r} " for end in ends).strip() if isinstance(ends, (tuple, list)) and len(ends) == 2 else shown(ends)
-            problems.add(f"free.{key}", got, "two finite numbers, the lower one first", "give the ends of the range")
+        if (
+            not isinstance(ends, (tuple, list))
+            or len(ends) != 2
+            or not all(map(is_number, ends))
+            or not ends[0] < ends[1]
+        ):
+            got = (
+                "to".join(f" {end!r} " for end in ends).strip()
+                if isinstance(ends, (tuple, list)) and len(ends) == 2
+                else shown(ends)
+            )
+            problems.add(
+                f"free.{key}",
+                got,
+                "two finite numbers, the lower one first",
+                "give the ends of the range",
+            )
             continue
         ranges[str(key).removeprefix("contact.")] = (float(ends[0]), float(ends[1]))
     return ranges
@@ -264,15 +339,27 @@ def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
 
 def _candidates(laws: Any, problems: Problems) -> list[Candidate]:
     """The laws with their inputs, each once."""
-    given = [laws] if isinstance(laws, (str, Mapping)) else list(laws) if isinstance(laws, (list, tuple)) else []
+    given = (
+        [laws]
+        if isinstance(laws, (str, Mapping))
+        else list(laws)
+        if isinstance(laws, (list, tuple))
+        else []
+    )
     if not given:
-        problems.add("laws", shown(laws) if laws else "none", "one law or more", "name the laws to try")
+        problems.add(
+            "laws", shown(laws) if laws else "none", "one law or more", "name the laws to try"
+        )
     found: list[Candidate] = []
     for place, entry in enumerate(given):
         inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
         law = inputs.pop("law", None)
         if not isinstance(law, str) or law not in known_laws():
-            advice = suggestion(law, known_laws(), "check the name; a law in a file of your own is named by --law-module")
+            advice = suggestion(
+                law,
+                known_laws(),
+                "check the name; a law in a file of your own is named by --law-module",
+            )
             problems.add(f"laws.{place}", shown(law), 'a name that "granchain laws" lists', advice)
         elif Candidate(law, inputs) in found:
             problems.add(f"laws.{place}", f"{law} once more", "each law once", "take it out")
@@ -281,7 +368,7 @@ def _candidates(laws: Any, problems: Problems) -> list[Candidate]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is compared
 
 
@@ -302,11 +389,16 @@ class Target:
         if own.status[0].failed and not lenient:
             raise RunError(f"{case.contact.law}: {own.message[0].removeprefix('member 0: ')}")
         # a pulse that the trace does not hold whole has no width
-        missing = [bead for bead, width in zip(own.sensor_bead, own.width[0], strict=True) if not math.isfinite(width)]
+        missing = [
+            bead
+            for bead, width in zip(own.sensor_bead, own.width[0], strict=True)
+            if not math.isfinite(width)
+        ]
         self.seen = not own.status[0].failed and not missing
         if missing and not lenient:
             raise CaseError(
-                f"sensors.beads: got {', '.join(map(str, missing))}, which no whole pulse passes before time.end, {case.time.end:g} s, "
+                f"sensors.beads: got {', '.join(map(str, missing))}, which no whole pulse passes "
+                f"before time.end, {case.time.end:g} s, "
                 "allowed beads that one does; raise time.end, or take them out"
             )
         self._peak, self._arrival = own.peak[0], own.arrival[0]
@@ -319,18 +411,28 @@ class Target:
             self._size = np.sqrt(np.mean(own.force[0] ** 2, axis=0))
 
     def off(self, found: Measures) -> np.ndarray:
-        """(run, sensor) How far runs are from it [1]; nan where a run failed or a pulse misses a sensor."""
+        """(run, sensor) How far runs are from it [1]; nan where a run failed or a pulse misses
+        a sensor."""
         if self.quantity != "traces":
-            ours, theirs = (found.peak, self._peak) if self.quantity == "peaks" else (found.arrival, self._arrival)
+            ours, theirs = (
+                (found.peak, self._peak)
+                if self.quantity == "peaks"
+                else (found.arrival, self._arrival)
+            )
             return np.where(np.isfinite(found.width), ours / theirs - 1.0, math.nan)
         rows = np.full(found.peak.shape, math.nan)
         for row, (time, force) in enumerate(zip(found.time, found.force, strict=True)):
             if len(time):
                 there = time <= self._end
-                rows[row] = np.sqrt(np.mean((force[there] - self._spline(time[there])) ** 2, axis=0)) / self._size
+                rows[row] = (
+                    np.sqrt(np.mean((force[there] - self._spline(time[there])) ** 2, axis=0))
+                    / self._size
+                )
         return rows
 
-    def residuals(self, candidate: Candidate, names: Sequence[str], points: np.ndarray) -> np.ndarray:
+    def residuals(
+        self, candidate: Candidate, names: Sequence[str], points: np.ndarray
+    ) -> np.ndarray:
         """As `search.descend` takes them."""
         cases = [self.case.replace(**candidate.change(names, point)) for point in points]
         return self.off(measure_all(cases, 1, traces=self.quantity == "traces"))
@@ -341,18 +443,28 @@ def rms(rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.mean(rows**2, axis=-1)))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The search
 
 
 def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Equivalent]:
     """The answer for each law."""
     points = grid_of(asked.low, asked.high)
-    fast = target.case.replace(**{"time.step": "fast"}) if target.case.time.step == "auto" else target.case
-    cases = [fast.replace(**one.change(asked.names, point)) for one in asked.candidates for point in points]
+    fast = (
+        target.case.replace(**{"time.step": "fast"})
+        if target.case.time.step == "auto"
+        else target.case
+    )
+    cases = [
+        fast.replace(**one.change(asked.names, point))
+        for one in asked.candidates
+        for point in points
+    ]
     ran = measure_all(cases, threads, traces=asked.measure == "traces")
     table = rms(target.off(ran)).reshape(len(asked.candidates), len(points))
-    notes = [ran.message[i * len(points) : (i + 1) * len(points)] for i in range(len(asked.candidates))]
+    notes = [
+        ran.message[i * len(points) : (i + 1) * len(points)] for i in range(len(asked.candidates))
+    ]
     size = asked.high - asked.low
     ways = {
         (i, tuple(points[k])): partial(
@@ -370,22 +482,29 @@ def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Eq
     ends = on_threads(ways, threads)
     found = []
     for i, candidate in enumerate(asked.candidates):
-        lows = sorted((end for (law, _), end in ends.items() if law == i and end is not None), key=lambda end: float(rms(end.residual)))
+        lows = sorted(
+            (end for (law, _), end in ends.items() if law == i and end is not None),
+            key=lambda end: float(rms(end.residual)),
+        )
         found.append(_answer(candidate, asked, lows, points, table[i], notes[i]))
     return found
 
 
 def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(point, input) Points over a box: evenly spaced, both ends among them, for one input; of a Sobol sequence for several."""
+    """(point, input) Points over a box: evenly spaced, both ends among them, for one input; of
+    a Sobol sequence for several."""
     if len(low) == 1:
         return np.asarray(np.linspace(low[0], high[0], GRID_POINTS)[:, None])
     with uninterrupted():
         # see `plan.quasi_random`
-        return np.asarray(low + (high - low) * scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD))
+        return np.asarray(
+            low + (high - low) * scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD)
+        )
 
 
 def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:
-    """Where ways down begin: every lowest point of a row; of several inputs, the best points that lie apart."""
+    """Where ways down begin: every lowest point of a row; of several inputs, the best points
+    that lie apart."""
     filled = np.where(np.isfinite(residual), residual, math.inf)
     if points.shape[1] == 1:
         around = np.concatenate([[math.inf], filled, [math.inf]])
@@ -425,9 +544,14 @@ def _answer(
     messages = []
     if failed:
         count = sum(bool(note) for note in notes)
-        messages.append(f"{candidate.law}: {count} of {len(points)} runs of the grid failed, one of them: {failed[0]}")
+        messages.append(
+            f"{candidate.law}: {count} of {len(points)} runs of the grid failed, one of them: "
+            f"{failed[0]}"
+        )
     if not lows:
-        messages.append(f"{candidate.law}: no run has a pulse at every sensor: there is no answer in this range")
+        messages.append(
+            f"{candidate.law}: no run has a pulse at every sensor: there is no answer in this range"
+        )
         best, off = np.full(len(asked.names), math.nan), np.full(len(sensors), math.nan)
     else:
         best, off = lows[0].point, lows[0].residual
@@ -435,25 +559,40 @@ def _answer(
     ends = _at_ends(asked, best)
     for name in ends:
         messages.append(
-            f"{candidate.law}: {name} is at an end of its range, {inputs[name]:.4g}: beyond it there may be a better one; widen it"
+            f"{candidate.law}: {name} is at an end of its range, {inputs[name]:.4g}: beyond it "
+            "there may be a better one; widen it"
         )
     if lows and not lows[0].settled:
-        messages.append(f"{candidate.law}: the search had not come to an end: the least residual may be a little lower")
+        messages.append(
+            f"{candidate.law}: the search had not come to an end: the least residual may be a "
+            "little lower"
+        )
     alike = not_told_apart(lows[0].slope, asked.names, size) if lows else []
     for names in alike:
-        line = "are not told apart: along a line of them the residual is the same, and this is one point of it"
+        line = (
+            "are not told apart: along a line of them the residual is the same, and this is one "
+            "point of it"
+        )
         words = "does not act" if len(names) == 1 else line
         messages.append(f"{candidate.law}: {' and '.join(names)} {words}")
     distinct: list[Lowest] = []
     for low in () if alike else lows[1:]:
-        if all((np.abs(low.point - other.point) / size).max() > SAME for other in [lows[0], *distinct]):
+        if all(
+            (np.abs(low.point - other.point) / size).max() > SAME for other in [lows[0], *distinct]
+        ):
             distinct.append(low)
-    minima = tuple(Minimum(_named_inputs(asked.names, low.point), float(rms(low.residual))) for low in distinct)
+    minima = tuple(
+        Minimum(_named_inputs(asked.names, low.point), float(rms(low.residual))) for low in distinct
+    )
     if minima:
         listed = "; ".join(
-            ", ".join(f"{name} {value:.4g}" for name, value in one.inputs.items()) + f" with {one.residual:.3e}" for one in minima
+            ", ".join(f"{name} {value:.4g}" for name, value in one.inputs.items())
+            + f" with {one.residual:.3e}"
+            for one in minima
         )
-        messages.append(f"{candidate.law}: there are {len(minima) + 1} minima; the others: {listed}")
+        messages.append(
+            f"{candidate.law}: there are {len(minima) + 1} minima; the others: {listed}"
+        )
     return Equivalent(
         law=candidate.law,
         to=asked.reference.contact.law,
@@ -466,8 +605,12 @@ def _answer(
         moves=(),
         rank=0,
         measure=asked.measure,
-        free=dict(zip(asked.names, zip(asked.low.tolist(), asked.high.tolist(), strict=True), strict=True)),
-        case=asked.reference.replace(**candidate.change(asked.names, best)) if lows else asked.reference,
+        free=dict(
+            zip(asked.names, zip(asked.low.tolist(), asked.high.tolist(), strict=True), strict=True)
+        ),
+        case=asked.reference.replace(**candidate.change(asked.names, best))
+        if lows
+        else asked.reference,
         grid=points,
         grid_residual=row,
         messages=tuple(messages),
@@ -480,12 +623,13 @@ def _at_ends(asked: EquivalenceSearch, point: np.ndarray) -> tuple[str, ...]:
     return tuple(name for name, at in zip(asked.names, near, strict=True) if at)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # How it moves, and which is best
 
 
 def varied(case: Case) -> dict[tuple[str, float], Case]:
-    """The chain at other striker speeds and of other lengths, its sensors at the same parts of the length, and its end as much later."""
+    """The chain at other striker speeds and of other lengths, its sensors at the same parts of
+    the length, and its end as much later."""
     quick: dict[str, Any] = {"time.step": "fast"} if case.time.step == "auto" else {}
     found = {}
     if case.striker is not None:
@@ -500,19 +644,32 @@ def varied(case: Case) -> dict[tuple[str, float], Case]:
     if not chain.segment and all(one is None for one in own):
         for factor in LENGTHS:
             beads = max(1, round(factor * case.beads))
-            sensors = sorted({min(max(1, round(factor * bead)), beads) for bead in case.sensors.beads})
-            changes = {"chain.beads": beads, "sensors.beads": sensors, "time.end": case.time.end * max(1.0, factor)}
+            sensors = sorted(
+                {min(max(1, round(factor * bead)), beads) for bead in case.sensors.beads}
+            )
+            changes = {
+                "chain.beads": beads,
+                "sensors.beads": sensors,
+                "time.end": case.time.end * max(1.0, factor),
+            }
             if beads != case.beads:
                 found["chain.beads", float(beads)] = case.replace(**quick, **changes)
     return found
 
 
-def _with_moves(found: Sequence[Equivalent], asked: EquivalenceSearch, threads: int) -> list[Equivalent]:
+def _with_moves(
+    found: Sequence[Equivalent], asked: EquivalenceSearch, threads: int
+) -> list[Equivalent]:
     """The answers with how they move: each found again from the answer of the case itself."""
-    targets = {change: Target(case, asked.measure, lenient=True) for change, case in varied(asked.reference).items()}
+    targets = {
+        change: Target(case, asked.measure, lenient=True)
+        for change, case in varied(asked.reference).items()
+    }
     size = asked.high - asked.low
 
-    def way(target: Target, candidate: Candidate, start: np.ndarray) -> tuple[np.ndarray, float, float] | None:
+    def way(
+        target: Target, candidate: Candidate, start: np.ndarray
+    ) -> tuple[np.ndarray, float, float] | None:
         residuals = partial(target.residuals, candidate, asked.names)
         end = descend(residuals, start, asked.low, asked.high, size, "dogbox", flat=ROUGH)
         return None if end is None else (end.point, float(rms(end.residual)), float(rms(end.first)))
@@ -526,19 +683,36 @@ def _with_moves(found: Sequence[Equivalent], asked: EquivalenceSearch, threads: 
     ends = on_threads(tasks, threads)
     moved = []
     for i, one in enumerate(found):
-        ways = [(change, end) for (law, change), end in ends.items() if law == i and end is not None]
+        ways = [
+            (change, end) for (law, change), end in ends.items() if law == i and end is not None
+        ]
         moves = tuple(
-            Moved(key, value, _named_inputs(asked.names, point), residual, kept, _at_ends(asked, point))
+            Moved(
+                key,
+                value,
+                _named_inputs(asked.names, point),
+                residual,
+                kept,
+                _at_ends(asked, point),
+            )
             for (key, value), (point, residual, kept) in ways
         )
         unseen = [f"{key} {value:g}" for (key, value), target in targets.items() if not target.seen]
-        more = [f"the pulse does not pass every sensor at {', '.join(unseen)}: no answer is found there"] if unseen else []
+        more = (
+            [
+                f"the pulse does not pass every sensor at {', '.join(unseen)}: no answer is found "
+                "there"
+            ]
+            if unseen
+            else []
+        )
         moved.append(replace(one, moves=moves, messages=(*one.messages, *more)))
     return moved
 
 
 def _ranked(found: Sequence[Equivalent]) -> list[Equivalent]:
-    """Best first, with their ranks; residuals that are equal but for the errors of a run share one."""
+    """Best first, with their ranks; residuals that are equal but for the errors of a run share
+    one."""
     order = sorted(found, key=lambda one: one.residual if math.isfinite(one.residual) else math.inf)
     ranked: list[Equivalent] = []
     for place, one in enumerate(order, start=1):

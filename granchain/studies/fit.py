@@ -1,9 +1,11 @@
-"""Fit: which numbers of a case make it give what was measured, how sure they are, and which of them the measurement tells apart.
+"""Fit: which numbers of a case make it give what was measured, how sure they are, and which of them
+the measurement tells apart.
 
-Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison` reads from the trace: each sensor's own
-uncertainty, from its noise, sampling, baseline and shape, is its weight. Two numbers of the measurement are found with the rest: the time
-between the clocks of the trace and of the run, and by how much the calibration, the same for all sensors, is off, which about.toml's
-uncertainty of it holds near none.
+Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison`
+reads from the trace: each sensor's own uncertainty, from its noise, sampling, baseline and shape,
+is its weight. Two numbers of the measurement are found with the rest: the time between the clocks
+of the trace and of the run, and by how much the calibration, the same for all sensors, is off,
+which about.toml's uncertainty of it holds near none.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from granchain.traces import Trace, read_trace
 FITTED_TO = ("peaks", "arrivals", "features", "traces")
 # The difference of the clocks, which is found beside the free keys where times are compared.
 CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the trace"
-# Two keys of such a correlation have errors that are three times those that each would have if the other were known: 1/sqrt(1 - r^2).
+# Two keys of such a correlation have errors that are three times those that each would have if the
+# other were known: 1/sqrt(1 - r^2).
 CLOSE_CORRELATION = 0.95
 # A part of a key's value: closer to a limit is at it.
 AT_LIMIT = 1e-3
@@ -51,10 +54,12 @@ class SensorFit(NamedTuple):
     ----------
     bead : int
     peak, arrival : Agreement
-        [N], with the calibration of the trace; [s], on its clock. Computed ones are read from samples as the measured ones are.
+        [N], with the calibration of the trace; [s], on its clock. Computed ones are read from
+        samples as the measured ones are.
     residual : float
-        Computed minus measured in standard deviations of the measurement; root mean square of the peak's and the arrival's, or of all
-        samples, where those are fitted; nan where the sensor has nothing to compare.
+        Computed minus measured in standard deviations of the measurement; root mean square of the
+        peak's and the arrival's, or of all samples, where those are fitted; nan where the sensor
+        has nothing to compare.
     """
 
     bead: int
@@ -64,7 +69,8 @@ class SensorFit(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one kind of measured numbers adds to the variances of the keys, by the degrees of freedom that its size is known with."""
+    """What one kind of measured numbers adds to the variances of the keys, by the degrees of
+    freedom that its size is known with."""
 
     variance: np.ndarray
     degrees_of_freedom: float
@@ -77,22 +83,27 @@ class Fit:
     Attributes
     ----------
     values, errors : dict of str to float
-        By key, in SI; an error is one standard deviation, infinite where the measurement does not tell the key.
+        By key, in SI; an error is one standard deviation, infinite where the measurement does not
+        tell the key.
     covariance, correlation : array (n_free, n_free)
         In the order of the keys; infinite and nan where a key is not determined.
     residuals : array (n_sensors,)
         Computed minus measured, in standard deviations of the measurement.
     sensors : tuple of SensorFit
     scatter : float
-        Root mean square of the residuals, over the degrees of freedom: about 1 where the case describes the measurement.
+        Root mean square of the residuals, over the degrees of freedom: about 1 where the case
+        describes the measurement.
     degrees_of_freedom : float
-        Numbers measured less numbers found; a calibration that is known beforehand is found in part.
+        Numbers measured less numbers found; a calibration that is known beforehand is found in
+        part.
     not_told_apart : tuple of tuple of str
-        Groups of keys of which the measurement knows one combination alone; a key by itself has no effect on it.
+        Groups of keys of which the measurement knows one combination alone; a key by itself has no
+        effect on it.
     time_shift : float
         To be added to the computed time [s]; nan where no times are compared.
     gain : float
-        The measured forces over the true ones, as far as the fit finds them off [1]; 1 where the trace states no uncertainty of it.
+        The measured forces over the true ones, as far as the fit finds them off [1]; 1 where the
+        trace states no uncertainty of it.
     case : Case
         With the values found.
     start : dict of str to float
@@ -125,8 +136,9 @@ class Fit:
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
         """Where the true values lie with this probability, by key.
 
-        Quantiles of Student's distribution: the size of the scatter, of peaks and of arrivals, is estimated from the residuals. What the
-        calibration adds is normal. The degrees of freedom of the sum are those of Welch and Satterthwaite (JCGM 100:2008, G.4.1,
+        Quantiles of Student's distribution: the size of the scatter, of peaks and of arrivals, is
+        estimated from the residuals. What the calibration adds is normal. The degrees of freedom of
+        the sum are those of Welch and Satterthwaite (JCGM 100:2008, G.4.1,
         doi:10.59161/JCGM100-2008E).
 
         Parameters
@@ -140,23 +152,52 @@ class Fit:
             For another level.
         """
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
-            raise CaseError(f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for 90 %")
+            raise CaseError(
+                f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for "
+                "90 %"
+            )
         found = {}
         for i, (key, value) in enumerate(self.values.items()):
             error = self.errors[key]
             inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
             degrees = error**4 / inverse if inverse > 0.0 else math.inf
-            half = float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error if math.isfinite(error) else math.inf
+            half = (
+                float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error
+                if math.isfinite(error)
+                else math.inf
+            )
             found[key] = (value - half, value + half)
         return found
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         about = self.trace.about
-        names = ("measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart", "scatter")
+        names = (
+            "measure",
+            "values",
+            "start",
+            "errors",
+            "covariance",
+            "correlation",
+            "not_told_apart",
+            "scatter",
+        )
         found: dict[str, Any] = plain_data(
-            {name: getattr(self, name) for name in (*names, "degrees_of_freedom", "time_shift", "gain", "sensors", "messages")}
-            | {"keys": list(self.values), "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)}}
+            {
+                name: getattr(self, name)
+                for name in (
+                    *names,
+                    "degrees_of_freedom",
+                    "time_shift",
+                    "gain",
+                    "sensors",
+                    "messages",
+                )
+            }
+            | {
+                "keys": list(self.values),
+                "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)},
+            }
             | {"trace": {"title": about.title, "kind": about.kind, "doi": about.doi}}
         )
         return found
@@ -176,15 +217,18 @@ def fit(
     Parameters
     ----------
     case : Case
-        The search begins at its values and stays within the limits of the keys. Its sensors are those of the trace.
+        The search begins at its values and stays within the limits of the keys. Its sensors are
+        those of the trace.
     trace : Trace, str or path
         A measured trace, or its folder.
     free : sequence of str
         Keys of the case to be found, such as "contact.psi", "striker.speed".
     measure : {"peaks", "arrivals", "features", "traces"}
-        Fitted to peaks of the first pulse, to their times, to both, or to all samples of the first pulses.
+        Fitted to peaks of the first pulse, to their times, to both, or to all samples of the first
+        pulses.
     cutoff : float, optional
-        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of about.toml, if it gives one.
+        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
+        about.toml, if it gives one.
     threads : int, optional
         As many as there are processors for this process, unless given.
 
@@ -209,17 +253,23 @@ def fit(
         clock = " and the time between the clocks" if against.times else ""
         why = f" ({'; '.join(against.messages)})" if against.messages else ""
         raise TraceError(
-            f"free: got {len(quantities)} keys{clock} for {against.count} measured numbers, allowed as many numbers at least; free fewer "
+            f"free: got {len(quantities)} keys{clock} for {against.count} measured numbers, "
+            "allowed as many numbers at least; free fewer "
             f'keys, or take measure = "features" or "traces"{why}'
         )
     start = np.array([value_at(case, key) for key in free])
     limits = quantities.values()
-    low = np.array([next(x for x in (one.low, one.above, -math.inf) if x is not None) for one in limits])
-    high = np.array([next(x for x in (one.high, one.below, math.inf) if x is not None) for one in limits])
+    low = np.array(
+        [next(x for x in (one.low, one.above, -math.inf) if x is not None) for one in limits]
+    )
+    high = np.array(
+        [next(x for x in (one.high, one.below, math.inf) if x is not None) for one in limits]
+    )
     begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
     found = descend(against.residuals, begin, low, high, size)
     if found is not None and measure != "traces":
-        # what reading samples does to a peak is nearly the same wherever it is found: once is enough
+        # what reading samples does to a peak is nearly the same wherever it is found: once is
+        # enough
         against.read_as_measured(found.point)
         found = descend(against.residuals, found.point, low, high, size)
     if found is None:
@@ -231,10 +281,20 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     """The quantities that are free, or every mistake in what is asked for."""
     problems = Problems()
     if measure not in FITTED_TO:
-        problems.add("measure", shown(measure), ", ".join(FITTED_TO), suggestion(measure, FITTED_TO, "name one of these"))
+        problems.add(
+            "measure",
+            shown(measure),
+            ", ".join(FITTED_TO),
+            suggestion(measure, FITTED_TO, "name one of these"),
+        )
     keys = list(free) if isinstance(free, (list, tuple)) else []
     if not keys:
-        problems.add("free", shown(free) if free else "none", "one key or more", 'write for example ["contact.psi"]')
+        problems.add(
+            "free",
+            shown(free) if free else "none",
+            "one key or more",
+            'write for example ["contact.psi"]',
+        )
     found = {}
     for key in keys:
         if key in found:
@@ -243,7 +303,12 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
         try:
             found[key] = quantity_of(case, key)
             if value_at(case, key) == 0.0:
-                problems.add(key, "0", "another value to begin with", "give the case one that is of the right size")
+                problems.add(
+                    key,
+                    "0",
+                    "another value to begin with",
+                    "give the case one that is of the right size",
+                )
         except CaseError as error:
             problems.repeat(error.problems)
     if problems.sentences:
@@ -251,7 +316,7 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Computed against measured
 
 
@@ -269,23 +334,49 @@ class Against:
     threads : int
     """
 
-    def __init__(self, case: Case, trace: Trace, measure: str, cutoff: float | None, keys: tuple[str, ...], threads: int):
-        if cutoff is not None and not (isinstance(cutoff, (int, float)) and 0.0 <= cutoff < math.inf):
-            raise TraceError(f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no filter")
+    def __init__(
+        self,
+        case: Case,
+        trace: Trace,
+        measure: str,
+        cutoff: float | None,
+        keys: tuple[str, ...],
+        threads: int,
+    ):
+        if cutoff is not None and not (
+            isinstance(cutoff, (int, float)) and 0.0 <= cutoff < math.inf
+        ):
+            raise TraceError(
+                f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no "
+                "filter"
+            )
         beads = trace.sensor_bead.tolist()
         outside = [bead for bead in beads if bead > case.beads]
         if outside:
             raise CaseError(
-                f"chain.beads: got {case.beads}, with sensors of the trace in beads {', '.join(map(str, outside))}, allowed a chain that "
+                f"chain.beads: got {case.beads}, with sensors of the trace in beads "
+                f"{', '.join(map(str, outside))}, allowed a chain that "
                 "holds them; give the chain that was measured"
             )
         self.sensor: Sensor = stated_sensor(trace, cutoff)
-        changes: dict[str, Any] = {"sensors.beads": beads, "sensors.contacts": [], "snapshots": None, "energy.ledger": False}
+        changes: dict[str, Any] = {
+            "sensors.beads": beads,
+            "sensors.contacts": [],
+            "snapshots": None,
+            "energy.ledger": False,
+        }
         if self.sensor.front_mass is not None:
             contacts = sorted({contact for bead in beads for contact in (bead - 1, bead)})
             first, last = (0 if case.striker is not None else 1), case.beads - 1
-            changes["sensors.contacts"] = [contact for contact in contacts if first <= contact <= last]
-        self.given, self.case, self.trace, self.measure = case, case.replace(**changes), trace, measure
+            changes["sensors.contacts"] = [
+                contact for contact in contacts if first <= contact <= last
+            ]
+        self.given, self.case, self.trace, self.measure = (
+            case,
+            case.replace(**changes),
+            trace,
+            measure,
+        )
         self.keys, self.threads, self.beads = keys, threads, beads
         self.measured = Measured(trace, beads, self.sensor)
         self.messages = [*trace.notes, *self.measured.messages()]
@@ -293,14 +384,19 @@ class Against:
         self.peak = np.array([one.peak.value for one in readings])
         self.arrival = np.array([one.arrival.value for one in readings])
         self.peak_error = np.array([one.peak.uncertainty for one in readings])
-        self.arrival_error = np.array([math.hypot(one.arrival.uncertainty, stated.time) for one in readings])
+        self.arrival_error = np.array(
+            [math.hypot(one.arrival.uncertainty, stated.time) for one in readings]
+        )
         self.times = measure != "peaks"
         # what reading a pulse from the trace's samples adds to its peak and to its time
         self.peak_read, self.arrival_read = np.zeros(len(beads)), np.zeros(len(beads))
         # of times, none
         self.gain_error = stated.gain if measure != "arrivals" else 0.0
-        sound = [k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)]
-        # of each number that is compared: its sensor, and 0 for a peak, 1 for an arrival, 0 for a sample
+        sound = [
+            k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)
+        ]
+        # of each number that is compared: its sensor, and 0 for a peak, 1 for an arrival, 0 for a
+        # sample
         compared: list[Any] = [
             np.flatnonzero(np.isfinite(values)) if measure in (name, "features") else []
             for name, values in (("peaks", self.peak), ("arrivals", self.arrival))
@@ -308,9 +404,15 @@ class Against:
         self._windows: dict[int, slice] = {}
         if measure == "traces":
             for k in sound:
-                ends = [readings[k].arrival.value - readings[k].before, readings[k].arrival.value + readings[k].after]
+                ends = [
+                    readings[k].arrival.value - readings[k].before,
+                    readings[k].arrival.value + readings[k].after,
+                ]
                 self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
-            compared[0] = np.repeat(np.array(sound, dtype=int), [window.stop - window.start for window in self._windows.values()])
+            compared[0] = np.repeat(
+                np.array(sound, dtype=int),
+                [window.stop - window.start for window in self._windows.values()],
+            )
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
 
@@ -324,15 +426,24 @@ class Against:
         """What is found beside the keys, in the order of a point."""
         return [CLOCK_SHIFT] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
 
-    def with_nuisances(self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The search's start, box and sizes, with the difference of the clocks where times are compared, and the calibration's error."""
+    def with_nuisances(
+        self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """The search's start, box and sizes, with the difference of the clocks where times are
+        compared, and the calibration's error."""
         columns = []
         if self.times:
             model = self._computed([start])[0]
-            apart = math.nan if model is None else self.arrival - np.array([pulse.arrival for pulse in model.pulses])
+            apart = (
+                math.nan
+                if model is None
+                else self.arrival - np.array([pulse.arrival for pulse in model.pulses])
+            )
             if not np.isfinite(apart).any():
                 raise RunError(self.why_not(start))
-            widths = [one.width.value for one in self.measured.readings if math.isfinite(one.width.value)]
+            widths = [
+                one.width.value for one in self.measured.readings if math.isfinite(one.width.value)
+            ]
             width = float(np.median(widths)) if widths else self.trace.interval
             columns.append((float(np.nanmedian(apart)), -math.inf, math.inf, width))
         if self.gain_error > 0.0:
@@ -349,15 +460,17 @@ class Against:
         if ensemble.status[0].failed:
             return ensemble.messages[0].removeprefix("member 0: ")
         return (
-            f"time.end: got {self.case.time.end:g} s, in which the computed pulse does not pass all the sensors at which one was measured, "
+            f"time.end: got {self.case.time.end:g} s, in which the computed pulse does not pass "
+            "all the sensors at which one was measured, "
             "or little beside it, allowed a longer run; raise time.end"
         )
 
     def read_as_measured(self, point: np.ndarray) -> None:
-        """Read the computed pulses at a point from the samples of the trace, as the measured ones were, for the same noise.
+        """Read the computed pulses at a point from the samples of the trace, as the measured ones
+        were, for the same noise.
 
-        The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its peak is read from, and the more of it a
-        curve cuts off; that is the same on both sides then.
+        The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its
+        peak is read from, and the more of it a curve cuts off; that is the same on both sides then.
         """
         model = self._computed([point])[0]
         if model is None:
@@ -365,11 +478,18 @@ class Against:
         shift, gain = self.of_measurement(point)
         if not self.times:
             shift = self.mean_shift(model)
-        peaks, arrivals = (np.array([getattr(pulse, name) for pulse in model.pulses]) for name in ("peak", "arrival"))
+        peaks, arrivals = (
+            np.array([getattr(pulse, name) for pulse in model.pulses])
+            for name in ("peak", "arrival")
+        )
         force = np.nan_to_num(gain * model.at(self.trace.time - shift))
         readings = self.measured.read(force)
-        self.peak_read = np.nan_to_num(np.array([one.peak.value for one in readings]) - gain * peaks)
-        self.arrival_read = np.nan_to_num(np.array([one.arrival.value for one in readings]) - arrivals - shift)
+        self.peak_read = np.nan_to_num(
+            np.array([one.peak.value for one in readings]) - gain * peaks
+        )
+        self.arrival_read = np.nan_to_num(
+            np.array([one.arrival.value for one in readings]) - arrivals - shift
+        )
 
     def mean_shift(self, model: Computed) -> float:
         """The mean time from computed to measured arrivals [s]; 0 where there are none."""
@@ -383,10 +503,16 @@ class Against:
         except CaseError as error:
             return str(error)
 
-    def _computed(self, points: Sequence[np.ndarray], messages: list[str] | None = None) -> list[Computed | None]:
+    def _computed(
+        self, points: Sequence[np.ndarray], messages: list[str] | None = None
+    ) -> list[Computed | None]:
         """The computed side at each point; None where there is none."""
         found: list[Computed | None] = [None] * len(points)
-        cases = {place: case for place, point in enumerate(points) if isinstance(case := self._case(point), Case)}
+        cases = {
+            place: case
+            for place, point in enumerate(points)
+            if isinstance(case := self._case(point), Case)
+        }
         if not cases:
             return found
         ensemble = run_many(cases.values(), threads=self.threads)
@@ -394,11 +520,18 @@ class Against:
             raise KeyboardInterrupt
         for i, place in enumerate(cases):
             if not ensemble.status[i].failed:
-                found[place] = Computed(ensemble[i], self.beads, self.sensor, self.sensor, [] if messages is None else messages)
+                found[place] = Computed(
+                    ensemble[i],
+                    self.beads,
+                    self.sensor,
+                    self.sensor,
+                    [] if messages is None else messages,
+                )
         return found
 
     def residuals(self, points: np.ndarray) -> np.ndarray:
-        """As `search.descend` takes them: computed minus measured, in standard deviations; points of the same keys' values share a run."""
+        """As `search.descend` takes them: computed minus measured, in standard deviations;
+        points of the same keys' values share a run."""
         keys = [point[: len(self.keys)].tobytes() for point in points]
         known = dict.fromkeys(keys)
         distinct = [np.frombuffer(key) for key in known]
@@ -417,35 +550,52 @@ class Against:
         return more.get(CLOCK_SHIFT, 0.0), 1.0 + more.get(CALIBRATION, 0.0)
 
     def off(self, model: Computed | None, shift: float, gain: float) -> np.ndarray:
-        """How far a computed side is from the measured one, in standard deviations; nan where it has no pulse that was measured."""
+        """How far a computed side is from the measured one, in standard deviations; nan where
+        it has no pulse that was measured."""
         if model is None:
             return np.full(self.count, math.nan)
         if self.measure == "traces":
             parts = [
-                self._whitened(gain * model.at(self.trace.time[window] - shift)[:, k] - self.measured.force[window, k], k, window)
+                self._whitened(
+                    gain * model.at(self.trace.time[window] - shift)[:, k]
+                    - self.measured.force[window, k],
+                    k,
+                    window,
+                )
                 for k, window in self._windows.items()
             ]
             return np.concatenate(parts)
         peaks = gain * np.array([pulse.peak for pulse in model.pulses]) + self.peak_read
         arrivals = np.array([pulse.arrival for pulse in model.pulses]) + shift + self.arrival_read
         with np.errstate(all="ignore"):
-            apart = np.array([(peaks - self.peak) / self.peak_error, (arrivals - self.arrival) / self.arrival_error])
+            apart = np.array(
+                [
+                    (peaks - self.peak) / self.peak_error,
+                    (arrivals - self.arrival) / self.arrival_error,
+                ]
+            )
         return np.asarray(apart[self.kinds, self.labels])
 
     def _whitened(self, difference: np.ndarray, k: int, window: slice) -> np.ndarray:
-        """Samples in standard deviations: each has noise of its own, and all of a sensor the error b of its baseline.
+        """Samples in standard deviations: each has noise of its own, and all of a sensor the error
+        b of its baseline.
 
-        Noise of size s and the common error have the covariance s^2 (1 + a u u^T), a = b^2/s^2 and u of ones; its root's inverse takes
-        a part of the mean off. A filter leaves the noise of what is slow as it was: the noise is that before it.
+        Noise of size s and the common error have the covariance s^2 (1 + a u u^T), a = b^2/s^2 and
+        u of ones; its root's inverse takes a part of the mean off. A filter leaves the noise of
+        what is slow as it was: the noise is that before it.
         """
-        noise = max(self.measured.raw_noise[k], PULSE_BEGINS**3 * float(np.abs(self.measured.force[window, k]).max()))
+        noise = max(
+            self.measured.raw_noise[k],
+            PULSE_BEGINS**3 * float(np.abs(self.measured.force[window, k]).max()),
+        )
         middle = 0.5 * (window.start + window.stop)
         common = (self.measured.readings[k].baseline.uncertainty(middle) / noise) ** 2
         part = 1.0 - 1.0 / math.sqrt(1.0 + common * len(difference))
         return np.asarray((difference - part * difference.mean()) / noise)
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
-        """(sensor,) Root mean square of the residuals of each sensor, with their sign where there is one."""
+        """(sensor,) Root mean square of the residuals of each sensor, with their sign where
+        there is one."""
         found = np.full(len(self.beads), math.nan)
         for k in np.unique(self.labels):
             own = residual[self.labels == k]
@@ -453,11 +603,18 @@ class Against:
         return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # What is concluded
 
 
-def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np.ndarray, high: np.ndarray, size: np.ndarray) -> Fit:
+def _concluded(
+    against: Against,
+    found: Lowest,
+    start: dict[str, float],
+    low: np.ndarray,
+    high: np.ndarray,
+    size: np.ndarray,
+) -> Fit:
     """Values, errors and messages."""
     keys, count = list(against.keys), len(against.keys)
     values = dict(zip(keys, map(float, found.point), strict=False))
@@ -469,7 +626,8 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
     scatter = math.sqrt(float(residual @ residual) / degrees) if degrees else math.nan
     groups = not_told_apart(found.slope, [*keys, *against.nuisances], size)
     messages = [*against.messages]
-    # the answer is a linear map of the measured numbers, and of what is known of the calibration, whose deviation is 1
+    # the answer is a linear map of the measured numbers, and of what is known of the calibration,
+    # whose deviation is 1
     linear = (inverse * size[:, None])[:count]
     prior = linear[:, len(residual) :]
     parts, covariance = [Part(np.sum(prior**2, axis=1), math.inf)], prior @ prior.T
@@ -478,8 +636,9 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
         known, scale = enough(float(free[own].sum())), 1.0
         if known:
             scale = math.sqrt(float(residual[own] @ residual[own]) / known)
-        # the noise of whole traces is known from many samples, and more scatter than that is the case's; the uncertainties of a few
-        # peaks or arrivals, bounds where they are of the shape of a pulse, are not known so well: the scatter says how large they are
+        # the noise of whole traces is known from many samples, and more scatter than that is the
+        # case's; the uncertainties of a few peaks or arrivals, bounds where they are of the shape
+        # of a pulse, are not known so well: the scatter says how large they are
         if against.measure == "traces":
             scale = max(scale, 1.0)
         rows = scale * linear[:, : len(residual)][:, own]
@@ -496,42 +655,67 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
     for *others, last in groups:
         if others:
             messages.append(
-                f"{', '.join(others)} and {last} are not told apart: the measurement knows one combination of them, and these values are "
-                "one of many; give the case a value of one of them, or measure what tells them apart"
+                f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
+                "combination of them, and these values are "
+                "one of many; give the case a value of one of them, or measure what tells them "
+                "apart"
             )
         else:
-            messages.append(f"{last} has no effect on what was measured: its value is the one that it began with")
+            messages.append(
+                f"{last} has no effect on what was measured: its value is the one that it began "
+                "with"
+            )
     messages += [
-        f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is {correlation[i, j]:.4f}, and each error "
-        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be if the other were known"
+        f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is "
+        f"{correlation[i, j]:.4f}, and each error "
+        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be "
+        "if the other were known"
         for i in range(count)
         for j in range(i)
         if abs(correlation[i, j]) > CLOSE_CORRELATION
     ]
     for i, key in enumerate(keys):
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]:
-            messages.append(f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means nothing")
+            messages.append(
+                f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means "
+                "nothing"
+            )
     if not found.settled:
         messages.append("the search had not come to an end: the values are the best that it met")
     if degrees and scatter > MUCH_SCATTER:
         messages.append(
-            f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: the case lacks something, which the errors "
+            f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: "
+            "the case lacks something, which the errors "
             "take for noise"
         )
     if not degrees:
-        messages.append("as many numbers were measured as are found: nothing is left over that shows whether the case describes them")
+        messages.append(
+            "as many numbers were measured as are found: nothing is left over that shows whether "
+            "the case describes them"
+        )
     shift, gain = against.of_measurement(found.point)
     final = against._computed([found.point[:count]], messages)[0]
     if final is None:
-        raise GranchainError("fit: got no pulses of the case at the values found, allowed one at each sensor; begin with other values")
+        raise GranchainError(
+            "fit: got no pulses of the case at the values found, allowed one at each sensor; "
+            "begin with other values"
+        )
     clock = shift if against.times else against.mean_shift(final)
     off = against.of_sensors(residual)
     # computed forces as the calibration of the trace reads them
     sensors = tuple(
         SensorFit(
             bead,
-            Agreement(float(against.peak[k]), float(against.peak_error[k]), gain * pulse.peak + against.peak_read[k]),
-            Agreement(float(against.arrival[k]), float(against.arrival_error[k]), pulse.arrival + clock + against.arrival_read[k]),
+            Agreement(
+                float(against.peak[k]),
+                float(against.peak_error[k]),
+                gain * pulse.peak + against.peak_read[k],
+            ),
+            Agreement(
+                float(against.arrival[k]),
+                float(against.arrival_error[k]),
+                pulse.arrival + clock + against.arrival_read[k],
+            ),
             float(off[k]),
         )
         for k, (bead, pulse) in enumerate(zip(against.beads, final.pulses, strict=True))

@@ -1,4 +1,5 @@
-"""Ctrl-C during a study: the first one ends it, and none comes between the halves of a write, or into what would swallow it."""
+"""Ctrl-C during a study: the first one ends it, and none comes between the halves of a write,
+or into what would swallow it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Any
 
 
 class Interruptions:
-    """SIGINT until the end of a `with`: the first is heard, where nothing is being written, or as soon as that is done; others are not.
+    """SIGINT until the end of a `with`: the first is heard, where nothing is being written, or as
+    soon as that is done; others are not.
 
     In a thread that hears no signals it does nothing.
     """
@@ -23,11 +25,18 @@ class Interruptions:
 
     def __enter__(self) -> Interruptions:
         # ignored in a background job, or a handler that Python did not set: stay so
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+        if threading.current_thread() is threading.main_thread() and callable(
+            signal.getsignal(signal.SIGINT)
+        ):
             self._before = signal.signal(signal.SIGINT, self._hear)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
@@ -53,7 +62,8 @@ class Interruptions:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """While this lasts SIGINT is noted; it is heard at the end. For what forgets an exception, or makes another one of it."""
+    """While this lasts SIGINT is noted; it is heard at the end. For what forgets an exception,
+    or makes another one of it."""
     with Interruptions() as interruptions, interruptions.deferred():
         yield
 

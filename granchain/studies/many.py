@@ -26,7 +26,8 @@ from granchain.studies.members import Batch, Members, check_members, counter, lo
 RESULTS_TOGETHER = 1024
 # Memory of those [bytes]: what is set up and not yet a result.
 LOT = 2**28
-# The same where results go to a file: the tables, the results and what is packed of them come to four times as much.
+# The same where results go to a file: the tables, the results and what is packed of them come to
+# four times as much.
 LOT_TO_FILE = 2**25
 
 
@@ -41,20 +42,22 @@ def run_many(
 ) -> Ensemble:
     """Run many cases: each gives the result of `granchain.run`, bit for bit.
 
-    What a law's scans find is found once for all cases; alike cases are advanced by one compiled call, on several threads. An interruption
-    (KeyboardInterrupt) ends the call, not the ensemble: what is done stays, in memory or in the file, and a warning says how much it is.
+    What a law's scans find is found once for all cases; alike cases are advanced by one compiled
+    call, on several threads. An interruption (KeyboardInterrupt) ends the call, not the ensemble:
+    what is done stays, in memory or in the file, and a warning says how much it is.
 
     Parameters
     ----------
     cases : iterable of Case
         What to run.
     out : str or path, optional
-        File to which the results go as they come, and stay: memory then does not grow with their number. It has its name once it is whole,
-        and is what `Ensemble.save` writes.
+        File to which the results go as they come, and stay: memory then does not grow with their
+        number. It has its name once it is whole, and is what `Ensemble.save` writes.
     threads : int, optional
         Threads that advance them; as many as there are processors for this process, unless given.
     strict : bool
-        Raise the error of the first member that fails. Without it, its status and message say so, and the others run.
+        Raise the error of the first member that fails. Without it, its status and message say so,
+        and the others run.
     progress : callable, optional
         Called with how many members are done and how many there are, as they come.
     overwrite : bool
@@ -68,11 +71,13 @@ def run_many(
     Raises
     ------
     CaseError
-        Where there is nothing to run, or more than memory holds; with `strict`, for a member that cannot be set up, with its index.
+        Where there is nothing to run, or more than memory holds; with `strict`, for a member that
+        cannot be set up, with its index.
     RunError
         With `strict`, for a member whose run failed.
     FileError
-        Where `out` cannot be written: see the message; nothing is left of it then, and what had its name stays.
+        Where `out` cannot be written: see the message; nothing is left of it then, and what had its
+        name stays.
     """
     given = list(cases)
     threads = check_members(given, threads)
@@ -82,14 +87,20 @@ def run_many(
     if out is None:
         if sum(room) > MEMORY:
             raise CaseError(
-                f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, allowed {MEMORY // 2**30} GiB; let them go "
-                "to a file as they come, with out=, or raise the interval under [sensors], [snapshots] or [energy]"
+                f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, "
+                f"allowed {MEMORY // 2**30} GiB; let them go "
+                "to a file as they come, with out=, or raise the interval under [sensors], "
+                "[snapshots] or [energy]"
             )
         with Interruptions():
             work.advance(lots(room, LOT, RESULTS_TOGETHER))
         work.warn("the ensemble has these")
         return Ensemble(given, work.whole())
-    with claim(out, overwrite), ensemble_file(out, overwrite, given) as file, Interruptions() as interruptions:
+    with (
+        claim(out, overwrite),
+        ensemble_file(out, overwrite, given) as file,
+        Interruptions() as interruptions,
+    ):
 
         def put(first: int, run: Sequence[Member]) -> None:
             with interruptions.deferred():
@@ -98,7 +109,12 @@ def run_many(
         work.advance(lots(room, LOT_TO_FILE, RESULTS_TOGETHER), put)
         members = work.whole()
         with interruptions.deferred():
-            file.finish([one.status for one in members], [one.message for one in members], started, time.perf_counter() - clock)
+            file.finish(
+                [one.status for one in members],
+                [one.message for one in members],
+                started,
+                time.perf_counter() - clock,
+            )
     work.warn(f"{os.fspath(out)} holds these")
     return Ensemble(given, members, StoredEnsemble(out, trusted=True))
 
@@ -115,16 +131,37 @@ class Results:
         UTC, ISO 8601.
     """
 
-    def __init__(self, cases: Sequence[Case], threads: int, strict: bool, progress: Callable[[int, int], Any] | None, started: str):
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        threads: int,
+        strict: bool,
+        progress: Callable[[int, int], Any] | None,
+        started: str,
+    ):
         self._cases, self._strict, self._started = cases, strict, started
         self._found: dict[int, Member] = {}
         self._put, self._report = 0, counter(progress, len(cases))
         self._work = Members(cases, threads, self._take, self._refuse)
 
     def _take(self, batch: Batch) -> None:
-        begun = [(one, status) for one, status in batch.stopped if status is not Status.RUNNING or one.state.step]
-        runs = [Ended(one.case, one.chain, one.state, Status.INTERRUPTED if status is Status.RUNNING else status) for one, status in begun]
-        for (one, _), run, (result, problem) in zip(begun, runs, ended(runs, self._started, batch.wall_time), strict=True):
+        begun = [
+            (one, status)
+            for one, status in batch.stopped
+            if status is not Status.RUNNING or one.state.step
+        ]
+        runs = [
+            Ended(
+                one.case,
+                one.chain,
+                one.state,
+                Status.INTERRUPTED if status is Status.RUNNING else status,
+            )
+            for one, status in begun
+        ]
+        for (one, _), run, (result, problem) in zip(
+            begun, runs, ended(runs, self._started, batch.wall_time), strict=True
+        ):
             if problem:
                 problem = f"member {one.place}: {problem}"
             elif run.status is Status.INTERRUPTED:
@@ -136,7 +173,9 @@ class Results:
             raise CaseError(sentence.split("\n"))
         self._found[place] = Member(Status.NOT_SET_UP, sentence)
 
-    def advance(self, places: Iterable[range], put: Callable[[int, Sequence[Member]], None] | None = None) -> None:
+    def advance(
+        self, places: Iterable[range], put: Callable[[int, Sequence[Member]], None] | None = None
+    ) -> None:
         """Advance all, to the end or an interruption.
 
         Parameters
@@ -144,7 +183,8 @@ class Results:
         places : iterable of range
             Of each lot.
         put : function, optional
-            Takes results, which are then no longer held here: the place of the first, and those behind it, in order.
+            Takes results, which are then no longer held here: the place of the first, and those
+            behind it, in order.
         """
 
         def done(those: Sequence[int]) -> None:
@@ -169,17 +209,27 @@ class Results:
             end += 1
         if end > first:
             run = [self._found[place] for place in range(first, end)]
-            self._found |= {place: replace(one, result=None) for place, one in zip(range(first, end), run, strict=True)}
+            self._found |= {
+                place: replace(one, result=None)
+                for place, one in zip(range(first, end), run, strict=True)
+            }
             self._put = end
             put(first, run)
 
     def whole(self) -> list[Member]:
         """All members; those that an interruption has come before are such."""
         why = "the ensemble was interrupted before this member had begun; run its case again"
-        return [self._found.get(place) or Member(Status.INTERRUPTED, f"member {place}: {why}") for place in range(len(self._cases))]
+        return [
+            self._found.get(place) or Member(Status.INTERRUPTED, f"member {place}: {why}")
+            for place in range(len(self._cases))
+        ]
 
     def warn(self, where: str) -> None:
         """Say how much is done, where it was interrupted."""
         if self._work.interrupted:
             done = sum(member.status is not Status.INTERRUPTED for member in self._found.values())
-            warnings.warn(f"interrupted: {done} of {len(self._cases)} members are done; {where}", GranchainWarning, stacklevel=3)
+            warnings.warn(
+                f"interrupted: {done} of {len(self._cases)} members are done; {where}",
+                GranchainWarning,
+                stacklevel=3,
+            )

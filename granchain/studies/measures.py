@@ -1,4 +1,5 @@
-"""Numbers of many cases, without a result for each: advanced in stacks on threads, each measured by the thread that has advanced it."""
+"""Numbers of many cases, without a result for each: advanced in stacks on threads, each
+measured by the thread that has advanced it."""
 
 from __future__ import annotations
 
@@ -33,7 +34,13 @@ SummaryFunction = Callable[[Result], Mapping[str, float]]
 
 # Numbers of each sensor, of each member.
 OF_SENSOR = ("peak", "arrival", "width", "merged")
-OF_MEMBER = ("wave_speed", "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "time_step")
+OF_MEMBER = (
+    "wave_speed",
+    "wave_speed_sensors",
+    "transmitted_momentum",
+    "transmitted_energy",
+    "time_step",
+)
 
 
 @dataclass
@@ -54,13 +61,15 @@ class Measures:
     peak, arrival, width : array (run, sensor)
         Of the first pulse: peak force [N], its time [s], width at half height [s].
     merged : array (run, sensor)
-        1 where a second, larger pulse has passed the first before it had fallen to half, see `granchain.analysis.has_merged`; else 0.
+        1 where a second, larger pulse has passed the first before it had fallen to half, see
+        `granchain.analysis.has_merged`; else 0.
     wave_speed : array (run,)
         [m/s].
     wave_speed_sensors : array (run,)
         How many sensors the wave speed is from; 0 without one.
     transmitted_momentum, transmitted_energy : array (run,)
-        Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's [1].
+        Momentum and kinetic energy of the last bead when its first pulse has passed, over the
+        striker's [1].
     time_step : array (run,)
         [s].
     time : list of array (sample,), force : list of array (sample, sensor)
@@ -114,11 +123,20 @@ class Measures:
 
     def record(self, place: int, traces: bool) -> dict[str, Any]:
         """What became of a member, as plain data of JSON."""
-        found: dict[str, Any] = {"status": self.status[place].label, "message": self.message[place], "law": self.law[place]}
-        found |= {name: [_or_none(value) for value in getattr(self, name)[place].tolist()] for name in OF_SENSOR}
+        found: dict[str, Any] = {
+            "status": self.status[place].label,
+            "message": self.message[place],
+            "law": self.law[place],
+        }
+        found |= {
+            name: [_or_none(value) for value in getattr(self, name)[place].tolist()]
+            for name in OF_SENSOR
+        }
         found |= {name: _or_none(float(getattr(self, name)[place])) for name in OF_MEMBER}
         if self.summaries[place]:
-            found["summary"] = {name: _or_none(value) for name, value in self.summaries[place].items()}
+            found["summary"] = {
+                name: _or_none(value) for name, value in self.summaries[place].items()
+            }
         if traces:
             found |= {"time": packed(self.time[place]), "force": packed(self.force[place])}
         return found
@@ -129,9 +147,14 @@ class Measures:
             getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
         for name in OF_MEMBER:
             getattr(self, name)[place] = _or_nan(record[name])
-        self.summaries[place] = {name: _or_nan(value) for name, value in record.get("summary", {}).items()}
+        self.summaries[place] = {
+            name: _or_nan(value) for name, value in record.get("summary", {}).items()
+        }
         if "force" in record:
-            self.time[place], self.force[place] = numbers_of_text(record["time"]), numbers_of_text(record["force"], len(self.sensor_bead))
+            self.time[place], self.force[place] = (
+                numbers_of_text(record["time"]),
+                numbers_of_text(record["force"], len(self.sensor_bead)),
+            )
         self.message[place], self.law[place] = record["message"], record["law"]
         # last: what is no whole record has not been taken
         self.status[place] = next(status for status in Status if status.label == record["status"])
@@ -154,10 +177,11 @@ def measure(
     summary: SummaryFunction | None = None,
     done: Callable[[Sequence[int], Measures], Any] | None = None,
 ) -> Measures:
-    """Advance cases and measure their first pulses; the numbers are those of `granchain.run` and `granchain.analysis.summary`.
+    """Advance cases and measure their first pulses; the numbers are those of `granchain.run` and
+    `granchain.analysis.summary`.
 
-    Beside the case's own sensors, the last bead's contacts are recorded. Ledger, snapshots and recorded contacts of the cases are left out,
-    unless a summary may look at them.
+    Beside the case's own sensors, the last bead's contacts are recorded. Ledger, snapshots and
+    recorded contacts of the cases are left out, unless a summary may look at them.
 
     Parameters
     ----------
@@ -191,7 +215,9 @@ def measure(
     if members.interrupted:
         found.interrupted = True
         count = len(cases) - len(found.missing)
-        warnings.warn(f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2)
+        warnings.warn(
+            f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2
+        )
     return found
 
 
@@ -204,7 +230,8 @@ def measure_all(cases: Sequence[Case], threads: int | None = None, **options: An
 
 
 def watched(case: Case, recording: Recording) -> Recording:
-    """A recording with what says how the last bead is struck, behind all else: its sensor, or its contacts where it touches a wall."""
+    """A recording with what says how the last bead is struck, behind all else: its sensor, or
+    its contacts where it touches a wall."""
     last = case.beads
     if not can_transmit(case):
         return recording
@@ -212,13 +239,18 @@ def watched(case: Case, recording: Recording) -> Recording:
         if last in recording.sensor_beads:
             return recording
         return replace(recording, sensor_beads=(*recording.sensor_beads, last))
-    more = tuple(contact for contact in (last - 1, last) if contact not in recording.sensor_contacts)
+    more = tuple(
+        contact for contact in (last - 1, last) if contact not in recording.sensor_contacts
+    )
     return replace(recording, sensor_contacts=(*recording.sensor_contacts, *more))
 
 
 def can_transmit(case: Case) -> bool:
-    """Whether there is a striker whose momentum can be passed on, and no force of its own on the last bead."""
-    return case.begins_with_striker and not (case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right"))
+    """Whether there is a striker whose momentum can be passed on, and no force of its own on
+    the last bead."""
+    return case.begins_with_striker and not (
+        case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right")
+    )
 
 
 class Gathering:
@@ -240,16 +272,31 @@ class Gathering:
     def recording(self, case: Case) -> Recording:
         """What is recorded of a case; cases that share their tables share it."""
         striker, snapshots = case.striker is None, id(case.snapshots)
-        like = id(case.chain), id(case.sensors), id(case.ends), striker, snapshots, id(case.energy), id(case.time)
+        like = (
+            id(case.chain),
+            id(case.sensors),
+            id(case.ends),
+            striker,
+            snapshots,
+            id(case.energy),
+            id(case.time),
+        )
         if like not in self._recordings:
-            numbers = Recording(sensor_beads=tuple(case.sensors.beads), interval=case.sensors.interval, ledger=False)
+            numbers = Recording(
+                sensor_beads=tuple(case.sensors.beads), interval=case.sensors.interval, ledger=False
+            )
             # a summary may look at all that the case records
-            self._recordings[like] = watched(case, numbers if self._summary is None else recording_of(case))
+            self._recordings[like] = watched(
+                case, numbers if self._summary is None else recording_of(case)
+            )
         return self._recordings[like]
 
     def refuse(self, place: int, sentence: str) -> None:
         """Take the reason of a member that cannot be set up."""
-        self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, sentence.removeprefix(f"member {place}: ")
+        self._found.status[place], self._found.message[place] = (
+            Status.NOT_SET_UP,
+            sentence.removeprefix(f"member {place}: "),
+        )
 
     def take(self, batch: Batch) -> None:
         """Measure the members of a batch that are done."""
@@ -260,9 +307,15 @@ class Gathering:
             functions = functions_sha256(done[0][0].state.model)
             for one, _ in done:
                 found.law[one.place] = one.state.law_record(functions).text
-        examined = [(one, status) for one, status in done if status.failed or self._summary is not None]
-        runs = [Ended(one.case, one.chain, without_watched(one), status) for one, status in examined]
-        for (one, _), (result, problem) in zip(examined, ended(runs, self._started, 0.0), strict=True):
+        examined = [
+            (one, status) for one, status in done if status.failed or self._summary is not None
+        ]
+        runs = [
+            Ended(one.case, one.chain, without_watched(one), status) for one, status in examined
+        ]
+        for (one, _), (result, problem) in zip(
+            examined, ended(runs, self._started, 0.0), strict=True
+        ):
             if result.status.failed:
                 found.status[one.place] = result.status
             elif self._summary is not None:
@@ -294,35 +347,59 @@ class Gathering:
         smooth = not ready[0].state.model.law.has_jumps()
         if not smooth:
             beside = [
-                ForceJumps(one.state.records.jump_force[: len(time), :sensors], one.state.records.jump_time[: len(time), :sensors])
+                ForceJumps(
+                    one.state.records.jump_force[: len(time), :sensors],
+                    one.state.records.jump_time[: len(time), :sensors],
+                )
                 for one, time in zip(ready, times, strict=True)
             ]
         pulses = first_pulses(times, force, beside, smooth=smooth)
         places = [one.place for one in ready]
-        found.peak[places], found.arrival[places], found.width[places] = pulses.peak, pulses.arrival, pulses.width
+        found.peak[places], found.arrival[places], found.width[places] = (
+            pulses.peak,
+            pulses.arrival,
+            pulses.width,
+        )
         found.merged[places] = pulses.merged
         # chains that share their radii share their positions
         known: dict[tuple, np.ndarray] = {}
         for one in ready:
             like = id(one.chain.radius), *one.case.sensors.beads
             if like not in known:
-                known[like] = one.chain.positions()[np.array(like[1:]) - int(one.chain.body_labels[0])]
-        positions = np.array([known[id(one.chain.radius), *one.case.sensors.beads] for one in ready])
+                known[like] = one.chain.positions()[
+                    np.array(like[1:]) - int(one.chain.body_labels[0])
+                ]
+        positions = np.array(
+            [known[id(one.chain.radius), *one.case.sensors.beads] for one in ready]
+        )
         found.wave_speed[places] = wave_speeds(positions, pulses)
-        found.wave_speed_sensors[places] = np.where(np.isfinite(found.wave_speed[places]), pulses.of_front.sum(axis=1), 0)
+        found.wave_speed_sensors[places] = np.where(
+            np.isfinite(found.wave_speed[places]), pulses.of_front.sum(axis=1), 0
+        )
         if self._traces:
             for place, time, trace in zip(places, times, force, strict=True):
                 found.time[place], found.force[place] = time, trace.copy()
 
 
 def without_watched(one: Ready) -> State:
-    """A state whose records are those that the case asks for: what `watched` has put behind them is left out."""
+    """A state whose records are those that the case asks for: what `watched` has put behind
+    them is left out."""
     state, asked = copy.copy(one.state), recording_of(one.case)
     beads, contacts = len(asked.sensor_beads), len(asked.sensor_contacts)
     records = state.records
-    names = {"sensor_force": beads, "jump_force": beads, "jump_time": beads, "contact_force": contacts, "contact_overlap": contacts}
-    state.records = records._replace(**{name: getattr(records, name)[:, :length] for name, length in names.items()})
-    state.recording = replace(state.recording, sensor_beads=asked.sensor_beads, sensor_contacts=asked.sensor_contacts)
+    names = {
+        "sensor_force": beads,
+        "jump_force": beads,
+        "jump_time": beads,
+        "contact_force": contacts,
+        "contact_overlap": contacts,
+    }
+    state.records = records._replace(
+        **{name: getattr(records, name)[:, :length] for name, length in names.items()}
+    )
+    state.recording = replace(
+        state.recording, sensor_beads=asked.sensor_beads, sensor_contacts=asked.sensor_contacts
+    )
     return state
 
 
@@ -335,17 +412,28 @@ def summary_numbers(given: Any) -> dict[str, float]:
         Where it gives anything else.
     """
     if not isinstance(given, Mapping):
-        raise GranchainError(f"got {type(given).__name__}, allowed a dict of numbers; return for example {{'last': 1.0}}")
+        raise GranchainError(
+            f"got {type(given).__name__}, allowed a dict of numbers; return for example {{'last': "
+            f"1.0}}"
+        )
     found = {}
     for name, value in given.items():
-        if not isinstance(name, str) or np.ndim(value) or not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
-            raise GranchainError(f"{name}: got {type(value).__name__}, allowed a name and a number; return one number for each name")
+        if (
+            not isinstance(name, str)
+            or np.ndim(value)
+            or not isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+        ):
+            raise GranchainError(
+                f"{name}: got {type(value).__name__}, allowed a name and a number; return one "
+                "number for each name"
+            )
         found[name] = float(value)
     return found
 
 
 def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
-    """(run,) Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's; nan without a striker."""
+    """(run,) Momentum and kinetic energy of the last bead when its first pulse has passed, over
+    the striker's; nan without a striker."""
     found = np.full((2, len(ready)), math.nan)
     passing = [run for run, one in enumerate(ready) if can_transmit(one.case)]
     intervals, lefts, nets = [], [], []
@@ -354,7 +442,10 @@ def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
         count, records, recorded = int(state.clock.sample), state.records, state.recording
         intervals.append(int(state.clock.stride) * state.time_step.value)
         if case.ends.has_wall("right"):
-            left, right = (records.contact_force[:count, recorded.sensor_contacts.index(label)] for label in (last - 1, last))
+            left, right = (
+                records.contact_force[:count, recorded.sensor_contacts.index(label)]
+                for label in (last - 1, last)
+            )
             net = left - right
         else:
             # the mean of its two contacts' forces, of which it has the left one alone
@@ -366,5 +457,8 @@ def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
         momenta = passed_on(intervals[part], lefts[part], nets[part])
         for run, momentum in zip(passing[part], momenta.tolist(), strict=True):
             mass, speed = ready[run].chain.mass, float(ready[run].chain.velocity[0])
-            found[:, run] = momentum / (mass[0] * speed), momentum**2 / mass[-1] / (mass[0] * speed**2)
+            found[:, run] = (
+                momentum / (mass[0] * speed),
+                momentum**2 / mass[-1] / (mass[0] * speed**2),
+            )
     return found[0], found[1]

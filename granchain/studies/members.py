@@ -1,6 +1,8 @@
-"""Members of an ensemble or a study: set up together, advanced in stacks on threads, each to the bits of its own run.
+"""Members of an ensemble or a study: set up together, advanced in stacks on threads, each to the
+bits of its own run.
 
-What becomes of them goes to a reducer: `granchain.studies.many` keeps a result of each, `granchain.studies.measures` numbers.
+What becomes of them goes to a reducer: `granchain.studies.many` keeps a result of each,
+`granchain.studies.measures` numbers.
 """
 
 from __future__ import annotations
@@ -25,12 +27,19 @@ from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_whole
-from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, MOST_THREADS, prepare_together, recording_of
+from granchain.simulation import (
+    BLOCK_SECONDS,
+    FIRST_BLOCK,
+    MOST_THREADS,
+    prepare_together,
+    recording_of,
+)
 from granchain.status import Status
 
 # Wall time of a call of compiled code [s]: the longest delay of an interruption.
 CALL_SECONDS = 0.1
-# Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
+# Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a
+# second thread.
 STEPS_OF_A_BATCH = 1e8
 # Wall time of compiling [s] above which a terminal shows a notice.
 COMPILING = 2.0
@@ -45,7 +54,8 @@ def as_they_end(
     waiting: dict[Future, T],
     most: float = math.inf,
 ) -> None:
-    """Submit tasks to threads, processes or other computers, and take the outcome of each as it ends.
+    """Submit tasks to threads, processes or other computers, and take the outcome of each as it
+    ends.
 
     Parameters
     ----------
@@ -98,7 +108,13 @@ class Members:
         refuse: Callable[[int, str], Any],
         record: Callable[[Case], Recording] = recording_of,
     ):
-        self._cases, self._threads, self._take, self._refuse, self._record = cases, threads, take, refuse, record
+        self._cases, self._threads, self._take, self._refuse, self._record = (
+            cases,
+            threads,
+            take,
+            refuse,
+            record,
+        )
         self._stop = threading.Event()
         self.interrupted = False
 
@@ -108,8 +124,9 @@ class Members:
         Parameters
         ----------
         lots : iterable of range
-            Places that are set up together. The first lot is shared by all threads, as what is compiled, and found for all, is found
-            once; of the others each is a thread's own, and no more are held than there are threads.
+            Places that are set up together. The first lot is shared by all threads, as what is
+            compiled, and found for all, is found once; of the others each is a thread's own, and no
+            more are held than there are threads.
         done : function of places
             Called in this thread with members that have ended.
         """
@@ -121,7 +138,9 @@ class Members:
 
         with ThreadPoolExecutor(self._threads, "granchain") as pool:
             try:
-                as_they_end(pool.submit, self._tasks(iter(lots), done), taken, waiting, self._threads + 1)
+                as_they_end(
+                    pool.submit, self._tasks(iter(lots), done), taken, waiting, self._threads + 1
+                )
             except BaseException as error:
                 self._stop.set()
                 pool.shutdown(cancel_futures=True)
@@ -132,7 +151,9 @@ class Members:
                     if not future.cancelled():
                         done(future.result())
 
-    def _tasks(self, lots: Iterator[range], done: Callable[[Sequence[int]], Any]) -> Iterator[Callable[[], list[int]]]:
+    def _tasks(
+        self, lots: Iterator[range], done: Callable[[Sequence[int]], Any]
+    ) -> Iterator[Callable[[], list[int]]]:
         with no_collection():
             batches, refused = self._batches(next(lots), self._threads)
         if refused:
@@ -158,7 +179,9 @@ class Members:
         return [one.place for one, status in batch.stopped if status is not Status.RUNNING]
 
 
-def counter(progress: Callable[[int, int], Any] | None, count: int, done: int = 0) -> Callable[[Sequence[int]], None]:
+def counter(
+    progress: Callable[[int, int], Any] | None, count: int, done: int = 0
+) -> Callable[[Sequence[int]], None]:
     """A function that adds up ended members and reports the count to `progress`."""
 
     def report(places: Sequence[int]) -> None:
@@ -175,7 +198,12 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
     problems = Problems()
     for place, case in enumerate(cases):
         if not isinstance(case, Case):
-            problems.add(f"cases[{place}]", type(case).__name__, "a Case", "make it with granchain.load_case or case.replace")
+            problems.add(
+                f"cases[{place}]",
+                type(case).__name__,
+                "a Case",
+                "make it with granchain.load_case or case.replace",
+            )
     if not cases:
         problems.add("cases", "none", "one or more", "give a list of cases")
     if threads is None:
@@ -212,7 +240,14 @@ def memory_of(cases: Iterable[Case]) -> Iterator[float]:
     """Memory that each takes [bytes]; members that share their tables share it."""
     known: dict[tuple, float] = {}
     for case in cases:
-        like = (id(case.chain), id(case.sensors), id(case.snapshots), id(case.energy), id(case.time), case.contact.law)
+        like = (
+            id(case.chain),
+            id(case.sensors),
+            id(case.snapshots),
+            id(case.energy),
+            id(case.time),
+            case.contact.law,
+        )
         if like not in known:
             known[like] = case.memory
         yield known[like]
@@ -230,18 +265,29 @@ class Ready(NamedTuple):
 def set_up(
     cases: Sequence[Case], places: Sequence[int], record: Callable[[Case], Recording] = recording_of
 ) -> tuple[list[Ready], list[tuple[int, str]]]:
-    """The members that can run, and those that cannot, each with the reason; `record` says what is recorded of each."""
+    """The members that can run, and those that cannot, each with the reason; `record` says what
+    is recorded of each."""
     try:
         prepared = prepare_together([cases[place] for place in places])
     except CaseError as error:
         if len(places) == 1:
-            return [], [(places[0], "\n".join(f"member {places[0]}: {problem}" for problem in error.problems))]
+            return [], [
+                (
+                    places[0],
+                    "\n".join(f"member {places[0]}: {problem}" for problem in error.problems),
+                )
+            ]
         # one of them is at fault, or some: halves of halves find which
         half = len(places) // 2
         one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
     return [
-        Ready(place, cases[place], chain, State(contacts, chain, time_step, record(cases[place]), placed=False))
+        Ready(
+            place,
+            cases[place],
+            chain,
+            State(contacts, chain, time_step, record(cases[place]), placed=False),
+        )
         for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
     ], []
 
@@ -287,7 +333,9 @@ class Batch:
     @property
     def stopped(self) -> list[tuple[Ready, Status]]:
         """Each member, and how far it is."""
-        return [(ready, Status(number)) for ready, number in zip(self._ready, self._status, strict=True)]
+        return [
+            (ready, Status(number)) for ready, number in zip(self._ready, self._status, strict=True)
+        ]
 
     @property
     def wall_time(self) -> float:
@@ -296,7 +344,8 @@ class Batch:
 
 
 def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
-    """Members, alike ones in a stack, cut into batches of about the same work: some for each thread."""
+    """Members, alike ones in a stack, cut into batches of about the same work: some for each
+    thread."""
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
         # records are as long as the longest of a stack: at most twice as long as any of them
@@ -304,8 +353,13 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     batches = []
     for group in groups.values():
-        notice = f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones\n"
-        timer = threading.Timer(COMPILING, lambda text=notice: sys.stderr.write(text) if sys.stderr.isatty() else None)
+        notice = (
+            f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the "
+            "next ones\n"
+        )
+        timer = threading.Timer(
+            COMPILING, lambda text=notice: sys.stderr.write(text) if sys.stderr.isatty() else None
+        )
         timer.daemon = True
         timer.start()
         try:
@@ -313,8 +367,16 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
         finally:
             timer.cancel()
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
-        count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_BATCH))))
-        ends = np.unique(np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group)))
+        count = min(
+            len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_BATCH)))
+        )
+        ends = np.unique(
+            np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group))
+        )
         firsts = [0, *ends[:-1].tolist()]
-        batches += [Batch(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]
+        batches += [
+            Batch(stack, group[first:end], first)
+            for first, end in zip(firsts, ends.tolist(), strict=True)
+            if end > first
+        ]
     return batches

@@ -1,4 +1,5 @@
-"""Least squares over cases: what is left of a comparison at many points at once, and the way down from one of them."""
+"""Least squares over cases: what is left of a comparison at many points at once, and the way
+down from one of them."""
 
 from __future__ import annotations
 
@@ -7,15 +8,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-# Half the distance of a central difference, as a part of a parameter's size: runs have an error of some 1e-6 (samples, number of steps),
-# and the cube of the size stands against the square of this.
+# Half the distance of a central difference, as a part of a parameter's size: runs have an error of
+# some 1e-6 (samples, number of steps), and the cube of the size stands against the square of this.
 DIFFERENCE_STEP = 1e-3
 # Relative changes of the sum of squares, and of the point, below which a descent has converged.
 FLAT, CLOSE = 1e-7, 1e-6
 # Points that a way down looks at, each with the central differences about it.
 MOST_STEPS = 40
-# Two parameters act alike where the derivatives by them, each of norm 1, leave less than this part across: a central difference is off by
-# 1e-6/APART of its size. A parameter acts where it does by more than this part of the one that acts most, and in a combination by a share.
+# Two parameters act alike where the derivatives by them, each of norm 1, leave less than this part
+# across: a central difference is off by 1e-6/APART of its size. A parameter acts where it does by
+# more than this part of the one that acts most, and in a combination by a share.
 ONE_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
 
 # (n, parameters) points to (n, residuals), nan where a case fails.
@@ -23,7 +25,8 @@ Residuals = Callable[[np.ndarray], np.ndarray]
 
 
 class Lowest(NamedTuple):
-    """Where a way down has ended: the point, what is left there, its derivatives (residual, parameter), what was left at the start, and
+    """Where a way down has ended: the point, what is left there, its derivatives (residual,
+    parameter), what was left at the start, and
     whether it came to an end."""
 
     point: np.ndarray
@@ -96,7 +99,11 @@ def descend(
         )
     except (ValueError, np.linalg.LinAlgError):
         # all about a point on the way fails: its derivatives are no numbers
-        good = [(x, r, s) for x, (r, s) in known.items() if np.isfinite(r).all() and np.isfinite(s).all()]
+        good = [
+            (x, r, s)
+            for x, (r, s) in known.items()
+            if np.isfinite(r).all() and np.isfinite(s).all()
+        ]
         key, residual, slope = min(good, key=lambda entry: float(entry[1] @ entry[1]))
         return Lowest(np.frombuffer(key), residual, slope, first, False)
     return Lowest(found.x, *at(found.x), first=first, settled=found.status > 0)
@@ -105,7 +112,8 @@ def descend(
 def _with_slopes(
     residuals: Residuals, point: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Residuals at a point, and their derivatives by central differences, one-sided where one of the two fails."""
+    """Residuals at a point, and their derivatives by central differences, one-sided where one
+    of the two fails."""
     apart = np.diag(DIFFERENCE_STEP * size)
     above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
     rows = residuals(np.vstack([point, above, below]))
@@ -119,8 +127,11 @@ def _with_slopes(
     return here, slope
 
 
-def not_told_apart(slope: np.ndarray, names: Sequence[str], size: np.ndarray) -> list[tuple[str, ...]]:
-    """Groups of parameters of which only a combination acts on what is compared; one that does not act is alone.
+def not_told_apart(
+    slope: np.ndarray, names: Sequence[str], size: np.ndarray
+) -> list[tuple[str, ...]]:
+    """Groups of parameters of which only a combination acts on what is compared; one that does not
+    act is alone.
 
     Parameters
     ----------
@@ -133,7 +144,9 @@ def not_told_apart(slope: np.ndarray, names: Sequence[str], size: np.ndarray) ->
     columns = slope * size
     norms = np.linalg.norm(columns, axis=0)
     acting = norms > NO_EFFECT * norms.max(initial=0.0)
-    found: list[tuple[str, ...]] = [(name,) for name, acts in zip(names, acting, strict=True) if not acts]
+    found: list[tuple[str, ...]] = [
+        (name,) for name, acts in zip(names, acting, strict=True) if not acts
+    ]
     if acting.sum() < 2:
         return found
     there = [name for name, acts in zip(names, acting, strict=True) if acts]
@@ -141,5 +154,9 @@ def not_told_apart(slope: np.ndarray, names: Sequence[str], size: np.ndarray) ->
     values, directions = np.linalg.eigh(unit.T @ unit)
     for value, direction in zip(values, directions.T, strict=True):
         if value < ONE_DIRECTION**2:
-            found.append(tuple(name for name, part in zip(there, direction, strict=True) if abs(part) > SHARE))
+            found.append(
+                tuple(
+                    name for name, part in zip(there, direction, strict=True) if abs(part) > SHARE
+                )
+            )
     return found

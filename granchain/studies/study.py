@@ -29,21 +29,39 @@ MEANING = {
     "peak": ("N", "peak force of the first pulse"),
     "arrival": ("s", "time of that peak"),
     "width": ("s", "width of the first pulse at half height"),
-    "merged": ("1", "1 where a second, larger pulse has passed the first before it had fallen to half: peak and arrival are the second's"),
-    "wave_speed": ("m/s", "wave speed: line through the arrivals at the sensors whose pulse is complete and has not merged"),
+    "merged": (
+        "1",
+        "1 where a second, larger pulse has passed the first before it had fallen to half: peak "
+        "and arrival are the second's",
+    ),
+    "wave_speed": (
+        "m/s",
+        "wave speed: line through the arrivals at the sensors whose pulse is complete and has not "
+        "merged",
+    ),
     "wave_speed_sensors": ("1", "how many sensors the wave speed is from"),
-    "transmitted_momentum": ("1", "momentum of the last bead when its first pulse has passed, over the striker's"),
-    "transmitted_energy": ("1", "kinetic energy of the last bead when its first pulse has passed, over the striker's"),
+    "transmitted_momentum": (
+        "1",
+        "momentum of the last bead when its first pulse has passed, over the striker's",
+    ),
+    "transmitted_energy": (
+        "1",
+        "kinetic energy of the last bead when its first pulse has passed, over the striker's",
+    ),
     "time_step": ("s", "time step"),
 }
 
 UNLIKE = (
-    "members take their wave speed from different sensors, as pulses have merged or not come: a pulse that slows down has another speed "
-    "over another part of the chain; see merged and wave_speed_sensors, and compare arrivals at the same sensors"
+    "members take their wave speed from different sensors, as pulses have merged or not come: a "
+    "pulse that slows down has another speed "
+    "over another part of the chain; see merged and wave_speed_sensors, and compare arrivals at "
+    "the same sensors"
 )
 
 
-def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool) -> dict[str, Variable]:
+def variables_of_study(
+    plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool
+) -> dict[str, Variable]:
     """The variables of a study, those that label an axis first.
 
     Parameters
@@ -57,16 +75,28 @@ def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None
         Whether there are forces of the sensors.
     """
     dims, shape = plan.dims, plan.shape
-    variables = {name: Variable((name,), np.arange(n), "1", f"index of the {name}") for name, n in zip(dims, shape, strict=True)
+    variables = {name: Variable((name,), np.arange(n), "1", f"index of the {name}") for name,
+        n in zip(dims, shape, strict=True)
                  if name in ("run", "draw")}  # fmt: skip
     for key, listed in plan.listed.items():
         unit, meaning = about_key(plan.case, key)
-        variables[key] = Variable(("run",) if plan.how == "zip" else (key,), values_of_key(listed), unit, meaning)
+        variables[key] = Variable(
+            ("run",) if plan.how == "zip" else (key,), values_of_key(listed), unit, meaning
+        )
     for key, drawn in plan.sample.items():
         unit, meaning = about_key(plan.case, key)
-        along = tuple(name for name in dims[-1:] if name in ("draw", "run") and (plan.n > 1 or plan.how == "sobol"))
+        along = tuple(
+            name
+            for name in dims[-1:]
+            if name in ("draw", "run") and (plan.n > 1 or plan.how == "sobol")
+        )
         variables[key] = Variable(along, drawn if along else np.asarray(drawn[0]), unit, meaning)
-    variables["sensor_bead"] = Variable(("sensor_bead",), np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead")
+    variables["sensor_bead"] = Variable(
+        ("sensor_bead",),
+        np.array(found.sensor_bead, dtype=np.int64),
+        "1",
+        "label of the sensor bead",
+    )
     for name in OF_SENSOR:
         values = getattr(found, name).reshape(*shape, len(found.sensor_bead))
         variables[name] = Variable((*dims, "sensor_bead"), values, *MEANING[name])
@@ -74,7 +104,10 @@ def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None
         variables[name] = Variable(dims, getattr(found, name).reshape(shape), *MEANING[name])
     for name in dict.fromkeys(name for one in found.summaries for name in one):
         if name in variables or name in TAKEN_NAMES:
-            raise CaseError(f"summary: got the name {name}, which the study has already, allowed another; rename it")
+            raise CaseError(
+                f"summary: got the name {name}, which the study has already, allowed another; "
+                "rename it"
+            )
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
         variables[name] = Variable(dims, values.reshape(shape), "", f"of the summary: {name}")
     hashes = {text: hash_of_record(text) for text in dict.fromkeys(found.law)}
@@ -89,7 +122,9 @@ def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None
         ("point", points, "name of the member: hash of its case, version and what is measured"),
     ):
         if texts is not None:
-            variables[name] = Variable(dims, np.array([*texts, None], dtype=object)[:-1].reshape(shape), "", meaning)
+            variables[name] = Variable(
+                dims, np.array([*texts, None], dtype=object)[:-1].reshape(shape), "", meaning
+            )
     if traces:
         counts = np.array([len(one) for one in found.time])
         longest = int(counts.max(initial=0))
@@ -98,10 +133,17 @@ def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None
         for place, count in enumerate(counts):
             time[place, :count], force[place, :count] = found.time[place], found.force[place]
         variables["sample"] = Variable(("sample",), np.arange(longest), "1", "index of the sample")
-        variables["n_samples"] = Variable(dims, counts.reshape(shape), "1", "how many values of time there are")
-        variables["time"] = Variable((*dims, "sample"), time.reshape(*shape, longest), "s", "time of the samples")
+        variables["n_samples"] = Variable(
+            dims, counts.reshape(shape), "1", "how many values of time there are"
+        )
+        variables["time"] = Variable(
+            (*dims, "sample"), time.reshape(*shape, longest), "s", "time of the samples"
+        )
         variables["sensor_force"] = Variable(
-            (*dims, "sample", "sensor_bead"), force.reshape(*shape, *force.shape[1:]), "N", "force of the sensor bead"
+            (*dims, "sample", "sensor_bead"),
+            force.reshape(*shape, *force.shape[1:]),
+            "N",
+            "force of the sensor bead",
         )
     return variables
 
@@ -112,7 +154,10 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
     attributes = {
         "Conventions": "CF-1.11",
-        "title": plan.case.title_with({key: values_in_words(values) for key, values in plan.vary.items()}) or "untitled case",
+        "title": plan.case.title_with(
+            {key: values_in_words(values) for key, values in plan.vary.items()}
+        )
+        or "untitled case",
         "granchain_format": FORMAT,
         CONTENT: STUDY_OF_RUNS,
         "granchain_version": granchain_version(),
@@ -133,7 +178,9 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     sensors = np.column_stack([found.merged, found.wave_speed_sensors])[known]
     if (sensors != sensors[:1]).any():
         attributes["wave_speed_note"] = UNLIKE
-    inside = [key for key in (*plan.listed, *plan.sample) if plan.dims == () or key not in plan.dims]
+    inside = [
+        key for key in (*plan.listed, *plan.sample) if plan.dims == () or key not in plan.dims
+    ]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
 
@@ -155,9 +202,13 @@ def values_in_words(values: Any) -> str:
     """What a key takes, in a few words."""
     if not isinstance(values, list):
         return str(values)
-    if len(values) > 1 and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+    if len(values) > 1 and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+    ):
         return f"{min(values):.6g} to {max(values):.6g}"
-    words = [f"{value:.6g}" if isinstance(value, float) else shown(value).strip('"') for value in values]
+    words = [
+        f"{value:.6g}" if isinstance(value, float) else shown(value).strip('"') for value in values
+    ]
     return ", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else "")
 
 
@@ -165,9 +216,15 @@ def values_of_key(values: Sequence[Any]) -> np.ndarray:
     """Numbers as they are, not a number for None; anything else as text."""
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return np.array(values, dtype=np.int64)
-    if all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
+    if all(
+        value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+        for value in values
+    ):
         return np.array([np.nan if value is None else value for value in values], dtype=float)
-    return np.array([*(value if isinstance(value, str) else canonical(value) for value in values), None], dtype=object)[:-1]
+    return np.array(
+        [*(value if isinstance(value, str) else canonical(value) for value in values), None],
+        dtype=object,
+    )[:-1]
 
 
 def about_key(case: Case, key: str) -> tuple[str, str]:
@@ -195,7 +252,10 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
 def measures_of(study: Any) -> tuple[list[str], Measures]:
     """Names of the members of a study's data set, and what was measured of them."""
     records = json.loads(study.attrs["laws_json"])
-    lists = {name: study[name].values.ravel().tolist() for name in ("point", "sensor_bead", "status", "message", "law_sha256")}
+    lists = {
+        name: study[name].values.ravel().tolist()
+        for name in ("point", "sensor_bead", "status", "message", "law_sha256")
+    }
     n, sensors = len(lists["point"]), len(lists["sensor_bead"])
     labels = {status.label: status for status in Status}
     own = {*OF_SENSOR, *OF_MEMBER, *TAKEN_NAMES}

@@ -1,4 +1,5 @@
-"""Sweeps: one case over the values of some keys, and over what is drawn of them, as one labelled data set."""
+"""Sweeps: one case over the values of some keys, and over what is drawn of them, as one
+labelled data set."""
 
 from __future__ import annotations
 
@@ -55,16 +56,18 @@ def sweep(
     case : Case
         What is changed; it stays as it is.
     vary : mapping
-        For each key, with dots, what it takes: a list, `granchain.normal` or another distribution, `granchain.disorder`; or as a TOML file
-        writes it.
+        For each key, with dots, what it takes: a list, `granchain.normal` or another distribution,
+        `granchain.disorder`; or as a TOML file writes it.
     how : {"product", "zip", "sobol"}
-        All combinations of the lists, or one after the other side by side; "sobol": distributions alone, n runs in all.
+        All combinations of the lists, or one after the other side by side; "sobol": distributions
+        alone, n runs in all.
     n : int
         Draws at each point, the same at every point.
     seed : int
         Of all draws.
     summary : function, optional
-        Takes a Result, gives a dict of numbers: further variables. It is tried on the first member before the others run.
+        Takes a Result, gives a dict of numbers: further variables. It is tried on the first member
+        before the others run.
     traces : bool
         Keep the forces of the sensors.
     out : str or path, optional
@@ -72,9 +75,11 @@ def sweep(
     executor : concurrent.futures.Executor, optional
         Computes the members, in processes here or elsewhere.
     threads : int, optional
-        Threads that advance the members; as many as there are processors for this process, unless given.
+        Threads that advance the members; as many as there are processors for this process, unless
+        given.
     resume : bool
-        Take from `out`, whole or in part, the members that are there: of the same resolved case, law, version and measures.
+        Take from `out`, whole or in part, the members that are there: of the same resolved case,
+        law, version and measures.
     overwrite : bool
         Replace an output file of the name `out`.
     progress : callable, optional
@@ -83,21 +88,31 @@ def sweep(
     Returns
     -------
     xarray.Dataset
-        Dimensions: each list's key, and `draw` where n is more than 1; with "zip" and "sobol" `run`, with the keys as coordinates. Numbers
-        of a member that failed are nan; `status` and `message` say why.
+        Dimensions: each list's key, and `draw` where n is more than 1; with "zip" and "sobol"
+        `run`, with the keys as coordinates. Numbers of a member that failed are nan; `status` and
+        `message` say why.
 
     Raises
     ------
     CaseError
-        With every mistake, of the call and of all members, before anything runs; and where the summary fails on the first member.
+        With every mistake, of the call and of all members, before anything runs; and where the
+        summary fails on the first member.
     FileError
         Where `out` cannot be written.
     """
     plan = plan_of(case, vary, how, n, seed)
-    return swept(plan, Work(plan.case, threads, traces, summary, progress, executor), out, resume, overwrite)
+    return swept(
+        plan, Work(plan.case, threads, traces, summary, progress, executor), out, resume, overwrite
+    )
 
 
-def swept(plan: Plan, work: Work, out: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False) -> Any:
+def swept(
+    plan: Plan,
+    work: Work,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> Any:
     """The data set of a plan; see `sweep`."""
     members = plan.changed()
     cases = [case for case, _ in members]
@@ -105,11 +120,16 @@ def swept(plan: Plan, work: Work, out: str | os.PathLike[str] | None = None, res
     work.changes = {id(case): changes for case, changes in members}
     if out is None:
         if resume:
-            raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
+            raise CaseError(
+                "resume: got no file to go on with, allowed a study of out=; name its file"
+            )
         try:
             return dataset(plan, work.measured(cases), work.traces)
         except ExecutorError as error:
-            kept = f"{kept_of(error.found)}, in the error's result; with out= they go to a file, and resume=True goes on with it"
+            kept = (
+                f"{kept_of(error.found)}, in the error's result; with out= they go to a file, and "
+                "resume=True goes on with it"
+            )
             raise RunError(f"{error}\n{kept}", dataset(plan, error.found, work.traces)) from error
     return to_file(plan, cases, work, out, resume, overwrite)
 
@@ -147,11 +167,17 @@ class Work:
     def __post_init__(self) -> None:
         if self.executor is not None and self.summary is not None:
             raise CaseError(
-                "summary: got a function beside an executor, allowed one of the two: members travel as data; leave out the executor, or "
+                "summary: got a function beside an executor, allowed one of the two: members "
+                "travel as data; leave out the executor, or "
                 "keep the traces and sum them up"
             )
 
-    def measured(self, cases: Sequence[Case], done: Callable[[Sequence[int], Measures], Any] | None = None, before: int = 0) -> Measures:
+    def measured(
+        self,
+        cases: Sequence[Case],
+        done: Callable[[Sequence[int], Measures], Any] | None = None,
+        before: int = 0,
+    ) -> Measures:
         """Measures of all members; a summary is tried on the first of them.
 
         Parameters
@@ -166,7 +192,10 @@ class Work:
             first = measure(cases[:1], 1, summary=self.summary)
             if not first.status[0].failed and first.message[0]:
                 problem = first.message[0].removeprefix("summary: got ")
-                raise CaseError(f"summary: got {problem}, on the first member, allowed a dict of numbers for every member; mend it")
+                raise CaseError(
+                    f"summary: got {problem}, on the first member, allowed a dict of numbers for "
+                    "every member; mend it"
+                )
         counted = counter(self.progress, before + len(cases), before)
 
         def report(places: Sequence[int], found: Measures) -> None:
@@ -176,7 +205,9 @@ class Work:
 
         if self.executor is not None:
             changes = [self.changes[id(case)] for case in cases]
-            return Elsewhere(self.executor, self.base, changes, cases, self.traces, self.folder).measured(report)
+            return Elsewhere(
+                self.executor, self.base, changes, cases, self.traces, self.folder
+            ).measured(report)
         return measure(cases, self.threads, traces=self.traces, summary=self.summary, done=report)
 
 
@@ -185,7 +216,8 @@ def check_traces(cases: Sequence[Case], traces: bool) -> None:
     size, most = size_of_study(cases, traces), min(MEMORY, LARGEST_FILE)
     if size > most:
         raise CaseError(
-            f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed {most / 2**30:g} GiB; "
+            f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed "
+            f"{most / 2**30:g} GiB; "
             "leave out the traces, raise sensors.interval, or take fewer members"
         )
 
@@ -234,11 +266,15 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> StudyEstimate:
     measure(tried, 1)
     each = (time.perf_counter() - clock) / len(tried)
     size = size_of_study(cases, traces)
-    held = 2.0 * size + len(cases) * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
-    return StudyEstimate(len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT)
+    held = (
+        2.0 * size + len(cases) * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
+    )
+    return StudyEstimate(
+        len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # As a TOML file describes it
 
 SWEEP_KEYS = {
@@ -277,9 +313,19 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
     named: Any = document.get("case")
     traces: Any = document.get("traces", False)
     if not isinstance(named, str):
-        problems.add("case", "nothing" if named is None else shown(named), SWEEP_KEYS["case"], 'write for example case = "steel-chain"')
+        problems.add(
+            "case",
+            "nothing" if named is None else shown(named),
+            SWEEP_KEYS["case"],
+            'write for example case = "steel-chain"',
+        )
     if not isinstance(traces, bool):
-        problems.add("traces", shown(traces), SWEEP_KEYS["traces"], "write true to keep the forces of the sensors")
+        problems.add(
+            "traces",
+            shown(traces),
+            SWEEP_KEYS["traces"],
+            "write true to keep the forces of the sensors",
+        )
     if problems.sentences:
         raise CaseError(problems.sentences)
     case = load_case(named if named in case_names() else file.parent / named)
@@ -294,20 +340,29 @@ def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
     """Keys with dots, also where a file writes them without quotes, as tables in tables."""
     for key, value in vary.items():
         where = f"{above}{key}"
-        if isinstance(value, Mapping) and (where in TABLES or where.endswith(("material", "segment")) or key.isdecimal()):
+        if isinstance(value, Mapping) and (
+            where in TABLES or where.endswith(("material", "segment")) or key.isdecimal()
+        ):
             yield from flat_vary(value, f"{where}.")
         else:
             yield where, value
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # To a file
 
 # Text of a member in the file [bytes]: its name, its status, room for a message.
 TEXT = 100
 
 
-def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLike[str], resume: bool, overwrite: bool) -> Any:
+def to_file(
+    plan: Plan,
+    cases: Sequence[Case],
+    work: Work,
+    out: str | os.PathLike[str],
+    resume: bool,
+    overwrite: bool,
+) -> Any:
     """Compute what a file does not hold yet, and write it whole."""
     names = points(cases, work)
     with claim(out, overwrite or resume):
@@ -315,7 +370,10 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
         if resume and os.path.exists(out):
             study = open_study(out)
             members, stored = measures_of(study)
-            there = {name: stored.record(place, "sensor_force" in study) for place, name in enumerate(members)}
+            there = {
+                name: stored.record(place, "sensor_force" in study)
+                for place, name in enumerate(members)
+            }
         part = StudyPart(out, go_on=resume, anew=overwrite)
         keep = True
         try:
@@ -324,29 +382,46 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
             known = [place for place, name in enumerate(names) if name in there]
             for place in known:
                 found.take(place, there[names[place]])
-            changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
+            changed = changed_law(
+                [cases[place] for place in known], [found.law[place] for place in known]
+            )
             if changed is not None:
                 raise LawError(
-                    f"{os.fspath(out)}: got a member of another law: {changed[1]} ({changed[0].title[:100]}), allowed the law that "
-                    "computed it; begin anew with --overwrite (in Python: overwrite=True), or name another file"
+                    f"{os.fspath(out)}: got a member of another law: {changed[1]} "
+                    f"({changed[0].title[:100]}), allowed the law that "
+                    "computed it; begin anew with --overwrite (in Python: overwrite=True), or "
+                    "name another file"
                 )
             # a case that comes twice is computed once
-            missing = list({names[place]: place for place in reversed(found.missing)}.values())[::-1]
+            missing = list({names[place]: place for place in reversed(found.missing)}.values())[
+                ::-1
+            ]
             try:
                 if missing:
                     compute_missing(work, cases, names, missing, found, part)
             except ExecutorError as error:
-                kept = f"{kept_of(found)}, in {part.path}; go on with --resume (in Python: resume=True)"
-                raise RunError(f"{error}\n{kept}", dataset(plan, found, work.traces, names)) from error
+                kept = (
+                    f"{kept_of(found)}, in {part.path}; go on with --resume (in Python: "
+                    "resume=True)"
+                )
+                raise RunError(
+                    f"{error}\n{kept}", dataset(plan, found, work.traces, names)
+                ) from error
             if found.missing:
                 warnings.warn(
-                    f"interrupted: {len(cases) - len(found.missing)} of {len(cases)} members are in {part.path}; go on with --resume (in "
+                    f"interrupted: {len(cases) - len(found.missing)} of {len(cases)} members are "
+                    f"in {part.path}; go on with --resume (in "
                     "Python: resume=True)",
                     GranchainWarning,
                     stacklevel=3,
                 )
                 return dataset(plan, found, work.traces, names)
-            save_study(variables_of_study(plan, found, names, work.traces), attributes_of_study(plan, found), out, overwrite or resume)
+            save_study(
+                variables_of_study(plan, found, names, work.traces),
+                attributes_of_study(plan, found),
+                out,
+                overwrite or resume,
+            )
             keep = False
         finally:
             part.close(keep)
@@ -354,7 +429,12 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
 
 
 def compute_missing(
-    work: Work, cases: Sequence[Case], names: Sequence[str], missing: Sequence[int], found: Measures, part: StudyPart
+    work: Work,
+    cases: Sequence[Case],
+    names: Sequence[str],
+    missing: Sequence[int],
+    found: Measures,
+    part: StudyPart,
 ) -> None:
     """Compute the members that are missing; each goes to the file as it comes."""
     twice: dict[str, list[int]] = {}
@@ -362,7 +442,10 @@ def compute_missing(
         twice.setdefault(names[place], []).append(place)
 
     def done(places: Sequence[int], measures: Measures) -> None:
-        records = [{"point": names[missing[place]]} | measures.record(place, work.traces) for place in places]
+        records = [
+            {"point": names[missing[place]]} | measures.record(place, work.traces)
+            for place in places
+        ]
         part.add(records)
         for record in records:
             for place in twice[record["point"]]:
@@ -375,11 +458,15 @@ def compute_missing(
 
 
 def points(cases: Sequence[Case], work: Work) -> list[str]:
-    """The name of each member: the hash of its resolved case but for the title, of the version and of what is measured."""
+    """The name of each member: the hash of its resolved case but for the title, of the version
+    and of what is measured."""
     about = [granchain_version(), source_hash(), work.traces, None]
     if work.summary is not None:
         # of the function and what it reaches; another one each time where that cannot be found out
         about[3] = uuid.uuid4().hex
         with contextlib.suppress(LawError):
             about[3] = fingerprint(work.summary)
-    return [sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about]) for case in cases]
+    return [
+        sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about])
+        for case in cases
+    ]

@@ -1,7 +1,7 @@
 """Closed forms and exact results, independent of the contact laws and of the engine.
 
-Nothing here imports a law or the loop, so that a test that compares a run with this page compares two pieces of code.
-SI units; a wave speed is in beads per second unless stated otherwise.
+Nothing here imports a law or the loop, so that a test that compares a run with this page compares
+two pieces of code. SI units; a wave speed is in beads per second unless stated otherwise.
 """
 
 from granchain.theory.chains import (
@@ -16,7 +16,13 @@ from granchain.theory.chains import (
     pairwise_velocity,
     struck_chain,
 )
-from granchain.theory.cylinders import TABULATED_LAWS, PowerLaw, tabulated_lankarani_nikravesh, tabulated_overlap, tabulated_power_law
+from granchain.theory.cylinders import (
+    TABULATED_LAWS,
+    PowerLaw,
+    tabulated_lankarani_nikravesh,
+    tabulated_overlap,
+    tabulated_power_law,
+)
 from granchain.theory.dashpots import (
     HysteresisImpact,
     asked_for_clamped,
@@ -38,7 +44,12 @@ from granchain.theory.elastoplastic import (
     weir_tallon_restitution,
     wu_restitution,
 )
-from granchain.theory.impacts import ElasticImpact, elastic_impact, hertz_stiffness, impact_duration_factor
+from granchain.theory.impacts import (
+    ElasticImpact,
+    elastic_impact,
+    hertz_stiffness,
+    impact_duration_factor,
+)
 from granchain.theory.lattice import Dispersion, dispersion
 from granchain.theory.waves import (
     LONG_WAVE_SPEED_FROM_FORCE,

@@ -9,16 +9,18 @@ import numpy as np
 
 from granchain.theory.waves import solitary_force, solitary_speed, solitary_wave
 
-# In units of the striker's speed v0; peak force of the first contact in k^(2/5) (m v0^2)^(3/5). Computed with `struck_chain` (scipy
-# DOP853, rtol 1e-13), to the digits shown: 48 balls for the peaks, each by a parabola through samples 5e-4 apart. The peak velocities
-# of the beads fall by ever smaller steps, ratio 0.56 from one bead to the next; the limit is the wave's.
+# In units of the striker's speed v0; peak force of the first contact in k^(2/5) (m v0^2)^(3/5).
+# Computed with `struck_chain` (scipy DOP853, rtol 1e-13), to the digits shown: 48 balls for the
+# peaks, each by a parabola through samples 5e-4 apart. The peak velocities of the beads fall by
+# ever smaller steps, ratio 0.56 from one bead to the next; the limit is the wave's.
 STRUCK_PEAK_VELOCITY = 0.6816315
 STRUCK_FIRST_FORCE = 0.7584203
 # The striker first, then beads 1 to 3, when the wave has gone for good; 60 and 90 balls agree.
 STRUCK_REBOUND = (-0.07108502, -0.03027379, -0.01583340, -0.00888570)
 
-# Final velocities of N equal touching Hertz balls, the first of them the striker, in its speed: computed with `ball_velocities` (scipy
-# DOP853, rtol 1e-13), to the digits shown. Two balls exchange their velocities exactly.
+# Final velocities of N equal touching Hertz balls, the first of them the striker, in its speed:
+# computed with `ball_velocities` (scipy DOP853, rtol 1e-13), to the digits shown. Two balls
+# exchange their velocities exactly.
 BALL_VELOCITIES: dict[int, tuple[float, ...]] = {
     2: (0.0, 1.0),
     3: (-0.07095235, 0.07640304, 0.99454931),
@@ -60,9 +62,10 @@ class StruckChain:
 def equal_striker(stiffness: float, mass: float, speed: float) -> StruckChain:
     """Wave that one equal striker makes in a long chain of touching beads under Hertz's law.
 
-    Everything scales: velocities with v0, forces with k^(2/5) (m v0^2)^(3/5). The pure numbers are `STRUCK_PEAK_VELOCITY`,
-    `STRUCK_FIRST_FORCE` and `STRUCK_REBOUND`, computed here by integrating the chain, and those of `solitary_wave`. The problem is
-    reviewed by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
+    Everything scales: velocities with v0, forces with k^(2/5) (m v0^2)^(3/5). The pure numbers are
+    `STRUCK_PEAK_VELOCITY`, `STRUCK_FIRST_FORCE` and `STRUCK_REBOUND`, computed here by integrating
+    the chain, and those of `solitary_wave`. The problem is reviewed by Sen et al. 2008,
+    doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
@@ -91,8 +94,9 @@ def equal_striker(stiffness: float, mass: float, speed: float) -> StruckChain:
 def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
     """Motion of equal touching Hertz balls, the first of which comes in with speed 1; k = m = 1.
 
-    An integration independent of the engine: scipy's DOP853 (Hairer, Norsett & Wanner 1993, doi:10.1007/978-3-540-78862-1), rtol 1e-13.
-    Unit of length (m v0^2/k)^(2/5), of time that over v0.
+    An integration independent of the engine: scipy's DOP853 (Hairer, Norsett & Wanner 1993,
+    doi:10.1007/978-3-540-78862-1), rtol 1e-13. Unit of length (m v0^2/k)^(2/5), of time that over
+    v0.
 
     Parameters
     ----------
@@ -122,16 +126,21 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
 
     start = np.zeros(2 * count)
     start[count] = 1.0
-    # Lengths and speeds are of order one: an absolute tolerance a hundredth of the relative one leaves the latter in charge.
-    solution = solve_ivp(rates, (0.0, float(times[-1])), start, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-15)
+    # Lengths and speeds are of order one: an absolute tolerance a hundredth of the relative one
+    # leaves the latter in charge.
+    solution = solve_ivp(
+        rates, (0.0, float(times[-1])), start, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-15
+    )
     return solution.y[:count].T, solution.y[count:].T
 
 
 def ball_velocities(count: int) -> np.ndarray:
-    """Final velocities of N equal touching Hertz balls after the first has struck, in the striker's speed.
+    """Final velocities of N equal touching Hertz balls after the first has struck, in the striker's
+    speed.
 
-    Integrates (`struck_chain`) until every contact is open and no ball catches up with the next. Momentum 1 and energy 1/2 are conserved.
-    The problem is reviewed by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
+    Integrates (`struck_chain`) until every contact is open and no ball catches up with the next.
+    Momentum 1 and energy 1/2 are conserved. The problem is reviewed by Sen et al. 2008,
+    doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
@@ -152,15 +161,17 @@ def ball_velocities(count: int) -> np.ndarray:
         end *= 2.0
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Unlike elastic balls
 
 
 def pairwise_velocity(mass: Any) -> float:
-    """Velocity of the last of a row of elastic balls that meet one pair at a time, as across gaps, in that of the first.
+    """Velocity of the last of a row of elastic balls that meet one pair at a time, as across gaps,
+    in that of the first.
 
-    The product of 2 m_i/(m_i + m_(i+1)), by momentum and energy of each pair, whatever the elastic force law. For beads tapered by q,
-    m_(i+1) = (1 - q)^3 m_i: Doney & Sen 2006, doi:10.1103/PhysRevLett.97.155502.
+    The product of 2 m_i/(m_i + m_(i+1)), by momentum and energy of each pair, whatever the elastic
+    force law. For beads tapered by q, m_(i+1) = (1 - q)^3 m_i: Doney & Sen 2006,
+    doi:10.1103/PhysRevLett.97.155502.
 
     Parameters
     ----------
@@ -176,6 +187,7 @@ def pairwise_velocity(mass: Any) -> float:
     return float(np.prod(2.0 * m[:-1] / (m[:-1] + m[1:])))
 
 
-# Light over heavy mass of a touching dimer of equal contacts at which a solitary wave exists, the largest ratio below 1: Jayaprakash,
-# Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606, to the four digits printed.
+# Light over heavy mass of a touching dimer of equal contacts at which a solitary wave exists, the
+# largest ratio below 1: Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606,
+# to the four digits printed.
 DIMER_RATIO = 0.3428

@@ -1,7 +1,8 @@
 """Line contact of cylinders: the power laws of Autiero et al. 2022, doi:10.3390/machines10110966.
 
-Here alone in mm, N and MPa, for n of K [N/mm^n] is part of the dimension. These are the formulas that their tables 2 to 9 and 11 were
-computed with, found by reproducing the tables. Where they are not the laws themselves (granchain.contact.cylinder) the line states how.
+Here alone in mm, N and MPa, for n of K [N/mm^n] is part of the dimension. These are the formulas
+that their tables 2 to 9 and 11 were computed with, found by reproducing the tables. Where they are
+not the laws themselves (granchain.contact.cylinder) the line states how.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ _TABULATED_FROM = 1e-3
 
 
 def tabulated_overlap(
-    law: str, line_force: Any, effective_modulus: float, relative_radius: float, effective_radius: float | None = None
+    law: str,
+    line_force: Any,
+    effective_modulus: float,
+    relative_radius: float,
+    effective_radius: float | None = None,
 ) -> np.ndarray:
-    """Overlap of two cylinders [mm] as the tables of Autiero et al. 2022 were computed, doi:10.3390/machines10110966.
+    """Overlap of two cylinders [mm] as the tables of Autiero et al. 2022 were computed,
+    doi:10.3390/machines10110966.
 
     Parameters
     ----------
@@ -55,7 +61,11 @@ def tabulated_overlap(
     soft = math.pi * effective_modulus
     if law == "radzimovsky":
         # 16 in place of 8
-        return w / soft * (2.0 / 3.0 + np.log(16.0 * relative_radius * effective_modulus / (1.6 * 1.6 * w)))
+        return (
+            w
+            / soft
+            * (2.0 / 3.0 + np.log(16.0 * relative_radius * effective_modulus / (1.6 * 1.6 * w)))
+        )
     if law == "johnson":
         return w / soft * (np.log(4.0 * soft * relative_radius / w) - 1.0)
     if law == "esdu-78035":
@@ -68,7 +78,8 @@ def tabulated_overlap(
 
 
 def tabulated_lankarani_nikravesh(effective_modulus: float, effective_radius: float) -> float:
-    """K of F = K d^1.5 [N/mm^1.5] in table 11 of Autiero et al. 2022, doi:10.3390/machines10110966: pi/10 of (4/3) E sqrt(R).
+    """K of F = K d^1.5 [N/mm^1.5] in table 11 of Autiero et al. 2022, doi:10.3390/machines10110966:
+    pi/10 of (4/3) E sqrt(R).
 
     Parameters
     ----------
@@ -88,11 +99,17 @@ class PowerLaw:
     largest_error: float
 
 
-def tabulated_power_law(law: str, effective_modulus: float, relative_radius: float, effective_radius: float | None = None) -> PowerLaw:
-    """Power law W = K d^n of two cylinders, as tables 2 to 9 of Autiero et al. 2022 have it, doi:10.3390/machines10110966.
+def tabulated_power_law(
+    law: str,
+    effective_modulus: float,
+    relative_radius: float,
+    effective_radius: float | None = None,
+) -> PowerLaw:
+    """Power law W = K d^n of two cylinders, as tables 2 to 9 of Autiero et al. 2022 have it,
+    doi:10.3390/machines10110966.
 
-    K and n minimise the sum of (K d^n - W)^2 over W = 1 to 1000 N/mm: for each n the best K is sum W d^n/sum d^(2n), one unknown is left.
-    The largest relative error is that over d >= .001 mm.
+    K and n minimise the sum of (K d^n - W)^2 over W = 1 to 1000 N/mm: for each n the best K is sum
+    W d^n/sum d^(2n), one unknown is left. The largest relative error is that over d >= .001 mm.
 
     Parameters
     ----------
@@ -112,9 +129,14 @@ def tabulated_power_law(law: str, effective_modulus: float, relative_radius: flo
         return float(((stiffness(n) * overlap**n - force) ** 2).sum())
 
     # a line contact is hardly stiffer than linear, and softer than two spheres
-    n = float(minimize_scalar(misfit, bounds=(1.0, 1.5), method="bounded", options={"xatol": 1e-10}).x)
-    # the error is largest at the smallest overlap, between two of the forces: a finer grid, down to half of the first
+    n = float(
+        minimize_scalar(misfit, bounds=(1.0, 1.5), method="bounded", options={"xatol": 1e-10}).x
+    )
+    # the error is largest at the smallest overlap, between two of the forces: a finer grid, down to
+    # half of the first
     fine = np.linspace(0.5 * force[0], force[-1], 200 * force.size)
-    overlap_fine = tabulated_overlap(law, fine, effective_modulus, relative_radius, effective_radius)
+    overlap_fine = tabulated_overlap(
+        law, fine, effective_modulus, relative_radius, effective_radius
+    )
     error = np.abs(stiffness(n) * overlap_fine**n / fine - 1.0)[overlap_fine >= _TABULATED_FROM]
     return PowerLaw(stiffness(n), n, float(error.max()))

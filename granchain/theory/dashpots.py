@@ -1,9 +1,11 @@
-"""Impacts with a dashpot: hysteresis dashpots, F = K d^n (1 + a rate/v0), and the linear oscillator.
+"""Impacts with a dashpot: hysteresis dashpots, F = K d^n (1 + a rate/v0), and the linear
+oscillator.
 
 With w = rate/v0 the equation of motion m v0^2 w dw/dd = -K d^n (1 + a w) separates:
     K d^(n+1)/(n+1) = (m v0^2/a^2) (Phi(a) - Phi(a w)),   Phi(z) = z - ln(1 + z)
-The contact ends at d = 0 with w = -e, so Phi(a) = Phi(-a e), which is a (1 + e) = ln[(1 + a)/(1 - a e)], whatever n, K, m and v0.
-For n = 1.5 it is the equation that Gonthier et al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc, approximate by a = (1 - e^2)/e.
+The contact ends at d = 0 with w = -e, so Phi(a) = Phi(-a e), which is a (1 + e) = ln[(1 + a)/(1 - a
+e)], whatever n, K, m and v0. For n = 1.5 it is the equation that Gonthier et al. 2004,
+doi:10.1023/B:MUBO.0000029392.21648.bc, approximate by a = (1 - e^2)/e.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import numpy as np
 from granchain.theory.impacts import elastic_impact
 from granchain.theory.roots import root
 
-# Below this argument Phi is summed as a series: z - log1p(z) would lose the digits that cancel. Its terms up to j = 19 are enough:
+# Below this argument Phi is summed as a series: z - log1p(z) would lose the digits that cancel. Its
+# terms up to j = 19 are enough:
 # 0.1^20/20 is below 1e-18 of 0.1^2/2.
 _SERIES_BELOW = 0.1
 _SERIES = range(2, 20)
@@ -41,8 +44,8 @@ def _phi_of_log(y: float) -> float:
 def delivered_restitution(damping_factor: float) -> float:
     """Coefficient of restitution that F = K d^n (1 + a rate/v0) delivers, exactly.
 
-    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], for any n, K, m and v0 (derivation above; Gonthier et al. 2004,
-    doi:10.1023/B:MUBO.0000029392.21648.bc). For small a it is 1 - 2 a/3, for large a 1/a.
+    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], for any n, K, m and v0 (derivation above; Gonthier et
+    al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc). For small a it is 1 - 2 a/3, for large a 1/a.
 
     Parameters
     ----------
@@ -60,17 +63,20 @@ def delivered_restitution(damping_factor: float) -> float:
     phi = _phi(a)
     if phi == 0.0:
         return 1.0
-    # y = -ln(1 - a e) solves y + exp(-y) - 1 = phi. The left side is below y^2/2, and at y = phi + sqrt(2 phi) above phi.
+    # y = -ln(1 - a e) solves y + exp(-y) - 1 = phi. The left side is below y^2/2, and at y = phi +
+    # sqrt(2 phi) above phi.
     least = math.sqrt(2.0 * phi)
     y = root(lambda y: _phi_of_log(y) - phi, least, least + phi)
     return min(1.0, -math.expm1(-y) / a)
 
 
 def damping_factor(restitution: float) -> float:
-    """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution: inverse of `delivered_restitution`.
+    """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution: inverse of
+    `delivered_restitution`.
 
-    Solves a (1 + e) = ln[(1 + a)/(1 - a e)] for a (Gonthier et al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc, before their
-    approximation). For e near 1 it is 1.5 (1 - e).
+    Solves a (1 + e) = ln[(1 + a)/(1 - a e)] for a (Gonthier et al. 2004,
+    doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation). For e near 1 it is 1.5 (1 -
+    e).
 
     Parameters
     ----------
@@ -87,8 +93,9 @@ def damping_factor(restitution: float) -> float:
         raise ValueError(f"restitution: got {e!r}, allowed: above 0 and at most 1")
     if e == 1.0:
         return 0.0
-    # With s = a e = 1 - exp(-y): Phi(s/e) = Phi(-s). The difference is positive at y = 1 - e, because Phi(z) > z^2/(2 (1 + z)),
-    # Phi(-s) < y^2/2 and (1 + e)^2 > 4 e, and negative at y = Phi(1/e) + 1, because s < 1 and Phi(-s) > y - 1.
+    # With s = a e = 1 - exp(-y): Phi(s/e) = Phi(-s). The difference is positive at y = 1 - e,
+    # because Phi(z) > z^2/(2 (1 + z)), Phi(-s) < y^2/2 and (1 + e)^2 > 4 e, and negative at y =
+    # Phi(1/e) + 1, because s < 1 and Phi(-s) > y - 1.
     y = root(lambda y: _phi(-math.expm1(-y) / e) - _phi_of_log(y), 1.0 - e, _phi(1.0 / e) + 1.0)
     return -math.expm1(-y) / e
 
@@ -103,13 +110,19 @@ class HysteresisImpact:
 
 
 def hysteresis_impact(
-    stiffness: float, effective_mass: float, speed: float, damping_factor: float, exponent: float = 1.5
+    stiffness: float,
+    effective_mass: float,
+    speed: float,
+    damping_factor: float,
+    exponent: float = 1.5,
 ) -> HysteresisImpact:
-    """Restitution, largest overlap and largest force of an impact under F = K d^n (1 + a rate/v0), v0 the impact's own speed.
+    """Restitution, largest overlap and largest force of an impact under F = K d^n (1 + a rate/v0),
+    v0 the impact's own speed.
 
-    K d_max^(n+1)/(n+1) = m v0^2 [a - ln(1 + a)]/a^2. The force is largest where Phi(a) - Phi(a w) = n a w/(n + 1), w = rate/v0:
-    its derivative along the motion is zero there. Both follow from the separated equation of motion (Hunt & Crossley 1975,
-    doi:10.1115/1.3423596, for the form of the force).
+    K d_max^(n+1)/(n+1) = m v0^2 [a - ln(1 + a)]/a^2. The force is largest where Phi(a) - Phi(a w) =
+    n a w/(n + 1), w = rate/v0: its derivative along the motion is zero there. Both follow from the
+    separated equation of motion (Hunt & Crossley 1975, doi:10.1115/1.3423596, for the form of the
+    force).
 
     Parameters
     ----------
@@ -132,22 +145,25 @@ def hysteresis_impact(
         return HysteresisImpact(restitution, elastic.max_overlap, elastic.max_force)
 
     def overlap(phi_left: float) -> float:
-        return ((n + 1.0) * effective_mass * speed * speed * phi_left / (a * a * stiffness)) ** (1.0 / (n + 1.0))
+        return ((n + 1.0) * effective_mass * speed * speed * phi_left / (a * a * stiffness)) ** (
+            1.0 / (n + 1.0)
+        )
 
     w = root(lambda w: phi - _phi(a * w) - n / (n + 1.0) * a * w, 0.0, 1.0)
     at_peak = overlap(phi - _phi(a * w))
     return HysteresisImpact(restitution, overlap(phi), stiffness * at_peak**n * (1.0 + a * w))
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Linear oscillator with a dashpot, F = K d + C rate (Kelvin-Voigt), and Tsuji's law, which delivers the same
+# --------------------------------------------------------------------------------------------------
+# Linear oscillator with a dashpot, F = K d + C rate (Kelvin-Voigt), and Tsuji's law, which delivers
+# the same
 
 
 def damping_ratio(restitution: float) -> float:
     """Damping ratio with which a linear oscillator returns after half a period with a restitution.
 
-    e = exp(-pi zeta/sqrt(1 - zeta^2)), so zeta = -ln e/sqrt(pi^2 + ln^2 e) and C = 2 zeta sqrt(K m); the contact ends at d = 0.
-    Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
+    e = exp(-pi zeta/sqrt(1 - zeta^2)), so zeta = -ln e/sqrt(pi^2 + ln^2 e) and C = 2 zeta sqrt(K
+    m); the contact ends at d = 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
@@ -161,15 +177,18 @@ def damping_ratio(restitution: float) -> float:
 
 
 def clamped_restitution(asked: float) -> float:
-    """Restitution that Kelvin-Voigt, or Tsuji's law, delivers when its contact ends at F = 0 instead of d = 0.
+    """Restitution that Kelvin-Voigt, or Tsuji's law, delivers when its contact ends at F = 0
+    instead of d = 0.
 
-    With t = -ln e/pi the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and what is left is
-    e^(1 - (2/pi) atan t) = exp(-2 t acot t): never below exp(-2). Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
+    With t = -ln e/pi the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and
+    what is left is e^(1 - (2/pi) atan t) = exp(-2 t acot t): never below exp(-2). Schwager &
+    Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
     asked : float
-        e, what the same dashpot delivers when the contact may pull until d = 0 [1], above 0 and at most 1.
+        e, what the same dashpot delivers when the contact may pull until d = 0 [1], above 0 and at
+        most 1.
     """
     if not 0.0 < asked <= 1.0:
         raise ValueError(f"asked: got {asked!r}, allowed: above 0 and at most 1")
@@ -178,21 +197,24 @@ def clamped_restitution(asked: float) -> float:
 
 
 def asked_for_clamped(delivered: float) -> float:
-    """Restitution to ask for so that a clamped Kelvin-Voigt or Tsuji contact delivers a given one: inverse of `clamped_restitution`.
+    """Restitution to ask for so that a clamped Kelvin-Voigt or Tsuji contact delivers a given one:
+    inverse of `clamped_restitution`.
 
     Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
     ----------
     delivered : float
-        Wanted restitution [1], above exp(-2) = 0.1353 and at most 1: a clamped contact returns more than that.
+        Wanted restitution [1], above exp(-2) = 0.1353 and at most 1: a clamped contact returns more
+        than that.
     """
     # The smallest restitution that can be asked for as a normal float.
     smallest = np.finfo(float).tiny
     least = clamped_restitution(smallest)
     if not least <= delivered <= 1.0:
         raise ValueError(
-            f"delivered: got {delivered!r}, allowed: {least:.7f} to 1; a clamped contact returns more than exp(-2), whatever its damping"
+            f"delivered: got {delivered!r}, allowed: {least:.7f} to 1; a clamped contact returns "
+            "more than exp(-2), whatever its damping"
         )
     # 2 t acot t = |ln delivered|, and the left side grows with t.
     log = -math.log(delivered)

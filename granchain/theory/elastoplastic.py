@@ -1,8 +1,8 @@
 """Restitution of an elastoplastic impact.
 
-Formulas of table 4 of the review of Wang et al. 2022 (Research progress of contact force models in the collision mechanics of
-multibody system), in the consistent form: the table has misprints, and each function states where it departs from it. A speed outside
-a formula's range is refused.
+Formulas of table 4 of the review of Wang et al. 2022 (Research progress of contact force models in
+the collision mechanics of multibody system), in the consistent form: the table has misprints, and
+each function states where it departs from it. A speed outside a formula's range is refused.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from granchain.theory.impacts import hertz_stiffness
 from granchain.theory.ranges import require, require_positive
 
 
-def thornton_yield_speed(effective_modulus: float, effective_radius: float, effective_mass: float, yield_pressure: float) -> float:
+def thornton_yield_speed(
+    effective_modulus: float, effective_radius: float, effective_mass: float, yield_pressure: float
+) -> float:
     """Impact speed at which the largest Hertz pressure reaches the yield pressure.
 
-    V_y = (pi/(2 E))^2 (8 pi R^3/(15 m))^(1/2) p_y^(5/2): m V_y^2/2 is the Hertz work up to d_y = pi^2 R p_y^2/(4 E^2). Thornton 1997,
-    doi:10.1115/1.2787319.
+    V_y = (pi/(2 E))^2 (8 pi R^3/(15 m))^(1/2) p_y^(5/2): m V_y^2/2 is the Hertz work up to d_y =
+    pi^2 R p_y^2/(4 E^2). Thornton 1997, doi:10.1115/1.2787319.
 
     Parameters
     ----------
@@ -31,16 +33,23 @@ def thornton_yield_speed(effective_modulus: float, effective_radius: float, effe
     float
         V_y [m/s].
     """
-    require_positive("thornton_yield_speed", E=effective_modulus, R=effective_radius, m=effective_mass, p_y=yield_pressure)
+    require_positive(
+        "thornton_yield_speed",
+        E=effective_modulus,
+        R=effective_radius,
+        m=effective_mass,
+        p_y=yield_pressure,
+    )
     geometry = math.sqrt(8.0 * math.pi * effective_radius**3 / (15.0 * effective_mass))
     return (math.pi / (2.0 * effective_modulus)) ** 2 * geometry * yield_pressure**2.5
 
 
 def thornton_restitution(speed: float, yield_speed: float) -> float:
-    """Restitution of Thornton's elastic, perfectly plastic spheres; exactly that of the law `thornton`.
+    """Restitution of Thornton's elastic, perfectly plastic spheres; exactly that of the law
+    `thornton`.
 
-    e = (6 sqrt(3)/5)^(1/2) (1 - x^2/6)^(1/2) (x/(x + 2 (6/5 - x^2/5)^(1/2)))^(1/4), x = V_y/V; 1 up to V_y, where the impact is elastic.
-    Thornton 1997, doi:10.1115/1.2787319.
+    e = (6 sqrt(3)/5)^(1/2) (1 - x^2/6)^(1/2) (x/(x + 2 (6/5 - x^2/5)^(1/2)))^(1/4), x = V_y/V; 1 up
+    to V_y, where the impact is elastic. Thornton 1997, doi:10.1115/1.2787319.
 
     Parameters
     ----------
@@ -61,14 +70,21 @@ def thornton_restitution(speed: float, yield_speed: float) -> float:
 
 
 def chang_ling_restitution(
-    speed: float, effective_modulus: float, effective_radius: float, effective_mass: float, yield_stress: float, poissons_ratio: float
+    speed: float,
+    effective_modulus: float,
+    effective_radius: float,
+    effective_mass: float,
+    yield_stress: float,
+    poissons_ratio: float,
 ) -> float:
-    """Restitution of Chang, Etsion and Bogy's contact: Hertz up to w_c, then a plastic core at constant pressure.
+    """Restitution of Chang, Etsion and Bogy's contact: Hertz up to w_c, then a plastic core at
+    constant pressure.
 
-    e^2 = (8/15) E sqrt(R) w_c (w_m (2 - w_c/w_m))^1.5/((8/15) E sqrt(R) w_c^2.5 + pi K Y R w_m (w_m - w_c)), w_c = (pi K Y/(2 E))^2 R,
-    K = 1.282 + 1.158 nu, and the largest overlap w_m from the denominator, which is m V^2/2; 1 where the impact is elastic.
-    Chang & Ling 1992, doi:10.1115/1.2920903. Derived anew: as printed in the review, where the bracket holds one w_c more and stands to the
-    power 1.5, the dimensions do not agree.
+    e^2 = (8/15) E sqrt(R) w_c (w_m (2 - w_c/w_m))^1.5/((8/15) E sqrt(R) w_c^2.5 + pi K Y R w_m (w_m
+    - w_c)), w_c = (pi K Y/(2 E))^2 R, K = 1.282 + 1.158 nu, and the largest overlap w_m from the
+    denominator, which is m V^2/2; 1 where the impact is elastic. Chang & Ling 1992,
+    doi:10.1115/1.2920903. Derived anew: as printed in the review, where the bracket holds one w_c
+    more and stands to the power 1.5, the dimensions do not agree.
 
     Parameters
     ----------
@@ -85,7 +101,9 @@ def chang_ling_restitution(
         e [1].
     """
     where = "chang_ling_restitution"
-    require_positive(where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, Y=yield_stress)
+    require_positive(
+        where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, Y=yield_stress
+    )
     require(f"{where}: nu", poissons_ratio, 0.0 <= poissons_ratio <= 0.5, "0 to 0.5")
     pressure = (1.282 + 1.158 * poissons_ratio) * yield_stress
     critical = (math.pi * pressure / (2.0 * effective_modulus)) ** 2 * effective_radius
@@ -95,7 +113,10 @@ def chang_ling_restitution(
     if excess <= 0.0:
         return 1.0
     # the require_positive root of pi K Y R w_m (w_m - w_c) = what is left of the kinetic energy
-    largest = 0.5 * (critical + math.sqrt(critical * critical + 4.0 * excess / (math.pi * pressure * effective_radius)))
+    largest = 0.5 * (
+        critical
+        + math.sqrt(critical * critical + 4.0 * excess / (math.pi * pressure * effective_radius))
+    )
     return math.sqrt(hertz * critical * (largest * (2.0 - critical / largest)) ** 1.5 / kinetic)
 
 
@@ -103,13 +124,17 @@ def chang_ling_restitution(
 WU_FIRST, WU_SECOND = 2.08, 0.62
 
 
-def wu_restitution(speed: float, yield_speed: float, yield_stress: float, effective_modulus: float) -> float:
-    """Restitution fitted by Wu, Li and Thornton to finite elements, for impacts far above first yield.
+def wu_restitution(
+    speed: float, yield_speed: float, yield_stress: float, effective_modulus: float
+) -> float:
+    """Restitution fitted by Wu, Li and Thornton to finite elements, for impacts far above first
+    yield.
 
-    2.08 (V/V_y)^(-1/4), and 0.62 (V s_y/(V_y E))^(-1/2) for finite plastic deformation, from the speed on where the two meet:
-    V/V_y = (0.62/2.08)^4 (E/s_y)^2. Wu, Li & Thornton 2005, International Journal of Impact Engineering 32.
-    The review prints the first exponent as +0.156, which makes the restitution grow with the speed; -1/4, the plastic limit of Thornton's
-    formula, is completed as generally known, not checked against the original.
+    2.08 (V/V_y)^(-1/4), and 0.62 (V s_y/(V_y E))^(-1/2) for finite plastic deformation, from the
+    speed on where the two meet: V/V_y = (0.62/2.08)^4 (E/s_y)^2. Wu, Li & Thornton 2005,
+    International Journal of Impact Engineering 32. The review prints the first exponent as +0.156,
+    which makes the restitution grow with the speed; -1/4, the plastic limit of Thornton's formula,
+    is completed as generally known, not checked against the original.
 
     Parameters
     ----------
@@ -123,21 +148,35 @@ def wu_restitution(speed: float, yield_speed: float, yield_stress: float, effect
     float
         e [1].
     """
-    require_positive("wu_restitution", V=speed, V_y=yield_speed, s_y=yield_stress, E=effective_modulus)
+    require_positive(
+        "wu_restitution", V=speed, V_y=yield_speed, s_y=yield_stress, E=effective_modulus
+    )
     ratio = speed / yield_speed
     lowest = WU_FIRST**4
-    require("wu_restitution: V", speed, ratio >= lowest, f"at least {lowest:.4g} V_y = {lowest * yield_speed:.6g} m/s")
+    require(
+        "wu_restitution: V",
+        speed,
+        ratio >= lowest,
+        f"at least {lowest:.4g} V_y = {lowest * yield_speed:.6g} m/s",
+    )
     if ratio < (WU_SECOND / WU_FIRST) ** 4 * (effective_modulus / yield_stress) ** 2:
         return WU_FIRST * ratio**-0.25
     return WU_SECOND * (ratio * yield_stress / effective_modulus) ** -0.5
 
 
-def weir_tallon_restitution(speed: float, yield_stress: float, effective_modulus: float, youngs_modulus: float, density: float) -> float:
+def weir_tallon_restitution(
+    speed: float,
+    yield_stress: float,
+    effective_modulus: float,
+    youngs_modulus: float,
+    density: float,
+) -> float:
     """Restitution of a sphere on a plane by Weir and Tallon; unverified.
 
-    e = 3.1 (s_y/E)^(5/8) (c0/V)^(1/4), c0 = (E_young/density)^(1/2). Weir & Tallon 2005, doi:10.1016/j.ces.2005.01.040.
-    Unverified: the review has one more factor, (R1/R)^(3/8), whose R1 it does not define, and whose exponent's sign contradicts the
-    scaling of the yield speed with the mass. It is 1 for a sphere on a plane, and only that case is given.
+    e = 3.1 (s_y/E)^(5/8) (c0/V)^(1/4), c0 = (E_young/density)^(1/2). Weir & Tallon 2005,
+    doi:10.1016/j.ces.2005.01.040. Unverified: the review has one more factor, (R1/R)^(3/8), whose
+    R1 it does not define, and whose exponent's sign contradicts the scaling of the yield speed with
+    the mass. It is 1 for a sphere on a plane, and only that case is given.
 
     Parameters
     ----------
@@ -154,21 +193,37 @@ def weir_tallon_restitution(speed: float, yield_stress: float, effective_modulus
         e [1].
     """
     where = "weir_tallon_restitution"
-    require_positive(where, V=speed, s_y=yield_stress, E=effective_modulus, E_young=youngs_modulus, density=density)
+    require_positive(
+        where,
+        V=speed,
+        s_y=yield_stress,
+        E=effective_modulus,
+        E_young=youngs_modulus,
+        density=density,
+    )
     wave_speed = math.sqrt(youngs_modulus / density)
     factor = 3.1 * (yield_stress / effective_modulus) ** 0.625
     restitution = factor * (wave_speed / speed) ** 0.25
-    require(f"{where}: V", speed, restitution <= 1.0, f"at least {factor**4 * wave_speed:.6g} m/s, where the formula is 1")
+    require(
+        f"{where}: V",
+        speed,
+        restitution <= 1.0,
+        f"at least {factor**4 * wave_speed:.6g} m/s, where the formula is 1",
+    )
     return restitution
 
 
 def jackson_critical_speed(
-    effective_modulus: float, effective_radius: float, effective_mass: float, yield_stress: float, poissons_ratio: float
+    effective_modulus: float,
+    effective_radius: float,
+    effective_mass: float,
+    yield_stress: float,
+    poissons_ratio: float,
 ) -> float:
     """Impact speed at which a sphere first yields in Jackson and Green's contact.
 
-    m V_c^2/2 = (8/15) E sqrt(R) d_c^2.5, d_c = (pi C s_y/(2 E))^2 R, C = 1.295 exp(0.736 nu). Jackson, Green & Marghitu 2010,
-    doi:10.1007/s11071-009-9591-z.
+    m V_c^2/2 = (8/15) E sqrt(R) d_c^2.5, d_c = (pi C s_y/(2 E))^2 R, C = 1.295 exp(0.736 nu).
+    Jackson, Green & Marghitu 2010, doi:10.1007/s11071-009-9591-z.
 
     Parameters
     ----------
@@ -183,18 +238,29 @@ def jackson_critical_speed(
         V_c [m/s].
     """
     where = "jackson_critical_speed"
-    require_positive(where, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress)
+    require_positive(
+        where, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress
+    )
     require(f"{where}: nu", poissons_ratio, 0.0 <= poissons_ratio <= 0.5, "0 to 0.5")
     pressure = 1.295 * math.exp(0.736 * poissons_ratio) * yield_stress
     critical = (math.pi * pressure / (2.0 * effective_modulus)) ** 2 * effective_radius
-    return math.sqrt(16.0 / 15.0 * effective_modulus * math.sqrt(effective_radius) * critical**2.5 / effective_mass)
+    return math.sqrt(
+        16.0
+        / 15.0
+        * effective_modulus
+        * math.sqrt(effective_radius)
+        * critical**2.5
+        / effective_mass
+    )
 
 
 def jackson_restitution(speed: float, critical_speed: float, yield_strain: float) -> float:
-    """Restitution fitted by Jackson, Green and Marghitu to the impact under Jackson and Green's contact law.
+    """Restitution fitted by Jackson, Green and Marghitu to the impact under Jackson and Green's
+    contact law.
 
-    With v = V/V_c: 1 up to 1; 1 - 0.1 ln(v) ((v - 1)/59)^0.156 up to 60; 1 - 0.1 ln(60) - 0.1 ln(v/60) (v - 60)^(2.36 s_y/E) up to 1000.
-    Jackson, Green & Marghitu 2010, doi:10.1007/s11071-009-9591-z.
+    With v = V/V_c: 1 up to 1; 1 - 0.1 ln(v) ((v - 1)/59)^0.156 up to 60; 1 - 0.1 ln(60) - 0.1
+    ln(v/60) (v - 60)^(2.36 s_y/E) up to 1000. Jackson, Green & Marghitu 2010,
+    doi:10.1007/s11071-009-9591-z.
 
     Parameters
     ----------
@@ -210,22 +276,37 @@ def jackson_restitution(speed: float, critical_speed: float, yield_strain: float
     """
     require_positive("jackson_restitution", V=speed, V_c=critical_speed, yield_strain=yield_strain)
     v = speed / critical_speed
-    require("jackson_restitution: V", speed, v <= 1000.0, f"at most 1000 V_c = {1000.0 * critical_speed:.6g} m/s")
+    require(
+        "jackson_restitution: V",
+        speed,
+        v <= 1000.0,
+        f"at most 1000 V_c = {1000.0 * critical_speed:.6g} m/s",
+    )
     if v <= 1.0:
         return 1.0
     if v <= 60.0:
         return 1.0 - 0.1 * math.log(v) * ((v - 1.0) / 59.0) ** 0.156
-    return 1.0 - 0.1 * math.log(60.0) - 0.1 * math.log(v / 60.0) * (v - 60.0) ** (2.36 * yield_strain)
+    return (
+        1.0 - 0.1 * math.log(60.0) - 0.1 * math.log(v / 60.0) * (v - 60.0) ** (2.36 * yield_strain)
+    )
 
 
 def ma_liu_plastic_restitution(
-    speed: float, effective_modulus: float, effective_radius: float, effective_mass: float, yield_stress: float, psi: float, xi: float
+    speed: float,
+    effective_modulus: float,
+    effective_radius: float,
+    effective_mass: float,
+    yield_stress: float,
+    psi: float,
+    xi: float,
 ) -> float:
-    """Restitution of the Ma-Liu law where nearly the whole loading is fully plastic: an asymptote, too large by some percent.
+    """Restitution of the Ma-Liu law where nearly the whole loading is fully plastic: an asymptote,
+    too large by some percent.
 
-    e = 0.81 E^(-1/3) R_p^(-1/6) k1^(5/12) m^(-1/12) V^(-1/6) with k1 = 2 pi R psi s_y and R_p = R (4/3) E sqrt(R) d_p^1.5/F_p, the
-    unloading radius of full plasticity. Ma & Liu 2015, doi:10.1115/1.4031483. It follows from U = k1 d^2/2, F = k1 d and W = (2/5) F d_e,
-    d_e = (3 F/(4 E sqrt(R_p)))^(2/3); 0.81 is ((4/5) (3/4)^(2/3))^(1/2) = 0.8127.
+    e = 0.81 E^(-1/3) R_p^(-1/6) k1^(5/12) m^(-1/12) V^(-1/6) with k1 = 2 pi R psi s_y and R_p = R
+    (4/3) E sqrt(R) d_p^1.5/F_p, the unloading radius of full plasticity. Ma & Liu 2015,
+    doi:10.1115/1.4031483. It follows from U = k1 d^2/2, F = k1 d and W = (2/5) F d_e, d_e = (3 F/(4
+    E sqrt(R_p)))^(2/3); 0.81 is ((4/5) (3/4)^(2/3))^(1/2) = 0.8127.
 
     Parameters
     ----------
@@ -244,9 +325,18 @@ def ma_liu_plastic_restitution(
         e [1].
     """
     where = "ma_liu_plastic_restitution"
-    require_positive(where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress, psi=psi)
+    require_positive(
+        where,
+        V=speed,
+        E=effective_modulus,
+        R=effective_radius,
+        m=effective_mass,
+        s_y=yield_stress,
+        psi=psi,
+    )
     require(f"{where}: xi", xi, math.sqrt(2.0) < xi < math.inf, "above sqrt(2)")
-    # Wang, Liu & Liu 2022, eqs. (1)-(3), doi:10.1016/j.ijmecsci.2022.107214: F = d (c1 + c2 ln(d/d_y)) + c3 between d_y and d_p
+    # Wang, Liu & Liu 2022, eqs. (1)-(3), doi:10.1016/j.ijmecsci.2022.107214: F = d (c1 + c2
+    # ln(d/d_y)) + c3 between d_y and d_p
     pressure, log = 1.61 * yield_stress, math.log(xi * xi / 2.0)
     hertz = hertz_stiffness(effective_modulus, effective_radius)
     yielding = (math.pi * pressure / (2.0 * effective_modulus)) ** 2 * effective_radius
@@ -255,10 +345,19 @@ def ma_liu_plastic_restitution(
     c1 = math.pi * effective_radius * pressure - c2
     c3 = hertz * yielding**1.5 - c1 * yielding
     force = plastic * (c1 + c2 * log) + c3
-    work = 0.4 * hertz * yielding**2.5 + (0.5 * c1 - 0.25 * c2) * (plastic**2 - yielding**2) + 0.5 * c2 * plastic**2 * log
+    work = (
+        0.4 * hertz * yielding**2.5
+        + (0.5 * c1 - 0.25 * c2) * (plastic**2 - yielding**2)
+        + 0.5 * c2 * plastic**2 * log
+    )
     work += c3 * (plastic - yielding)
     lowest = math.sqrt(2.0 * work / effective_mass)
-    require(f"{where}: V", speed, speed >= lowest, f"at least {lowest:.6g} m/s, at which the contact just becomes fully plastic")
+    require(
+        f"{where}: V",
+        speed,
+        speed >= lowest,
+        f"at least {lowest:.6g} m/s, at which the contact just becomes fully plastic",
+    )
     radius = effective_radius * hertz * plastic**1.5 / force
     slope = 2.0 * math.pi * effective_radius * psi * yield_stress
     return (

@@ -29,9 +29,10 @@ def hertz_stiffness(effective_modulus: float, effective_radius: float) -> float:
 def impact_duration_factor(exponent: float = 1.5) -> float:
     """Duration of an elastic impact times its speed over its largest overlap [1].
 
-    With x = d/d_max, (dx/dt)^2 = (v/d_max)^2 (1 - x^(n+1)), so the factor is 2 times the integral of (1 - x^(n+1))^(-1/2) over
-    0..1: 2/(n+1) B(1/(n+1), 1/2), B the Beta function. For n = 1 it is pi, for Hertz 2.9432752 (Johnson 1985, Contact Mechanics,
-    sec. 11.4, prints 2.94; doi:10.1017/CBO9781139171731).
+    With x = d/d_max, (dx/dt)^2 = (v/d_max)^2 (1 - x^(n+1)), so the factor is 2 times the integral
+    of (1 - x^(n+1))^(-1/2) over 0..1: 2/(n+1) B(1/(n+1), 1/2), B the Beta function. For n = 1 it is
+    pi, for Hertz 2.9432752 (Johnson 1985, Contact Mechanics, sec. 11.4, prints 2.94;
+    doi:10.1017/CBO9781139171731).
 
     Parameters
     ----------
@@ -52,11 +53,14 @@ class ElasticImpact:
     duration: float
 
 
-def elastic_impact(stiffness: float, effective_mass: float, speed: float, exponent: float = 1.5) -> ElasticImpact:
+def elastic_impact(
+    stiffness: float, effective_mass: float, speed: float, exponent: float = 1.5
+) -> ElasticImpact:
     """Largest overlap, largest force and duration of an elastic impact with the force K d^n.
 
-    K d_max^(n+1)/(n+1) = m v^2/2; for Hertz d_max = (5 m v^2/(4 K))^(2/5) = (15 m v^2/(16 E sqrt(R)))^(2/5).
-    Hertz 1882, doi:10.1515/crll.1882.92.156; Johnson 1985, Contact Mechanics, sec. 11.4, doi:10.1017/CBO9781139171731.
+    K d_max^(n+1)/(n+1) = m v^2/2; for Hertz d_max = (5 m v^2/(4 K))^(2/5) = (15 m v^2/(16 E
+    sqrt(R)))^(2/5). Hertz 1882, doi:10.1515/crll.1882.92.156; Johnson 1985, Contact Mechanics, sec.
+    11.4, doi:10.1017/CBO9781139171731.
 
     Parameters
     ----------
@@ -69,5 +73,9 @@ def elastic_impact(stiffness: float, effective_mass: float, speed: float, expone
     exponent : float
         n [1].
     """
-    overlap = ((exponent + 1.0) * effective_mass * speed * speed / (2.0 * stiffness)) ** (1.0 / (exponent + 1.0))
-    return ElasticImpact(overlap, stiffness * overlap**exponent, impact_duration_factor(exponent) * overlap / speed)
+    overlap = ((exponent + 1.0) * effective_mass * speed * speed / (2.0 * stiffness)) ** (
+        1.0 / (exponent + 1.0)
+    )
+    return ElasticImpact(
+        overlap, stiffness * overlap**exponent, impact_duration_factor(exponent) * overlap / speed
+    )

@@ -9,21 +9,25 @@ from typing import Any
 
 import numpy as np
 
-# Ours: the frequencies of a cell of n masses take n^3 operations at each wavenumber, a second for so many.
+# Ours: the frequencies of a cell of n masses take n^3 operations at each wavenumber, a second for
+# so many.
 MOST_MASSES = 1024
-# How near to the edges of the zone a group speed is taken, where branches that touch would be mixed: its relative change over so little is
-# as small, for the speed is a smooth function of the wavenumber inside the zone.
+# How near to the edges of the zone a group speed is taken, where branches that touch would be
+# mixed: its relative change over so little is as small, for the speed is a smooth function of the
+# wavenumber inside the zone.
 _NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Dispersion:
-    """Frequencies of small waves over the wavenumber, in a row of equal cells of n masses and n springs.
+    """Frequencies of small waves over the wavenumber, in a row of equal cells of n masses and n
+    springs.
 
-    Spring j joins mass j and mass j + 1 of a cell, the last one the last mass and the first of the next cell (Brillouin 1946, Wave
-    Propagation in Periodic Structures, ch. 3). With u_j the motion of a mass times sqrt(m_j), the stretches of the springs times sqrt(s_j)
-    are B u, two entries a row; the angular frequencies are the singular values of B, n of them at each wavenumber q, the phase from cell to
-    cell.
+    Spring j joins mass j and mass j + 1 of a cell, the last one the last mass and the first of the
+    next cell (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). With u_j the motion
+    of a mass times sqrt(m_j), the stretches of the springs times sqrt(s_j) are B u, two entries a
+    row; the angular frequencies are the singular values of B, n of them at each wavenumber q, the
+    phase from cell to cell.
 
     Attributes
     ----------
@@ -41,7 +45,8 @@ class Dispersion:
 
     @cached_property
     def band_edges(self) -> np.ndarray:
-        """Lowest and highest frequency of each band, (n, 2) array [Hz]: a branch of a row has its extremes at q = 0 and pi."""
+        """Lowest and highest frequency of each band, (n, 2) array [Hz]: a branch of a row has
+        its extremes at q = 0 and pi."""
         edges = np.sort(self.frequency([0.0, math.pi]), axis=0).T.copy()
         # the row as a whole moves freely
         edges[0, 0] = 0.0
@@ -49,14 +54,16 @@ class Dispersion:
 
     @property
     def gaps(self) -> np.ndarray:
-        """Frequencies between bands at which no wave runs, (n_gaps, 2) array [Hz]; bands that touch, to 1e-9 of the highest, have none."""
+        """Frequencies between bands at which no wave runs, (n_gaps, 2) array [Hz]; bands that
+        touch, to 1e-9 of the highest, have none."""
         edges = self.band_edges
         between = np.stack([edges[:-1, 1], edges[1:, 0]], axis=1)
         return np.asarray(between[between[:, 1] - between[:, 0] > 1e-9 * edges[-1, 1]])
 
     @property
     def long_wave_speed(self) -> float:
-        """Of waves much longer than a cell [cells/s]: 1/sqrt(sum(m) sum(1/s)), a rod of the same mass and compliance."""
+        """Of waves much longer than a cell [cells/s]: 1/sqrt(sum(m) sum(1/s)), a rod of the
+        same mass and compliance."""
         return 1.0 / math.sqrt(float(self.masses.sum()) * float((1.0 / self.stiffnesses).sum()))
 
     def frequency(self, wavenumber: Any) -> np.ndarray:
@@ -81,7 +88,8 @@ class Dispersion:
         Parameters
         ----------
         wavenumber : (...) array
-            q [rad per cell]; at 0 and pi, where branches may touch, the limit from inside the zone, to a millionth of the top speed.
+            q [rad per cell]; at 0 and pi, where branches may touch, the limit from inside the zone,
+            to a millionth of the top speed.
 
         Returns
         -------
@@ -102,7 +110,10 @@ class Dispersion:
         phase = np.exp(1j * np.asarray(wavenumber, dtype=float))
         n = self.masses.size
         heavy, stiff = np.sqrt(self.masses), np.sqrt(self.stiffnesses)
-        stretch, change = np.zeros((*phase.shape, n, n), dtype=complex), np.zeros((*phase.shape, n, n), dtype=complex)
+        stretch, change = (
+            np.zeros((*phase.shape, n, n), dtype=complex),
+            np.zeros((*phase.shape, n, n), dtype=complex),
+        )
         for j in range(n):
             stretch[..., j, j] -= stiff[j] / heavy[j]
             if j < n - 1:
@@ -115,9 +126,9 @@ class Dispersion:
 def dispersion(masses: Any, stiffnesses: Any, length: float | None = None) -> Dispersion:
     """Small waves in a periodic row of masses and springs.
 
-    One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2 +- sqrt((1/m1 + 1/m2)^2 -
-    4 sin^2(q/2)/(m1 m2))), with a gap from sqrt(2 s/m) of the heavier to that of the lighter (Brillouin 1946, Wave Propagation in Periodic
-    Structures, ch. 3).
+    One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2
+    +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap from sqrt(2 s/m) of the heavier to
+    that of the lighter (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3).
 
     Parameters
     ----------
@@ -141,10 +152,20 @@ def dispersion(masses: Any, stiffnesses: Any, length: float | None = None) -> Di
     values = []
     for name, given in (("masses", masses), ("stiffnesses", stiffnesses)):
         array = np.atleast_1d(np.array(given, dtype=float))
-        if array.ndim != 1 or not 1 <= array.size <= MOST_MASSES or not (np.isfinite(array) & (array > 0.0)).all():
-            raise ValueError(f"{name}: got {array.size} numbers, allowed: one row of 1 to {MOST_MASSES}, finite and above 0")
+        if (
+            array.ndim != 1
+            or not 1 <= array.size <= MOST_MASSES
+            or not (np.isfinite(array) & (array > 0.0)).all()
+        ):
+            raise ValueError(
+                f"{name}: got {array.size} numbers, allowed: one row of 1 to {MOST_MASSES}, "
+                "finite and above 0"
+            )
         array.setflags(write=False)
         values.append(array)
     if values[0].size != values[1].size:
-        raise ValueError(f"stiffnesses: got {values[1].size} beside {values[0].size} masses, allowed: as many, one behind each mass")
+        raise ValueError(
+            f"stiffnesses: got {values[1].size} beside {values[0].size} masses, allowed: as many, "
+            "one behind each mass"
+        )
     return Dispersion(values[0], values[1], length)

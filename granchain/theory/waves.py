@@ -1,11 +1,14 @@
-"""Waves in a chain of equal beads: the solitary wave of touching beads, and small waves in a precompressed chain.
+"""Waves in a chain of equal beads: the solitary wave of touching beads, and small waves in a
+precompressed chain.
 
 The solitary wave, without precompression, F = k d^1.5:
 
-A wave of V beads per second has overlaps d(x), x = bead number - V t, with m V^2 d''(x) = F(x + 1) - 2 F(x) + F(x - 1). In Fourier
-space that is m V^2 d = sinc^2(q/2) F, sinc(z) = sin(z)/z: the wave is a fixed point of "force, then smooth", and iterating it with
-the peak set to 1 converges (English & Pego 2005, Proc. Am. Math. Soc. 133, 1763, prove the decay, faster than any exponential, that
-makes a window of a few beads enough). The velocity of a bead at x from the crest follows from m V v'(x) = F(x + 1/2) - F(x - 1/2).
+A wave of V beads per second has overlaps d(x), x = bead number - V t, with m V^2 d''(x) = F(x + 1)
+- 2 F(x) + F(x - 1). In Fourier space that is m V^2 d = sinc^2(q/2) F, sinc(z) = sin(z)/z: the wave
+is a fixed point of "force, then smooth", and iterating it with the peak set to 1 converges (English
+& Pego 2005, Proc. Am. Math. Soc. 133, 1763, prove the decay, faster than any exponential, that
+makes a window of a few beads enough). The velocity of a bead at x from the crest follows from m V
+v'(x) = F(x + 1/2) - F(x - 1/2).
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from granchain.theory.roots import root
 
 # Window of the wave in beads: at 8 beads from the crest the overlap is below 1e-300 of its peak.
 _WINDOW = 16
-# Samples in one bead's length, even: the modes of the wave are below 1e-16 of the first at 32 already.
+# Samples in one bead's length, even: the modes of the wave are below 1e-16 of the first at 32
+# already.
 _SAMPLES = 64
 
 
@@ -29,7 +33,8 @@ _SAMPLES = 64
 class SolitaryWave:
     """The exact solitary wave of a Hertz chain, as pure numbers.
 
-    k is the stiffness of a contact in N/m^1.5, m the mass of a bead, v_m the peak velocity of a bead, F_m the peak force of a contact.
+    k is the stiffness of a contact in N/m^1.5, m the mass of a bead, v_m the peak velocity of a
+    bead, F_m the peak force of a contact.
 
     Attributes
     ----------
@@ -42,7 +47,8 @@ class SolitaryWave:
     bead_force : float
         Peak of the mean of a bead's two contact forces, in F_m: what a sensor inside a bead reads.
     kinetic_share : float
-        Kinetic part of the energy in the mean over one lattice period; 5/9 by the virial theorem, 2 T = 2.5 U.
+        Kinetic part of the energy in the mean over one lattice period; 5/9 by the virial theorem, 2
+        T = 2.5 U.
     kinetic_share_range : tuple of float
         Smallest and largest kinetic share at an instant.
     energy : float
@@ -71,7 +77,8 @@ class SolitaryWave:
         return _cosine_series(self._overlap_modes, position)
 
     def width(self, level: float = 0.5) -> float:
-        """Full width [beads, that is diameters] of the velocity pulse at a fraction of its peak, 1e-6 to 1."""
+        """Full width [beads, that is diameters] of the velocity pulse at a fraction of its
+        peak, 1e-6 to 1."""
         if not 1e-6 <= level < 1.0:
             raise ValueError(f"level: got {level!r}, allowed: at least 1e-6 and below 1")
         return 2.0 * root(lambda x: float(self.bead_velocity(x)) - level, 0.0, _WINDOW / 3.0)
@@ -88,8 +95,9 @@ def _cosine_series(modes: tuple[float, ...], position: Any) -> np.ndarray:
 def solitary_wave() -> SolitaryWave:
     """The exact solitary wave of a Hertz chain: shape and coefficients, computed, not typed.
 
-    Solves the travelling-wave equation of the discrete chain by fixed-point iteration in Fourier space (derivation above). The
-    continuum limit of the same equation is Nesterenko's, see `solitary_speed`; the discrete wave is reviewed by Sen et al. 2008,
+    Solves the travelling-wave equation of the discrete chain by fixed-point iteration in Fourier
+    space (derivation above). The continuum limit of the same equation is Nesterenko's, see
+    `solitary_speed`; the discrete wave is reviewed by Sen et al. 2008,
     doi:10.1016/j.physrep.2007.10.007.
     """
     n = _WINDOW * _SAMPLES
@@ -145,8 +153,9 @@ def solitary_wave() -> SolitaryWave:
     )
 
 
-# Nesterenko 1983, doi:10.1007/BF00905892: the soliton of his long-wave equation has V = (2/sqrt(5)) k^(1/3) m^(-1/2) F_m^(1/6) beads
-# per second; with F_m = k (v_m/V)^1.5, the overlap of a long wave, that is V = (16/25)^(1/5) (k/m)^(2/5) v_m^(1/5).
+# Nesterenko 1983, doi:10.1007/BF00905892: the soliton of his long-wave equation has V = (2/sqrt(5))
+# k^(1/3) m^(-1/2) F_m^(1/6) beads per second; with F_m = k (v_m/V)^1.5, the overlap of a long wave,
+# that is V = (16/25)^(1/5) (k/m)^(2/5) v_m^(1/5).
 LONG_WAVE_SPEED_FROM_FORCE = 2.0 / math.sqrt(5.0)
 LONG_WAVE_SPEED_FROM_VELOCITY = (16.0 / 25.0) ** 0.2
 
@@ -161,9 +170,10 @@ def solitary_speed(
 ) -> float:
     """Speed of the solitary wave in a chain of equal touching beads.
 
-    V = c_v (k/m)^(2/5) v_m^(1/5) = c_F k^(1/3) m^(-1/2) F_m^(1/6). The exact coefficients are those of the discrete chain
-    (`solitary_wave`: 0.907470 and 0.905516); Nesterenko's long-wave ones, (16/25)^(1/5) and 2/sqrt(5), are good to 1.3 % and no more
-    (Nesterenko 1983, doi:10.1007/BF00905892).
+    V = c_v (k/m)^(2/5) v_m^(1/5) = c_F k^(1/3) m^(-1/2) F_m^(1/6). The exact coefficients are those
+    of the discrete chain (`solitary_wave`: 0.907470 and 0.905516); Nesterenko's long-wave ones,
+    (16/25)^(1/5) and 2/sqrt(5), are good to 1.3 % and no more (Nesterenko 1983,
+    doi:10.1007/BF00905892).
 
     Parameters
     ----------
@@ -194,8 +204,8 @@ def solitary_speed(
 def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float:
     """Peak contact force of the solitary wave whose beads reach a velocity.
 
-    F_m = 1.013019 k^(2/5) (m v_m^2)^(3/5), the coefficient from `solitary_wave`; reviewed by Sen et al. 2008,
-    doi:10.1016/j.physrep.2007.10.007.
+    F_m = 1.013019 k^(2/5) (m v_m^2)^(3/5), the coefficient from `solitary_wave`; reviewed by Sen et
+    al. 2008, doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
@@ -211,10 +221,14 @@ def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float
     float
         F_m [N].
     """
-    return float(solitary_wave().force_from_velocity * stiffness**0.4 * (mass * peak_velocity * peak_velocity) ** 0.6)
+    return float(
+        solitary_wave().force_from_velocity
+        * stiffness**0.4
+        * (mass * peak_velocity * peak_velocity) ** 0.6
+    )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Small waves in a precompressed chain
 
 
@@ -233,12 +247,15 @@ def precompressed_stiffness(stiffness: float, precompression: float) -> float:
     return float(1.5 * stiffness ** (2.0 / 3.0) * precompression ** (1.0 / 3.0))
 
 
-def small_wave_frequency(wave_number: Any, stiffness: float, mass: float, precompression: float) -> np.ndarray:
+def small_wave_frequency(
+    wave_number: Any, stiffness: float, mass: float, precompression: float
+) -> np.ndarray:
     """Angular frequency of a small wave in a precompressed chain of equal beads.
 
-    omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear springs (Brillouin 1946, Wave
-    Propagation in Periodic Structures, ch. 2) with the slope of the Hertz force. The largest frequency is at q = pi. Reviewed for
-    beads by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
+    omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear
+    springs (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 2) with the slope of the
+    Hertz force. The largest frequency is at q = pi. Reviewed for beads by Sen et al. 2008,
+    doi:10.1016/j.physrep.2007.10.007.
 
     Parameters
     ----------
@@ -261,9 +278,11 @@ def small_wave_frequency(wave_number: Any, stiffness: float, mass: float, precom
 
 
 def small_wave_speed(stiffness: float, mass: float, precompression: float) -> float:
-    """Speed of long small waves in a precompressed chain of equal beads: sqrt(s/m), s = (3/2) k^(2/3) F0^(1/3).
+    """Speed of long small waves in a precompressed chain of equal beads: sqrt(s/m), s = (3/2)
+    k^(2/3) F0^(1/3).
 
-    The limit of omega/q for q to 0, see `small_wave_frequency`; Nesterenko 1983, doi:10.1007/BF00905892, for the chain of beads.
+    The limit of omega/q for q to 0, see `small_wave_frequency`; Nesterenko 1983,
+    doi:10.1007/BF00905892, for the chain of beads.
 
     Parameters
     ----------
@@ -293,22 +312,28 @@ class DepthExponents:
 def depth_exponents(exponent: float = 1.5) -> DepthExponents:
     """How a small wave changes with depth in a vertical chain under gravity.
 
-    Velocity of the beads ~ h^(-(1/4)(1/3 + 1/p)), speed of the wave ~ h^((1/2)(1 - 1/p)), for the force K d^p; -1/4 and 1/6 for Hertz.
-    Reached at depths far below the first bead. Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058.
+    Velocity of the beads ~ h^(-(1/4)(1/3 + 1/p)), speed of the wave ~ h^((1/2)(1 - 1/p)), for the
+    force K d^p; -1/4 and 1/6 for Hertz. Reached at depths far below the first bead. Hong, Ji & Kim
+    1999, doi:10.1103/PhysRevLett.82.3058.
 
     Parameters
     ----------
     exponent : float
         p of the force K d^p [1].
     """
-    return DepthExponents(velocity=-0.25 * (1.0 / 3.0 + 1.0 / exponent), speed=0.5 * (1.0 - 1.0 / exponent))
+    return DepthExponents(
+        velocity=-0.25 * (1.0 / 3.0 + 1.0 / exponent), speed=0.5 * (1.0 - 1.0 / exponent)
+    )
 
 
-def evanescent_decay(frequency: float, stiffness: float, mass: float, precompression: float) -> float:
-    """Decay of a small oscillation above the highest frequency of a precompressed chain, in nepers per bead.
+def evanescent_decay(
+    frequency: float, stiffness: float, mass: float, precompression: float
+) -> float:
+    """Decay of a small oscillation above the highest frequency of a precompressed chain, in nepers
+    per bead.
 
-    The dispersion with q = pi + i kappa: omega = omega_max cosh(kappa/2) (Brillouin 1946, Wave Propagation in Periodic Structures,
-    ch. 2).
+    The dispersion with q = pi + i kappa: omega = omega_max cosh(kappa/2) (Brillouin 1946, Wave
+    Propagation in Periodic Structures, ch. 2).
 
     Parameters
     ----------
@@ -324,9 +349,13 @@ def evanescent_decay(frequency: float, stiffness: float, mass: float, precompres
     Returns
     -------
     float
-        kappa [1]: the amplitude falls by exp(-kappa) from bead to bead, each against the one before.
+        kappa [1]: the amplitude falls by exp(-kappa) from bead to bead, each against the one
+        before.
     """
     highest = float(small_wave_frequency(math.pi, stiffness, mass, precompression))
     if not frequency >= highest:
-        raise ValueError(f"frequency: got {frequency!r}, allowed: at least the highest of the chain, {highest:.6g} rad/s")
+        raise ValueError(
+            f"frequency: got {frequency!r}, allowed: at least the highest of the chain, "
+            f"{highest:.6g} rad/s"
+        )
     return 2.0 * math.acosh(frequency / highest)

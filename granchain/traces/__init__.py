@@ -1,8 +1,18 @@
-"""Measured traces: from the file of an instrument to a clean trace with its source and its uncertainty."""
+"""Measured traces: from the file of an instrument to a clean trace with its source and its
+uncertainty."""
 
 from granchain.traces.about import AboutTable
 from granchain.traces.columns import Asked
 from granchain.traces.folder import ABOUT, CURVES, import_trace, read_about, read_trace
 from granchain.traces.trace import Trace
 
-__all__ = ["ABOUT", "CURVES", "AboutTable", "Asked", "Trace", "import_trace", "read_about", "read_trace"]
+__all__ = [
+    "ABOUT",
+    "CURVES",
+    "AboutTable",
+    "Asked",
+    "Trace",
+    "import_trace",
+    "read_about",
+    "read_trace",
+]

@@ -1,4 +1,5 @@
-"""`about.toml` beside a trace: what it is, whose, how it was obtained, how sure it is, and what else is known of the experiment."""
+"""`about.toml` beside a trace: what it is, whose, how it was obtained, how sure it is, and what
+else is known of the experiment."""
 
 from __future__ import annotations
 
@@ -15,20 +16,36 @@ from granchain.keys import Problems, Table, choice, key, number_key, read_table,
 class UncertaintyTable(Table):
     """How sure the trace is: one standard deviation each."""
 
-    gain: float = number_key("1", "the relative uncertainty of the calibration, the same for all samples", 0.0, low=0.0)
-    noise: float | None = number_key("N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0)
-    time: float = number_key("s", "the uncertainty of one arrival beside the noise, such as that of reading a figure", 0.0, low=0.0)
+    gain: float = number_key(
+        "1", "the relative uncertainty of the calibration, the same for all samples", 0.0, low=0.0
+    )
+    noise: float | None = number_key(
+        "N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0
+    )
+    time: float = number_key(
+        "s",
+        "the uncertainty of one arrival beside the noise, such as that of reading a figure",
+        0.0,
+        low=0.0,
+    )
 
 
 class SensorTable(Table):
     """The sensor bead and its instrument; both sides of a comparison go through it."""
 
     front_mass: float | None = number_key(
-        "kg", "the mass of the half bead that the wave meets first, with half of the piezo", None, above=0.0
+        "kg",
+        "the mass of the half bead that the wave meets first, with half of the piezo",
+        None,
+        above=0.0,
     )
-    cutoff: float | None = number_key("Hz", "the frequency that the zero-phase filter halves", None, above=0.0)
+    cutoff: float | None = number_key(
+        "Hz", "the frequency that the zero-phase filter halves", None, above=0.0
+    )
     order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
-    gain: float | None = number_key("1", "the reading of the recorder per newton, already divided out", None, above=0.0)
+    gain: float | None = number_key(
+        "1", "the reading of the recorder per newton, already divided out", None, above=0.0
+    )
 
 
 class FactTable(Table):
@@ -43,7 +60,11 @@ class FactTable(Table):
 class PrintedTable(Table):
     """A table that was published, as a CSV file in the folder."""
 
-    file: str = key("the name of the file", "the name of a CSV file in the folder", pattern=r"^[\w-][\w.-]*\.csv$")
+    file: str = key(
+        "the name of the file",
+        "the name of a CSV file in the folder",
+        pattern=r"^[\w-][\w.-]*\.csv$",
+    )
     what: str = text_key("what it is")
     source: str = text_key("where it is printed")
 
@@ -52,7 +73,9 @@ class AboutTable(Table):
     """All metadata of a trace."""
 
     title: str = text_key("a title")
-    kind: Literal["measured", "digitised", "synthetic"] = choice("what the trace is", ("measured", "digitised", "synthetic"))
+    kind: Literal["measured", "digitised", "synthetic"] = choice(
+        "what the trace is", ("measured", "digitised", "synthetic")
+    )
     what: str = text_key("what was done")
     who: str = text_key("who did it")
     doi: str = text_key("where it is published")
@@ -60,9 +83,15 @@ class AboutTable(Table):
     digitised: str = text_key("how it was read from the figure")
     licence: str = text_key("under what terms it may be passed on")
     origin: str = text_key("the file it was imported from, and its hash")
-    uncertainty: UncertaintyTable = key("how sure it is", "a table [uncertainty]", UncertaintyTable())
-    tolerance: ToleranceTable | None = key("how sure the numbers of the chain are, keys of a case", "a table [tolerance]", None)
-    sensor: SensorTable = key("the sensor bead and its instrument", "a table [sensor]", SensorTable())
+    uncertainty: UncertaintyTable = key(
+        "how sure it is", "a table [uncertainty]", UncertaintyTable()
+    )
+    tolerance: ToleranceTable | None = key(
+        "how sure the numbers of the chain are, keys of a case", "a table [tolerance]", None
+    )
+    sensor: SensorTable = key(
+        "the sensor bead and its instrument", "a table [sensor]", SensorTable()
+    )
     fact: list[FactTable] = key("what is known of the experiment", "tables [[fact]]", [])
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
 
@@ -81,9 +110,18 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
         # the keys are those of a case, which is not known here
         tolerances_of(about.tolerance, "tolerance", problems)
     if about is not None and about.kind == "digitised":
-        for name, missing in (("figure", not about.figure), ("doi", not (about.doi or about.who)), ("digitised", not about.digitised)):
+        for name, missing in (
+            ("figure", not about.figure),
+            ("doi", not (about.doi or about.who)),
+            ("digitised", not about.digitised),
+        ):
             if missing:
-                problems.add(name, "nothing", "what was read, from where and how", f'say it: --set {name}="...", or in about.toml')
+                problems.add(
+                    name,
+                    "nothing",
+                    "what was read, from where and how",
+                    f'say it: --set {name}="...", or in about.toml',
+                )
     if problems.sentences or about is None:
         raise TraceError([f"{where}: {sentence}" for sentence in problems.sentences])
     return about
@@ -92,18 +130,35 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
 def written(about: AboutTable) -> str:
     """The text of an about.toml; what is at its default is left out."""
     lines = [
-        f"{name} = {_toml_text(value)}" for name, value in about if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
+        f"{name} = {_toml_text(value)}"
+        for name, value in about
+        if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
     ]
     for name in ("uncertainty", "sensor"):
         values = getattr(about, name).model_dump(exclude_defaults=True)
-        lines += ["", f"[{name}]", *(f"{key} = {_toml_text(value)}" for key, value in values.items())] if values else []
+        lines += (
+            ["", f"[{name}]", *(f"{key} = {_toml_text(value)}" for key, value in values.items())]
+            if values
+            else []
+        )
     if about.tolerance is not None:
         known = tolerances_of(about.tolerance, "tolerance", Problems())
-        values = {key: f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value) for key, value in known.items()}
-        lines += ["", "[tolerance]", *(f"{_toml_text(key)} = {value}" for key, value in values.items())]
+        values = {
+            key: f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value)
+            for key, value in known.items()
+        }
+        lines += [
+            "",
+            "[tolerance]",
+            *(f"{_toml_text(key)} = {value}" for key, value in values.items()),
+        ]
     for name in ("fact", "table"):
         for entry in getattr(about, name):
-            lines += ["", f"[[{name}]]", *(f"{key} = {_toml_text(value)}" for key, value in entry if value != "")]
+            lines += [
+                "",
+                f"[[{name}]]",
+                *(f"{key} = {_toml_text(value)}" for key, value in entry if value != ""),
+            ]
     return "\n".join(lines) + "\n"
 
 

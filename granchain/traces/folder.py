@@ -1,4 +1,5 @@
-"""A trace on disk: a folder with `about.toml` and `trace.csv`; reading and writing it, and importing a file from elsewhere."""
+"""A trace on disk: a folder with `about.toml` and `trace.csv`; reading and writing it, and
+importing a file from elsewhere."""
 
 from __future__ import annotations
 
@@ -41,10 +42,15 @@ def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
         limit.check(name, kind.st_size)
         return Path(name).read_bytes()
     except FileNotFoundError:
-        raise FileError(f"{name}: got no file of this name, allowed one; look at the name and the folder") from None
+        raise FileError(
+            f"{name}: got no file of this name, allowed one; look at the name and the folder"
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{name}: got a file that cannot be read ({reason}), allowed one that can; look at its permissions") from None
+        raise FileError(
+            f"{name}: got a file that cannot be read ({reason}), allowed one that can; look at "
+            "its permissions"
+        ) from None
 
 
 def read_about(folder: str | os.PathLike[str]) -> AboutTable:
@@ -56,7 +62,10 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     """
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
-        raise FileError(f"{folder}: got no folder, allowed one with {ABOUT} and {CURVES}; make one: granchain traces import FILE")
+        raise FileError(
+            f"{folder}: got no folder, allowed one with {ABOUT} and {CURVES}; make one: granchain "
+            "traces import FILE"
+        )
     return about_of(document_of(path), str(path))
 
 
@@ -98,7 +107,8 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
     path = Path(folder) / CURVES
     if not path.exists():
         raise FileError(
-            f"{path}: got no such file, allowed a curve: this folder says what is known of the experiment and holds no curve; bring one: "
+            f"{path}: got no such file, allowed a curve: this folder says what is known of the "
+            "experiment and holds no curve; bring one: "
             f"granchain traces import FILE --kind {about.kind} --out {folder}"
         )
     allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
@@ -109,11 +119,15 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
 
 
 def _check_kind(kind: str, words: str, where: str) -> None:
-    """No computed number may be called measured: the file's own name and the lines above its numbers count."""
+    """No computed number may be called measured: the file's own name and the lines above its
+    numbers count."""
     low = f"{Path(where).name} {words}".lower()
     word = next((word for word in COMPUTED_WORDS if word in low), None)
     if word and kind != "synthetic":
-        raise TraceError(f'{where}: got kind "{kind}" for a file that calls itself "{word}", allowed "synthetic"; say --kind synthetic')
+        raise TraceError(
+            f'{where}: got kind "{kind}" for a file that calls itself "{word}", allowed '
+            '"synthetic"; say --kind synthetic'
+        )
 
 
 def import_trace(
@@ -157,7 +171,9 @@ def import_trace(
 
     source, asked = Path(file), asked or Asked()
     content = content_of(source, Limit(limit))
-    record = binary_columns(source, content, Limit(limit)) or text_columns(content, str(source), asked.decimal, Limit(limit))
+    record = binary_columns(source, content, Limit(limit)) or text_columns(
+        content, str(source), asked.decimal, Limit(limit)
+    )
     origin = f"{shown(source.name, 200)[1:-1]}, SHA-256 {hashlib.sha256(content).hexdigest()}"
     del content
     _check_kind(kind, record.preamble.words, str(source))
@@ -166,11 +182,14 @@ def import_trace(
     if existing and (changes or document["kind"] != kind):
         got = "--set" if changes else f"--kind {shown(kind)[1:-1]}"
         raise TraceError(
-            f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, allowed what it says; change it there, or '
+            f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, '
+            "allowed what it says; change it there, or "
             "make it anew with --overwrite"
         )
     if not existing:
-        document = {"title": source.stem, "kind": kind, "origin": origin} | ({"sensor": {"gain": asked.gain}} if asked.gain else {})
+        document = {"title": source.stem, "kind": kind, "origin": origin} | (
+            {"sensor": {"gain": asked.gain}} if asked.gain else {}
+        )
         problems = Problems()
         set_values(document, changes, 'who="A. Person"', problems)
         if problems.sentences:
@@ -182,7 +201,8 @@ def import_trace(
         for name in (CURVES, ABOUT):
             if (target / name).exists() and source.samefile(target / name):
                 raise TraceError(
-                    f"{target / name}: got the file that is imported, allowed a folder that does not hold it; name another folder with "
+                    f"{target / name}: got the file that is imported, allowed a folder that does "
+                    "not hold it; name another folder with "
                     "--out"
                 )
         write_whole(target / CURVES, csv_blocks(trace), overwrite)
@@ -192,9 +212,12 @@ def import_trace(
 
 
 def csv_blocks(trace: Trace) -> Iterator[bytes]:
-    """A trace as text, to 12 digits, which is more than any instrument has; above the numbers, what they are."""
+    """A trace as text, to 12 digits, which is more than any instrument has; above the numbers,
+    what they are."""
     yield f"# {trace.words}{f': {trace.about.title}' if trace.synthetic else ''}\n".encode()
-    yield (",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n").encode()
+    yield (
+        ",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n"
+    ).encode()
     row = ",".join(["%.12g"] * (1 + len(trace.sensor_bead))) + "\n"
     for at in range(0, len(trace.time), ROWS):
         part = np.column_stack([trace.time[at : at + ROWS], trace.sensor_force[at : at + ROWS]])

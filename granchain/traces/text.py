@@ -34,7 +34,9 @@ _UNSIGNED = {
     ",": r"(?:[0-9]++(?:,[0-9]++)?|,[0-9]++)",
     "": r"[0-9]++",
 }
-_NUMBER_WITH = {sign: re.compile(rf"[+-]?{digits}{_SHORT_EXPONENT}") for sign, digits in _UNSIGNED.items()}
+_NUMBER_WITH = {
+    sign: re.compile(rf"[+-]?{digits}{_SHORT_EXPONENT}") for sign, digits in _UNSIGNED.items()
+}
 # Numbers in groups of three digits, where the decimal sign is known to be the other one.
 _GROUPS = {
     ",": re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?"),
@@ -89,10 +91,17 @@ class _Row:
     def beside(self, places: tuple[int, ...]) -> bool:
         """Whether a line of the preamble stands in front of its numbers, in columns of its own."""
         extra = [i for i, cell in enumerate(self.cells) if cell and i not in places]
-        return bool(extra) and self.holds(places) and extra[-1] < places[0] and self.numbers[extra[0]] is None
+        return (
+            bool(extra)
+            and self.holds(places)
+            and extra[-1] < places[0]
+            and self.numbers[extra[0]] is None
+        )
 
 
-def text_columns(content: bytes, where: str, decimal: str | None = None, limit: Limit | None = None) -> Record:
+def text_columns(
+    content: bytes, where: str, decimal: str | None = None, limit: Limit | None = None
+) -> Record:
     """Columns of a text file, and what is above them.
 
     Parameters
@@ -128,16 +137,28 @@ def text_columns(content: bytes, where: str, decimal: str | None = None, limit: 
         # Cells that may be two parts of a number: half as many headings, or three digits each.
         cells = [[row.cells[i] for i in places] for row in rows[first:] if row.holds(places)]
         headings = sum(bool(cell) for cell in rows[first - 1].cells) if first else 0
-        columns_of_three = [k for k in range(1, len(places)) if all(re.fullmatch(r"[0-9]{3}", row[k]) for row in cells)]
-        if (delimiter == "," and 2 * headings == len(places)) or (columns_of_three and 0 < headings < len(places)):
+        columns_of_three = [
+            k
+            for k in range(1, len(places))
+            if all(re.fullmatch(r"[0-9]{3}", row[k]) for row in cells)
+        ]
+        if (delimiter == "," and 2 * headings == len(places)) or (
+            columns_of_three and 0 < headings < len(places)
+        ):
             raise TraceError(f"{where}: line {rows[first].line}: {_TWO_MEANINGS[delimiter]}")
     reading = _Reading(where, places, delimiter, decimal, content, limit)
-    beside = {i: row for i, row in enumerate(rows[: first + BESIDE]) if i >= first and row.beside(places)}
+    beside = {
+        i: row for i, row in enumerate(rows[: first + BESIDE]) if i >= first and row.beside(places)
+    }
     for i, row in beside.items():
         rows[i] = _Row(row.line, [""] * places[0] + row.cells[places[0] :], row.numbers)
     # A row above the numbers may begin as one of them that cannot be read, such as 40'000.
     above = rows[first - 1].cells if first else []
-    alike = len(above) > places[0] and _ALIKE.fullmatch(above[places[0]]) and sum(map(bool, above)) >= len(places)
+    alike = (
+        len(above) > places[0]
+        and _ALIKE.fullmatch(above[places[0]])
+        and sum(map(bool, above)) >= len(places)
+    )
     reading.add_rows(rows[first - 1 if alike else first :])
     reading.add_rest(end, len(lines))
     titles = rows[:first]
@@ -162,9 +183,14 @@ def _ascii_digits(content: bytes, where: str) -> bytes:
         try:
             content = content.decode("utf-16").encode("utf-8")
         except UnicodeError:
-            raise TraceError(f"{where}: got bytes that are no utf-16 text, allowed text; export it as CSV again") from None
+            raise TraceError(
+                f"{where}: got bytes that are no utf-16 text, allowed text; export it as CSV again"
+            ) from None
     if b"\0" in content:
-        raise TraceError(f"{where}: got bytes that are no text, allowed CSV, .npy, .npz, HDF5, MATLAB or TDMS; export it as CSV")
+        raise TraceError(
+            f"{where}: got bytes that are no text, allowed CSV, .npy, .npz, HDF5, MATLAB or TDMS; "
+            "export it as CSV"
+        )
     if b"\r" in content:
         content = content.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return content
@@ -176,7 +202,10 @@ def _head(content: bytes, where: str) -> tuple[int, list[str]]:
     while end < len(content) and count < ENOUGH and end < HEAD:
         stop = content.find(b"\n", end) + 1 or len(content)
         if stop - end > LONGEST:
-            raise TraceError(f"{where}: line {count + 1}: got {stop - end} bytes in one line, allowed {LONGEST}; export one row a line")
+            raise TraceError(
+                f"{where}: line {count + 1}: got {stop - end} bytes in one line, allowed "
+                f"{LONGEST}; export one row a line"
+            )
         end, count = stop, count + 1
     return end, _lines_of(content[:end])
 
@@ -191,7 +220,9 @@ def _lines_of(content: bytes) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def _best_split(lines: list[str], where: str, decimal: str | None) -> tuple[list[_Row], tuple[int, ...], str | None]:
+def _best_split(
+    lines: list[str], where: str, decimal: str | None
+) -> tuple[list[_Row], tuple[int, ...], str | None]:
     """Rows, places of the numbers and delimiter: the one that makes most rows of two numbers or
     more."""
     best: tuple[list[_Row], tuple[int, ...], str | None] | None = None
@@ -210,11 +241,16 @@ def _best_split(lines: list[str], where: str, decimal: str | None) -> tuple[list
             if (min(len(places), 2), number) > rank:
                 best, rank = (rows, places, delimiter), (min(len(places), 2), number)
     if best is None:
-        raise TraceError(f"{where}: got no row of numbers, allowed columns of numbers, time first; export the trace as CSV")
+        raise TraceError(
+            f"{where}: got no row of numbers, allowed columns of numbers, time first; export the "
+            "trace as CSV"
+        )
     return best
 
 
-def _split(lines: list[str], delimiter: str | None, decimal: str | None, start: int = 1) -> list[_Row]:
+def _split(
+    lines: list[str], delimiter: str | None, decimal: str | None, start: int = 1
+) -> list[_Row]:
     """The cells of lines and the numbers in them; comments and blank lines are left out."""
     rows = []
     for i, line in enumerate(lines, start=start):
@@ -235,7 +271,11 @@ def _number(cell: str, decimal: str | None) -> float | None:
     if decimal is not None and _GROUPS[decimal].fullmatch(cell):
         return float(cell.replace("." if decimal == "," else ",", "").replace(",", "."))
     signs = [decimal] if decimal is not None else [".", ","]
-    return float(cell.replace(",", ".")) if any(_NUMBER_WITH[sign].fullmatch(cell) for sign in signs) else None
+    return (
+        float(cell.replace(",", "."))
+        if any(_NUMBER_WITH[sign].fullmatch(cell) for sign in signs)
+        else None
+    )
 
 
 class _Reading:
@@ -274,9 +314,15 @@ class _Reading:
                 # At the end of a file they are no more than a spreadsheet's.
                 self._empty = self._empty or row
                 continue
-            found = [f"line {bad.line}: {self._fault(bad)}" for bad in (self._empty, row) if bad is not None and bad.places != self.places]
+            found = [
+                f"line {bad.line}: {self._fault(bad)}"
+                for bad in (self._empty, row)
+                if bad is not None and bad.places != self.places
+            ]
             self._empty = None
-            parted = self.delimiter in (",", None) and any(_LED.fullmatch(row.cells[i]) for i in self.places if i < len(row.cells))
+            parted = self.delimiter in (",", None) and any(
+                _LED.fullmatch(row.cells[i]) for i in self.places if i < len(row.cells)
+            )
             if not found and parted:
                 found = [f"line {row.line}: {_TWO_MEANINGS[self.delimiter]}"]
             problems += found or self._note_signs(row)
@@ -293,7 +339,12 @@ class _Reading:
             if end - begin > BLOCK:
                 end = self.content.rfind(b"\n", begin, begin + BLOCK) + 1
             if end <= begin:
-                self._refuse([f"line {line + 1}: got more than {BLOCK} bytes in one line, allowed fewer; export one row a line"])
+                self._refuse(
+                    [
+                        f"line {line + 1}: got more than {BLOCK} bytes in one line, allowed "
+                        "fewer; export one row a line"
+                    ]
+                )
             block = self.content[begin:end]
             if not self._add_block(block, line):
                 rows = _split(_lines_of(block), self.delimiter, self.decimal, line + 1)
@@ -331,7 +382,9 @@ class _Reading:
             return False
         block = block.replace(b'"', b"")
         numbers = np.loadtxt(
-            io.TextIOWrapper(io.BytesIO(block.replace(b",", b".") if sign == "," else block), "ascii"),
+            io.TextIOWrapper(
+                io.BytesIO(block.replace(b",", b".") if sign == "," else block), "ascii"
+            ),
             delimiter=self.delimiter,
             usecols=self.places,
             comments=None,
@@ -375,12 +428,21 @@ class _Reading:
         """Why a row is no row of numbers like the others."""
         for column, i in enumerate(self.places, start=1):
             if i >= len(row.cells):
-                return f"got {column - 1} of {len(self.places)} numbers, allowed all; the file is cut off there, or two records are in it"
+                return (
+                    f"got {column - 1} of {len(self.places)} numbers, allowed all; the file is "
+                    "cut off there, or two records are in it"
+                )
             if row.numbers[i] is None:
                 got = shown(row.cells[i]) if row.cells[i] else "nothing"
-                return f"got {got} in column {column}, allowed a number; mend the file at its source, or cut the trace before it"
+                return (
+                    f"got {got} in column {column}, allowed a number; mend the file at its "
+                    "source, or cut the trace before it"
+                )
         extra = next(cell for i, cell in enumerate(row.cells) if cell and i not in self.places)
-        return f"got {shown(extra)} where the other rows have nothing, allowed rows of one kind; take it out"
+        return (
+            f"got {shown(extra)} where the other rows have nothing, allowed rows of one kind; "
+            "take it out"
+        )
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -396,7 +458,9 @@ def _titles_between_spaces(row: _Row, line: str, places: tuple[int, ...]) -> _Ro
     return _Row(row.line, cells, [_number(cell, None) for cell in cells])
 
 
-def _headings(above: list[_Row], places: tuple[int, ...]) -> tuple[list[str], list[str | None], list[str]]:
+def _headings(
+    above: list[_Row], places: tuple[int, ...]
+) -> tuple[list[str], list[str | None], list[str]]:
     """Name, unit and factor of each column, from the lines right above the numbers."""
     names, factors = [""] * len(places), [""] * len(places)
     units: list[str | None] = [None] * len(places)
@@ -423,7 +487,9 @@ def _headings(above: list[_Row], places: tuple[int, ...]) -> tuple[list[str], li
     return [name or f"column {k}" for k, name in enumerate(names, start=1)], units, factors
 
 
-def _last_digits(content: bytes, places: tuple[int, ...], delimiter: str | None, decimal: str | None) -> list[float]:
+def _last_digits(
+    content: bytes, places: tuple[int, ...], delimiter: str | None, decimal: str | None
+) -> list[float]:
     """Value of the last digit that most numbers of each column print; some have lost their last
     zeros."""
     places_in_file = range(0, len(content), max(1, len(content) // SAMPLED))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 # Fewer samples hold no pulse with a rise, a peak and a fall.
 LEAST_SAMPLES = 8
-# Largest departure of one interval from their mean, relative to it: a clock of an instrument is far better.
+# Largest departure of one interval from their mean, relative to it: a clock of an instrument is far
+# better.
 MOST_UNEVEN = 1e-3
 # Faults of one kind that are listed one by one.
 LISTED = 3
@@ -50,10 +51,15 @@ class Trace:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        problems = _faults(self.time, self.sensor_force, [f"bead {bead}" for bead in self.sensor_bead.tolist()])
+        problems = _faults(
+            self.time, self.sensor_force, [f"bead {bead}" for bead in self.sensor_bead.tolist()]
+        )
         labels = self.sensor_bead.tolist()
         if len(set(labels)) < len(labels) or min(labels, default=0) < 1:
-            problems.append(f"sensor beads: got {labels}, allowed different whole numbers from 1; name each sensor by its own bead")
+            problems.append(
+                f"sensor beads: got {labels}, allowed different whole numbers from 1; name each "
+                "sensor by its own bead"
+            )
         if problems:
             raise TraceError(problems)
 
@@ -70,26 +76,40 @@ class Trace:
     @property
     def words(self) -> str:
         """What it is, as figures and tables call it."""
-        return {"measured": "measured", "digitised": "measured, read off a figure", "synthetic": "SYNTHETIC, no experiment"}[
-            self.about.kind
-        ]
+        return {
+            "measured": "measured",
+            "digitised": "measured, read off a figure",
+            "synthetic": "SYNTHETIC, no experiment",
+        }[self.about.kind]
 
 
 def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     """Everything that makes samples no clean trace, a sentence each."""
     if time.ndim != 1 or force.ndim != 2 or force.shape != (len(time), len(names)):
-        return [f"trace: got {force.shape} forces at {time.shape} times, allowed one force of each of {len(names)} sensors at each time"]
+        return [
+            f"trace: got {force.shape} forces at {time.shape} times, allowed one force of each of "
+            f"{len(names)} sensors at each time"
+        ]
     problems = []
     if not names:
-        problems.append("trace: got no force, allowed one column or more; give a file with the force beside the time")
+        problems.append(
+            "trace: got no force, allowed one column or more; give a file with the force beside "
+            "the time"
+        )
     if len(time) < LEAST_SAMPLES:
-        problems.append(f"trace: got {len(time)} samples, allowed {LEAST_SAMPLES} or more; give the whole recording")
+        problems.append(
+            f"trace: got {len(time)} samples, allowed {LEAST_SAMPLES} or more; give the whole "
+            "recording"
+        )
     for values, name in [(time, "time"), *zip(force.T, names, strict=True)]:
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
-            places = ", ".join(str(i + 1) for i in bad[:LISTED]) + (f" and {len(bad) - LISTED} more" if len(bad) > LISTED else "")
+            places = ", ".join(str(i + 1) for i in bad[:LISTED]) + (
+                f" and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
+            )
             problems.append(
-                f"{name}: got a value that is no finite number at sample {places}, allowed finite numbers; "
+                f"{name}: got a value that is no finite number at sample {places}, allowed finite "
+                "numbers; "
                 "mend the file at its source, or cut the trace before it"
             )
     if problems:
@@ -99,7 +119,8 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     if len(back):
         i = int(back[0])
         return [
-            f"time: got {time[i + 1]:.9g} s at sample {i + 2} after {time[i]:.9g} s, allowed time that increases from sample to sample; "
+            f"time: got {time[i + 1]:.9g} s at sample {i + 2} after {time[i]:.9g} s, allowed time "
+            "that increases from sample to sample; "
             "give one record in the order it was taken, with enough digits"
         ]
     mean = float(time[-1] - time[0]) / len(steps)
@@ -107,7 +128,9 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     worst = int(np.argmax(off))
     if off[worst] > MOST_UNEVEN:
         problems.append(
-            f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is {mean:.6g} s, allowed steps that differ "
-            f"from their mean by at most {MOST_UNEVEN:g} of it; put the samples on an even grid first: --resample {mean:.3g}"
+            f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is "
+            f"{mean:.6g} s, allowed steps that differ "
+            f"from their mean by at most {MOST_UNEVEN:g} of it; put the samples on an even grid "
+            f"first: --resample {mean:.3g}"
         )
     return problems

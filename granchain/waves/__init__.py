@@ -1,1 +1,2 @@
-"""Waves in a row of beads: measured in a run (`spectra`, `bands`), and of its case (`dispersion`)."""
+"""Waves in a row of beads: measured in a run (`spectra`, `bands`), and of its case
+(`dispersion`)."""

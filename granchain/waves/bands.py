@@ -1,4 +1,5 @@
-"""Waves along a recorded row: cos q at each frequency, edges of bands with their errors, and the map."""
+"""Waves along a recorded row: cos q at each frequency, edges of bands with their errors, and
+the map."""
 
 from __future__ import annotations
 
@@ -50,21 +51,31 @@ class RecordedRow(NamedTuple):
     @property
     def middles(self) -> np.ndarray:
         """Places of the beads whose neighbours a cell away, on both sides, are there too."""
-        return np.flatnonzero(np.isin(self.beads - self.size, self.beads) & np.isin(self.beads + self.size, self.beads))
+        return np.flatnonzero(
+            np.isin(self.beads - self.size, self.beads)
+            & np.isin(self.beads + self.size, self.beads)
+        )
 
     @property
     def gapless(self) -> bool:
-        """Whether no bead between the first and the last is left out, and there are two cells or more."""
-        return len(self.beads) >= 2 * self.size and self.beads[-1] - self.beads[0] + 1 == len(self.beads)
+        """Whether no bead between the first and the last is left out, and there are two cells
+        or more."""
+        return len(self.beads) >= 2 * self.size and self.beads[-1] - self.beads[0] + 1 == len(
+            self.beads
+        )
 
 
 def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies, and cos q at each by least squares over all beads and pieces; nan where it is not seen."""
+    """Frequencies, and cos q at each by least squares over all beads and pieces; nan where it
+    is not seen."""
     from scipy.signal import csd, welch
 
     middles = row.middles
     centre = row.values[:, middles]
-    before, after = (row.values[:, np.searchsorted(row.beads, row.beads[middles] + step)] for step in (-row.size, row.size))
+    before, after = (
+        row.values[:, np.searchsorted(row.beads, row.beads[middles] + step)]
+        for step in (-row.size, row.size)
+    )
     sides = 0.5 * (before + after)
     how: dict[str, Any] = {"fs": 1.0 / row.interval, "nperseg": row.length, "axis": 0}
     frequency, cross = csd(centre, sides, **how)
@@ -116,12 +127,17 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, size: int) -> tuple[np.n
         band.extend([unknown] * (2 - len(band)))
     # of a band without an edge that was measured nothing is known
     bands = [band for band in bands if any(edge.frequency > 0.0 for edge in band)]
-    found = np.array([[(edge.frequency, edge.error) for edge in band] for band in bands[:size]]).reshape(-1, 2, 2)
+    found = np.array(
+        [[(edge.frequency, edge.error) for edge in band] for band in bands[:size]]
+    ).reshape(-1, 2, 2)
     return found[:, :, 0], found[:, :, 1]
 
 
-def edge_between(frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begins: bool) -> Edge | None:
-    """Where cos q passes 1 or -1 between the frequencies i and j, in a band the one, the other not; None where too few lie there."""
+def edge_between(
+    frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begins: bool
+) -> Edge | None:
+    """Where cos q passes 1 or -1 between the frequencies i and j, in a band the one, the other
+    not; None where too few lie there."""
     from scipy.optimize import least_squares
 
     level = math.copysign(1.0, cosine.real[i if begins else j])
@@ -162,7 +178,8 @@ def edge_between(frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begi
 
 
 def mapped(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
-    """Wavenumbers, and power over frequency and wavenumber: of each bead of a cell by itself, along the cells, and added."""
+    """Wavenumbers, and power over frequency and wavenumber: of each bead of a cell by itself,
+    along the cells, and added."""
     from scipy.signal.windows import hann
 
     cells = len(row.beads) // row.size
@@ -170,7 +187,9 @@ def mapped(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
     over_time, along = hann(row.length, sym=False)[:, None], hann(cells + 2)[1:-1]
     power = np.zeros((row.length // 2 + 1, count))
     for start in range(0, len(row.values) - row.length + 1, row.length // 2):
-        motion = np.fft.rfft(row.values[start : start + row.length, : cells * row.size] * over_time, axis=0)
+        motion = np.fft.rfft(
+            row.values[start : start + row.length, : cells * row.size] * over_time, axis=0
+        )
         for j in range(row.size):
             # cos(omega t - q n) has exp(-i q n) at omega: summed with exp(i q n)
             power += np.abs(np.fft.ifft(motion[:, j :: row.size] * along, count, axis=1)) ** 2

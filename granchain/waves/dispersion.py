@@ -87,7 +87,8 @@ def cell_of(case: Case) -> Cell:
         held = " (under gravity the contacts stiffen with depth)" if case.chain.gravity else ""
         allowed = f"a cell of at most {MOST_MASSES} beads that comes at least twice"
         raise CaseError(
-            f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed {allowed}; "
+            f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed "
+            f"{allowed}; "
             "give equal beads, or segments with repeat"
         )
     place = chain.positions()
@@ -115,7 +116,8 @@ def periodic_part(case: Case, chain: Chain) -> slice:
 
 
 def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
-    """Slope of the force over the overlap at rest, with the history as it is [N/m]; refuses contacts that are open."""
+    """Slope of the force over the overlap at rest, with the history as it is [N/m]; refuses
+    contacts that are open."""
     force = contacts.model.functions.force
     found: dict[tuple, float] = {}
     slopes = np.empty(len(which))
@@ -127,11 +129,15 @@ def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
         )
         if not d > 0.0:
             raise CaseError(
-                "chain.precompression: got contacts that carry no force at rest, allowed a chain pressed together; "
+                "chain.precompression: got contacts that carry no force at rest, allowed a chain "
+                "pressed together; "
                 "give a precompression [N]: small waves run in a row of springs"
             )
         if (d, c, h) not in found:
-            wide, near = ((force(d + x, 0.0, c, h) - force(d - x, 0.0, c, h)) / (2.0 * x) for x in (_STEP * d, 0.5 * _STEP * d))
+            wide, near = (
+                (force(d + x, 0.0, c, h) - force(d - x, 0.0, c, h)) / (2.0 * x)
+                for x in (_STEP * d, 0.5 * _STEP * d)
+            )
             found[d, c, h] = (4.0 * near - wide) / 3.0
         slopes[i] = found[d, c, h]
     return slopes

@@ -1,4 +1,5 @@
-"""Waves measured in a run: transmission from one place to another, frequency over wavenumber, and band edges with their errors."""
+"""Waves measured in a run: transmission from one place to another, frequency over wavenumber,
+and band edges with their errors."""
 
 from __future__ import annotations
 
@@ -99,18 +100,38 @@ class Spectrum:
     messages: tuple[str, ...]
 
     def __repr__(self) -> str:
-        edges = ", ".join(f"{low:.5g} to {high:.5g} Hz" for low, high in self.band_edges.tolist()) or "no band edges"
-        return f"<Spectrum: {self.source} to {self.sensor}, {len(self.frequency)} frequencies {self.resolution:.4g} Hz apart; {edges}>"
+        edges = (
+            ", ".join(f"{low:.5g} to {high:.5g} Hz" for low, high in self.band_edges.tolist())
+            or "no band edges"
+        )
+        return (
+            f"<Spectrum: {self.source} to {self.sensor}, {len(self.frequency)} frequencies "
+            f"{self.resolution:.4g} Hz apart; {edges}>"
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the edges that were measured beside those of the dispersion."""
         rows = []
-        for i, (edges, errors) in enumerate(zip(self.band_edges.tolist(), self.band_edge_errors.tolist(), strict=True)):
+        for i, (edges, errors) in enumerate(
+            zip(self.band_edges.tolist(), self.band_edge_errors.tolist(), strict=True)
+        ):
             for j, name in enumerate(("begins", "ends")):
-                known = "-" if self.dispersion is None else f"{float(self.dispersion.band_edges[i, j]):.6g}"
+                known = (
+                    "-"
+                    if self.dispersion is None
+                    else f"{float(self.dispersion.band_edges[i, j]):.6g}"
+                )
                 rows.append((f"{i + 1} {name}", f"{edges[j]:.6g}", f"{errors[j]:.2g}", known))
-        made = table(("band", "measured [Hz]", "+- [Hz]", "dispersion [Hz]"), rows, styled=True) if rows else ""
-        notes = table((), [(message,) for message in self.messages], styled=True) if self.messages else ""
+        made = (
+            table(("band", "measured [Hz]", "+- [Hz]", "dispersion [Hz]"), rows, styled=True)
+            if rows
+            else ""
+        )
+        notes = (
+            table((), [(message,) for message in self.messages], styled=True)
+            if self.messages
+            else ""
+        )
         return card(f"{self.title or 'untitled run'}: {self.source} to {self.sensor}", made, notes)
 
     @property
@@ -119,12 +140,14 @@ class Spectrum:
         return float(self.frequency[1])
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words, lists and dicts, without cosine and map; a number that is not finite is None."""
+        """Plain numbers, words, lists and dicts, without cosine and map; a number that is not
+        finite is None."""
         names = ("title", "law", "source", "sensor", "unit", "resolution", "measured")
         arrays = ("frequency", "transmission", "coherence", "band_edges", "band_edge_errors")
         edges = None if self.dispersion is None else self.dispersion.band_edges
         found: dict[str, Any] = plain_data(
-            {name: getattr(self, name) for name in (*names, *arrays)} | {"dispersion": edges, "messages": self.messages}
+            {name: getattr(self, name) for name in (*names, *arrays)}
+            | {"dispersion": edges, "messages": self.messages}
         )
         return found
 
@@ -170,21 +193,34 @@ def spectrum(
     """
     check_result(result, "spectrum")
     if "crank_angle" in result.variables:
-        raise GranchainError("spectrum: got the run of a mechanism, allowed one of a chain of beads; name another")
-    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= MOST_SEGMENTS:
         raise GranchainError(
-            f"spectrum: segments: got {segments!r}, allowed a whole number from 1 to {MOST_SEGMENTS}; leave it out for {SEGMENTS}"
+            "spectrum: got the run of a mechanism, allowed one of a chain of beads; name another"
+        )
+    if (
+        isinstance(segments, bool)
+        or not isinstance(segments, int)
+        or not 1 <= segments <= MOST_SEGMENTS
+    ):
+        raise GranchainError(
+            f"spectrum: segments: got {segments!r}, allowed a whole number from 1 to "
+            f"{MOST_SEGMENTS}; leave it out for {SEGMENTS}"
         )
     if "sensor_force" not in result.variables:
-        raise GranchainError("spectrum: got a result without sensors, allowed one with some; name beads: `beads = [...]` under [sensors]")
+        raise GranchainError(
+            "spectrum: got a result without sensors, allowed one with some; name beads: `beads = "
+            "[...]` under [sensors]"
+        )
     messages: list[str] = []
     time, interval = evenly_sampled(result, "time")
-    place = sensor_place(result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor")
+    place = sensor_place(
+        result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor"
+    )
     signal, source_name, unit = source_signal(result, source, time, place)
     length = 2 * len(time) // (segments + 1)
     if length < LEAST:
         raise GranchainError(
-            f"spectrum: got {len(time)} samples of each sensor, allowed {LEAST * (segments + 1) // 2} or more for {segments} segments; "
+            f"spectrum: got {len(time)} samples of each sensor, allowed "
+            f"{LEAST * (segments + 1) // 2} or more for {segments} segments; "
             "run longer, lower the interval under [sensors], or ask for fewer segments"
         )
     cell = waves = None
@@ -199,14 +235,18 @@ def spectrum(
     if waves is not None and waves.band_edges[-1, 1] > 0.5 / interval:
         top = float(waves.band_edges[-1, 1])
         messages.append(
-            f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but bands go to {top:.4g} Hz: waves above fold "
+            f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but "
+            f"bands go to {top:.4g} Hz: waves above fold "
             f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
         )
     waves_are_small = waves is None or stays_small(result, len(time), messages)
-    across = transferred(signal, deviation(result, "sensor_force", len(time), place), interval, length)
+    across = transferred(
+        signal, deviation(result, "sensor_force", len(time), place), interval, length
+    )
     if not (across[2] > INCOHERENT).any():
         messages.append(
-            "transmission: got a coherence below 0.5 at all frequencies: what comes from the source is not in the same piece of "
+            "transmission: got a coherence below 0.5 at all frequencies: what comes from the "
+            "source is not in the same piece of "
             "the record; ask for fewer segments, or drive with noise"
         )
     frequency, transmission, coherence = across
@@ -216,7 +256,8 @@ def spectrum(
     wavenumber, power = np.zeros(0), np.zeros((0, 0))
     if row is None:
         messages.append(
-            "no band edges and no map: got fewer than three recorded beads, each a cell from the next, away from the ends; set an interval "
+            "no band edges and no map: got fewer than three recorded beads, each a cell from the "
+            "next, away from the ends; set an interval "
             "under [snapshots], or name all beads under [sensors]"
         )
     else:
@@ -226,18 +267,21 @@ def spectrum(
             band_edges, band_edge_errors = bands_of(cell_frequency, cosine, row.size)
             if not len(band_edges) and waves_are_small:
                 messages.append(
-                    "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of an edge; see coherence"
+                    "no band edges: got waves at too few frequencies, allowed a drive with power "
+                    "at both sides of an edge; see coherence"
                 )
         if row.gapless:
             wavenumber, power = mapped(row)
         else:
             messages.append(
-                "no map: beads between others were not recorded; set an interval under [snapshots], or name all beads under [sensors]"
+                "no map: beads between others were not recorded; set an interval under "
+                "[snapshots], or name all beads under [sensors]"
             )
     if not len(band_edges) and not (coherence > INCOHERENT).any():
         messages.insert(
             0,
-            "found nothing: no band edge, and no frequency that comes through; of this run the spectrum says nothing",
+            "found nothing: no band edge, and no frequency that comes through; of this run the "
+            "spectrum says nothing",
         )
     return Spectrum(
         title=result.title,
@@ -260,18 +304,22 @@ def spectrum(
     )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # From place to place
 
 
 def evenly_sampled(result: Result, axis: str) -> tuple[np.ndarray, float]:
-    """Instants of a record, and their distance [s], without one at the end of the run that comes sooner; refuses uneven ones."""
+    """Instants of a record, and their distance [s], without one at the end of the run that
+    comes sooner; refuses uneven ones."""
     time = np.asarray(result.variables[axis].data, dtype=float)
     steps = np.diff(time)
     if len(steps) > 2 and steps[-1] < (1.0 - 1e-6) * steps[0]:
         time, steps = time[:-1], steps[:-1]
     if len(steps) < 2 or not np.ptp(steps) <= 1e-6 * steps.mean():
-        raise GranchainError(f"spectrum: got {len(time)} instants in {axis}, allowed three or more, evenly spaced; run longer")
+        raise GranchainError(
+            f"spectrum: got {len(time)} instants in {axis}, allowed three or more, evenly spaced; "
+            "run longer"
+        )
     return time, float(steps.mean())
 
 
@@ -284,19 +332,28 @@ def sensor_place(result: Result, bead: Any, what: str) -> int:
     with_sensor = result.sensor_bead.tolist()
     if isinstance(bead, bool) or bead not in with_sensor:
         known = ", ".join(map(str, with_sensor[:20])) + (" ..." if len(with_sensor) > 20 else "")
-        raise GranchainError(f"spectrum: {what}: got {str(bead)[:60]!r}, allowed a bead with a sensor: {known}; name one of them")
+        raise GranchainError(
+            f"spectrum: {what}: got {str(bead)[:60]!r}, allowed a bead with a sensor: {known}; "
+            "name one of them"
+        )
     return int(with_sensor.index(bead))
 
 
 def deviation(result: Result, name: str, count: int, places: Any = slice(None)) -> np.ndarray:
-    """What a variable does at the first so many instants beside its first value; refuses values that are no numbers."""
+    """What a variable does at the first so many instants beside its first value; refuses values
+    that are no numbers."""
     values = np.asarray(result.variables[name].data[:count, places], dtype=float)
     if not np.isfinite(values).all():
-        raise GranchainError(f"spectrum: got {name} with values that are not finite, of a run that failed, allowed numbers; mend the run")
+        raise GranchainError(
+            f"spectrum: got {name} with values that are not finite, of a run that failed, allowed "
+            "numbers; mend the run"
+        )
     return np.asarray(values - values[0])
 
 
-def source_signal(result: Result, source: int | str | None, time: np.ndarray, sensor: int) -> tuple[np.ndarray, str, str]:
+def source_signal(
+    result: Result, source: int | str | None, time: np.ndarray, sensor: int
+) -> tuple[np.ndarray, str, str]:
     """The signal at the source, what it is called, and the unit of a force over it."""
     try:
         ends = result.case.ends
@@ -309,23 +366,31 @@ def source_signal(result: Result, source: int | str | None, time: np.ndarray, se
     if isinstance(source, str):
         if source not in driven:
             known = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
-            raise GranchainError(f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: {known}; name one of them")
+            raise GranchainError(
+                f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: "
+                f"{known}; name one of them"
+            )
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
         # cubics through the table of the drive; behind its end its last value
         at, value, slope = result.case.drive(source)
-        curve = PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
+        curve = (
+            PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
+        )
         unit = "N/m" if getattr(ends, source).drive == "displacement" else "1"
         return np.asarray(curve(np.clip(time, at[0], at[-1]))), f"{source} drive", unit
     place = sensor_place(result, source, "source")
     if place == sensor:
         raise GranchainError(
-            f"spectrum: got bead {source} as source and as sensor, allowed two places; name another sensor, or put more under [sensors]"
+            f"spectrum: got bead {source} as source and as sensor, allowed two places; name "
+            "another sensor, or put more under [sensors]"
         )
     return deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1"
 
 
-def transferred(cause: np.ndarray, effect: np.ndarray, interval: float, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def transferred(
+    cause: np.ndarray, effect: np.ndarray, interval: float, length: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Frequencies, transmission and coherence; nan where the source does not move."""
     from scipy.signal import csd, welch
 
@@ -333,17 +398,21 @@ def transferred(cause: np.ndarray, effect: np.ndarray, interval: float, length: 
     frequency, cross = csd(cause, effect, **how)
     (_, source), (_, sensor) = welch(cause, **how), welch(effect, **how)
     if not source.max() > 0.0:
-        raise GranchainError("spectrum: got a source that does not move, allowed one that does; drive it, or name another")
+        raise GranchainError(
+            "spectrum: got a source that does not move, allowed one that does; drive it, or name "
+            "another"
+        )
     with np.errstate(invalid="ignore", divide="ignore"):
         return frequency, np.abs(cross) / source, np.abs(cross) ** 2 / (source * sensor)
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # From cell to cell
 
 
 def stays_small(result: Result, count: int, messages: list[str]) -> bool:
-    """Whether the forces of a row that is pressed together stay near those at rest, at all sensors."""
+    """Whether the forces of a row that is pressed together stay near those at rest, at all
+    sensors."""
     force = np.asarray(result.sensor_force[:count], dtype=float)
     pressed = np.flatnonzero(force[0] > 0.0)
     if not pressed.size:
@@ -355,15 +424,18 @@ def stays_small(result: Result, count: int, messages: list[str]) -> bool:
         return True
     low, high = float(force[:, worst].min()), float(force[:, worst].max())
     messages.append(
-        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} N, allowed for small waves: within "
-        f"{100.0 * SMALL_WAVES:.0f} % of {force[0, worst]:.4g} N at rest; the contacts are no springs, and bands shift or vanish: lower "
+        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} "
+        "N, allowed for small waves: within "
+        f"{100.0 * SMALL_WAVES:.0f} % of {force[0, worst]:.4g} N at rest; the contacts are no "
+        "springs, and bands shift or vanish: lower "
         "the drive's amplitude"
     )
     return False
 
 
 def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRow | None:
-    """The record that has the most beads a cell apart: velocities of snapshots, or forces of sensors; the more frequent of two alike."""
+    """The record that has the most beads a cell apart: velocities of snapshots, or forces of
+    sensors; the more frequent of two alike."""
     size = 1 if cell is None else len(cell.masses)
     found = []
     for name, axis, labels in (

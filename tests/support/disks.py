@@ -12,7 +12,8 @@ import pytest
 
 @contextlib.contextmanager
 def mounting(folder: Path) -> Iterator[Callable[..., Path]]:
-    """A function that mounts a tmpfs with options such as "size=128k", and gives its folder; skips the test where that is not allowed."""
+    """A function that mounts a tmpfs with options such as "size=128k", and gives its folder;
+    skips the test where that is not allowed."""
     mounted: list[Path] = []
 
     def mount(*options: str) -> Path:

@@ -11,7 +11,10 @@ from granchain.contact.law import Quantity
 from granchain.status import Message, Status
 from granchain.store import Result
 
-HISTORY = (Quantity("residual_overlap", "m", "overlap at which the contact opens", output=True), Quantity("my_dent", "", output=True))
+HISTORY = (
+    Quantity("residual_overlap", "m", "overlap at which the contact opens", output=True),
+    Quantity("my_dent", "", output=True),
+)
 
 # Axes and unit of every variable, as the design of the output file has them.
 LAYOUT = {
@@ -69,13 +72,23 @@ class StandIn:
 
     @property
     def sha256(self):
-        return hashlib.sha256(json.dumps(self.keys, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(self.keys, sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
 
 
 def values(samples=300, seed=0):
     """Random values for every variable."""
     draw = np.random.default_rng(seed)
-    lengths = {"time": samples, "sensor_bead": 3, "bead": 13, "sensor_contact": 2, "contact": 12, "energy_time": 20, "snapshot_time": 5}
+    lengths = {
+        "time": samples,
+        "sensor_bead": 3,
+        "bead": 13,
+        "sensor_contact": 2,
+        "contact": 12,
+        "energy_time": 20,
+        "snapshot_time": 5,
+    }
     found = {}
     for name, (dims, _) in LAYOUT.items():
         shape = [lengths[axis] for axis in dims.split()]
@@ -99,9 +112,18 @@ def a_result(samples=300, seed=0, **more):
 def everything(result):
     """All that a result says, to be compared bit for bit."""
     variables = {
-        name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes()) for name, v in result.variables.items()
+        name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes())
+        for name, v in result.variables.items()
     }
-    return variables, result.law, result.title, result.status, result.time_step, result.messages, result.provenance
+    return (
+        variables,
+        result.law,
+        result.title,
+        result.status,
+        result.time_step,
+        result.messages,
+        result.provenance,
+    )
 
 
 def file_of(result):

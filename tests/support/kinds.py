@@ -1,4 +1,5 @@
-"""Which laws stand for which: laws made of the same functions share one compiled loop, and one of them tests it; and what changes of their
+"""Which laws stand for which: laws made of the same functions share one compiled loop, and one of
+them tests it; and what changes of their
 inputs lead through their other branches."""
 
 from __future__ import annotations
@@ -18,11 +19,22 @@ from granchain.engine.contact_step import Features, features_of
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 # Of their shape, those whose loops other tests need too, and no integral for each force.
 FIRST = ("ma-liu", "hertz", "kogut-etsion")
-FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "overlap_limit", "jumps", "jump")
+FUNCTIONS = (
+    "history_of",
+    "force",
+    "needs_update",
+    "update",
+    "energy",
+    "plastic",
+    "overlap_limit",
+    "jumps",
+    "jump",
+)
 
 
 def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:
-    """Identity of what the loop is compiled from, for a law with these changes of its example inputs."""
+    """Identity of what the loop is compiled from, for a law with these changes of its example
+    inputs."""
     law = laws()[name]
     return tuple(id(function) for function in law.model(example_inputs(law, **changes)).functions)
 
@@ -44,33 +56,46 @@ def one_per_module() -> list[str]:
 
 
 def one_per_shape() -> list[str]:
-    """One law for each shape of the loop: the short run has no time for the others, which run as plain Python and in the long run.
+    """One law for each shape of the loop: the short run has no time for the others, which run as
+    plain Python and in the long run.
 
     How many coefficients and histories there are is no shape.
     """
     seen: dict[Features, str] = {}
     for name in (*FIRST, *distinct_laws()):
-        features = features_of(laws()[name].model(example_inputs(laws()[name])), ledger=True, loaded=False, driven=False)
-        seen.setdefault(replace(features, n_coefficients=0, n_history=0, lowest=min(features.lowest, 0)), name)
+        features = features_of(
+            laws()[name].model(example_inputs(laws()[name])),
+            ledger=True,
+            loaded=False,
+            driven=False,
+        )
+        seen.setdefault(
+            replace(features, n_coefficients=0, n_history=0, lowest=min(features.lowest, 0)), name
+        )
     return sorted(seen.values())
 
 
 def every_law(near: list[str] | None = None) -> list[Any]:
-    """All laws as parameters of a test: these, by default one of each kind, at once, the others in the long run."""
+    """All laws as parameters of a test: these, by default one of each kind, at once, the others
+    in the long run."""
     near = distinct_laws() if near is None else near
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in laws()]
 
 
 def alternatives(law: type[ContactLaw]) -> list[dict[str, Any]]:
-    """Changes of the example inputs, one word or switch at a time, that lead through a law's other branches; the first changes nothing."""
+    """Changes of the example inputs, one word or switch at a time, that lead through a law's
+    other branches; the first changes nothing."""
     found: list[dict[str, Any]] = [{}]
     names = {quantity.name for quantity in law.inputs}
     for quantity in law.inputs:
         if quantity.kind == "switch":
             found.append({quantity.name: not quantity.default})
         elif quantity.kind == "word":
-            found.extend({quantity.name: word} for word in quantity.choices if word != quantity.default)
+            found.extend(
+                {quantity.name: word} for word in quantity.choices if word != quantity.default
+            )
         elif "onset" in quantity.choices and "impact_speed_floor" in names:
-            # a tenth of the striker's speed: some contacts close faster and some slower, and the damping of those allows a usual time step
+            # a tenth of the striker's speed: some contacts close faster and some slower, and the
+            # damping of those allows a usual time step
             found.append({quantity.name: "onset", "impact_speed_floor": 0.18})
     return found

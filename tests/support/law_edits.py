@@ -1,4 +1,5 @@
-"""Laws in files, and edits of them and of what they reach: kinds of edit after which a loop that was compiled before is wrong."""
+"""Laws in files, and edits of them and of what they reach: kinds of edit after which a loop
+that was compiled before is wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from granchain.contact.model import Model
 from granchain.engine.scans import PLAIN_KINDS, compiled_scan, over_kinds, with_copies
 from granchain.jit.options import frozen
 
-# A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package (`sub`): F = stiffness d (expression).
+# A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package
+# (`sub`): F = stiffness d (expression).
 LAW = """
 import math
 import numpy as np
@@ -45,7 +47,8 @@ STIFFNESS, OVERLAP = 1e6, 1e-6
 
 
 class Files(NamedTuple):
-    """What stands in the law's own file, in the expression of its force, in a neighbour, and two levels down in a package."""
+    """What stands in the law's own file, in the expression of its force, in a neighbour, and
+    two levels down in a package."""
 
     top: str = ""
     expression: str = "1.0"
@@ -56,16 +59,29 @@ class Files(NamedTuple):
         """Put them into a folder, law.py, near.py and pkg/sub.py."""
         (folder / "pkg").mkdir(parents=True, exist_ok=True)
         (folder / "law.py").write_text(LAW.format(top=self.top, expression=self.expression))
-        (folder / "near.py").write_text("import numpy as np\nfrom numba import njit, vectorize\n" + self.near + "\n")
+        (folder / "near.py").write_text(
+            "import numpy as np\nfrom numba import njit, vectorize\n" + self.near + "\n"
+        )
         (folder / "pkg" / "__init__.py").write_text("from pkg import sub\n")
-        (folder / "pkg" / "sub.py").write_text("import numpy as np\nfrom numba import njit, vectorize\n" + self.sub + "\n")
+        (folder / "pkg" / "sub.py").write_text(
+            "import numpy as np\nfrom numba import njit, vectorize\n" + self.sub + "\n"
+        )
 
 
 def _pair(
-    expression: str, top: str = "", near: str = "", sub: str = "", *, values: tuple[str, str] = ("2.0", "3.0")
+    expression: str,
+    top: str = "",
+    near: str = "",
+    sub: str = "",
+    *,
+    values: tuple[str, str] = ("2.0", "3.0"),
 ) -> tuple[Files, Files]:
-    """The files before and after an edit that puts one value in another's place, wherever {} stands."""
-    before, after = (Files(*(text.replace("{}", value) for text in (top, expression, near, sub))) for value in values)
+    """The files before and after an edit that puts one value in another's place, wherever {}
+    stands."""
+    before, after = (
+        Files(*(text.replace("{}", value) for text in (top, expression, near, sub)))
+        for value in values
+    )
     return before, after
 
 
@@ -118,7 +134,8 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     "integer": _pair("K", "K = {}", values=("2", "3")),
     "switch": _pair("2.0 if K else 3.0", "K = {}", values=("True", "False")),
     "sign of zero": _pair("math.copysign(2.0, K)", "K = {}", values=("0.0", "-0.0")),
-    "last bit of a float": _pair("1e16 * (K - 1.0)", "K = {}", values=("1.0", "1.0000000000000002")),
+    "last bit of a float": _pair("1e16 * (K - 1.0)", "K = {}",
+    values=("1.0", "1.0000000000000002")),
     "float in place of an integer": _pair("7 // K + 7.0 / K", "K = {}", values=("2", "2.5")),
     "complex number": _pair("K.imag", "K = 1.0 + {}j"),
     "text": _pair("2.0 + len(K)", "K = {}", values=("'a'", "'bc'")),
@@ -134,20 +151,25 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     "nested tuple": _pair("K[1][1]", "K = (1.0, (2.0, {}))"),
     "NumPy float in a tuple": _pair("K[1]", "K = (1.0, np.float64({}))"),
     "named tuple": _pair("K.b", PAIR + "K = namedtuple('K', 'a b')(1.0, {})"),
-    "fields of a named tuple": _pair("K.a", PAIR + "K = namedtuple('K', '{}')(2.0, 3.0)", values=("a b", "b a")),
+    "fields of a named tuple": _pair("K.a", PAIR + "K = namedtuple('K', '{}')(2.0, 3.0)",
+    values=("a b", "b a")),
     "array": _pair("K[1]", "K = np.array([1.0, {}])"),
     "array of two dimensions": _pair("K[1, 0]", "K = np.array([[1.0, 2.0], [{}, 4.0]])"),
     "array of integers": _pair("K[1]", "K = np.array([1, {}])", values=("2", "3")),
     "kind of an array": _pair(of(WIDTH, "K[0]"), "K = np.array([0.1], dtype=np.{})", values=WIDTHS),
-    "shape of an array": _pair("K.shape[0]", "K = np.ones(6).reshape({})", values=("(2, 3)", "(3, 2)")),
-    "order of an array": _pair("K.strides[0]", "K = np.array([[1.0, 2.0], [3.0, 4.0]], order={})", values=("'C'", "'F'")),
+    "shape of an array": _pair("K.shape[0]", "K = np.ones(6).reshape({})",
+    values=("(2, 3)", "(3, 2)")),
+    "order of an array": _pair("K.strides[0]", "K = np.array([[1.0, 2.0], [3.0, 4.0]], "
+        "order={})", values=("'C'", "'F'")),
     "last element of a long array": _pair("K[-1]", "K = np.append(np.ones(10_000), {})"),
     "default argument": _pair(CALL, "def shape(x, k={}):\n    return k * x"),
-    "default argument that is a tuple": _pair(CALL, "def shape(x, k=(1.0, {})):\n    return k[1] * x"),
+    "default argument that is a tuple": _pair(CALL, "def shape(x, k=(1.0, {})):\n    return k[1] "
+        "* x"),
     "default argument of a lambda": _pair(CALL, "shape = lambda x, k={}: k * x"),
     "default argument of a function within": _pair(CALL, of(WITHIN, ", k={}", "k")),
     "function": _pair(CALL, of(SHAPE_OF, "{} * x")),
-    "function of a function": _pair(CALL, "def inner(x):\n    return {} * x\n" + of(SHAPE_OF, "inner(x)")),
+    "function of a function": _pair(CALL, "def inner(x):\n    return {} * x\n" + of(SHAPE_OF,
+    "inner(x)")),
     "constant of a function": _pair(CALL, "K = {}\n" + of(SHAPE_OF, "K * x")),
     "lambda": _pair(CALL, "shape = lambda x: {} * x"),
     "function within a function": _pair(CALL, of(WITHIN, "", "{}")),
@@ -156,55 +178,72 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     "enclosed tuple": _pair("shape(d)", of(MAKER, "K[1][0]") + "shape = maker((1.0, ({},)))"),
     "enclosed array": _pair("shape(d)", of(MAKER, "K[0]") + "shape = maker(np.array([{}]))"),
     "enclosed NumPy float": _pair("shape(d)", of(MAKER, "K") + "shape = maker(np.float64({}))"),
-    "enclosed function": _pair(CALL, of(MAKER, "K(d)") + "def one(x):\n    return {} * x\nshape = maker(one)"),
-    "number of an enclosed module": _pair("shape(d)", of(MAKER, "K.B") + "import near\nshape = maker(near)", "B = {}"),
+    "enclosed function": _pair(CALL, of(MAKER, "K(d)") + "def one(x):\n    return {} * x\nshape = "
+        "maker(one)"),
+    "number of an enclosed module": _pair("shape(d)", of(MAKER, "K.B") + "import near\nshape = "
+        "maker(near)", "B = {}"),
     "local number of a function within": _pair(
-        CALL, "def shape(x):\n    k = {}\n    def within(y):\n        return k * y\n    return within(x)"
+        CALL, "def shape(x):\n    k = {}\n    def within(y):\n        return k * y\n    return "
+            "within(x)"
     ),
     "decorator": _pair(CALL, WRAPPED),
     "imported function": _pair(CALL, "from near import shape", of(SHAPE_OF, "{} * x")),
-    "imported default argument": _pair(CALL, "from near import shape", "def shape(x, k={}):\n    return k * x"),
+    "imported default argument": _pair(CALL, "from near import shape", "def shape(x, k={}):\n    "
+        "return k * x"),
     "imported number": _pair("K", "from near import K", "K = {}"),
     "imported array": _pair("K[0]", "from near import K", "K = np.array([{}])"),
-    "constant of an imported function": _pair(CALL, "from near import shape", "K = {}\n" + of(SHAPE_OF, "K * x")),
+    "constant of an imported function": _pair(CALL, "from near import shape",
+    "K = {}\n" + of(SHAPE_OF, "K * x")),
     "number of a module": _pair("n.K", "import near as n", "K = {}"),
     "function of a module": _pair("n.shape(d) / d", "import near as n", of(SHAPE_OF, "{} * x")),
     "array of a module": _pair("n.K[0]", "import near as n", "K = np.array([{}])"),
     "number two levels down": _pair("pkg.sub.K", "import pkg", "", "K = {}"),
-    "function two levels down": _pair("pkg.sub.shape(d) / d", "import pkg", "", of(SHAPE_OF, "{} * x")),
+    "function two levels down": _pair("pkg.sub.shape(d) / d", "import pkg", "",
+    of(SHAPE_OF, "{} * x")),
     "array two levels down": _pair("pkg.sub.K[0]", "import pkg", "", "K = np.array([{}])"),
     "number three levels down": _pair("near.pkg.sub.K", "import near", "import pkg", "K = {}"),
     "@njit function": _pair(CALL, NUMBA + of(NJIT, "{} * x")),
     "constant of an @njit function": _pair(CALL, NUMBA + "K = {}\n" + of(NJIT, "K * x")),
-    "array of an @njit function": _pair(CALL, NUMBA + "K = np.array([{}])\n" + of(NJIT, "K[0] * x")),
-    "default argument of an @njit function": _pair(CALL, NUMBA + "@njit\ndef shape(x, k={}):\n    return k * x"),
-    "@njit function of an @njit function": _pair(CALL, NUMBA + "@njit\ndef inner(x):\n    return {} * x\n" + of(NJIT, "inner(x)")),
+    "array of an @njit function": _pair(CALL, NUMBA + "K = np.array([{}])\n" + of(NJIT,
+    "K[0] * x")),
+    "default argument of an @njit function": _pair(CALL, NUMBA + "@njit\ndef shape(x, k={}):\n    "
+        "return k * x"),
+    "@njit function of an @njit function": _pair(CALL, NUMBA + "@njit\ndef inner(x):\n    return "
+        "{} * x\n" + of(NJIT, "inner(x)")),
     "enclosed number of an @njit function": _pair(
-        "shape(d)", NUMBA + of(MAKER, "K").replace("    def", "    @njit\n    def") + "shape = maker({})"
+        "shape(d)", NUMBA + of(MAKER, "K").replace("    def",
+        "    @njit\n    def") + "shape = maker({})"
     ),
     "type of a variable of an @njit function": _pair(
-        of(WIDTH, "shape(0.1)"), NUMBA + "@njit(locals={{}})\ndef shape(x):\n    y = x\n    return y", values=("'y': float32", "")
+        of(WIDTH, "shape(0.1)"), NUMBA + "@njit(locals={{}})\ndef shape(x):\n    y = x\n    "
+            "return y", values=("'y': float32", "")
     ),
     "types that an @njit function takes": _pair(
-        of(WIDTH, "shape(0.1)"), NUMBA + "@njit('{}')\n" + of(SHAPE_OF, "x"), values=("float64(float32)", "float64(float64)")
+        of(WIDTH, "shape(0.1)"), NUMBA + "@njit('{}')\n" + of(SHAPE_OF, "x"),
+        values=("float64(float32)", "float64(float64)")
     ),
     "imported @njit function": _pair(CALL, "from near import shape", of(NJIT, "{} * x")),
-    "@njit function two levels down": _pair("pkg.sub.shape(d) / d", "import pkg", "", of(NJIT, "{} * x")),
+    "@njit function two levels down": _pair("pkg.sub.shape(d) / d", "import pkg", "",
+    of(NJIT, "{} * x")),
     "@vectorize function": _pair(CALL, NUMBA + of(VECTORIZE, "{} * x")),
     "constant of a @vectorize function": _pair(CALL, NUMBA + "K = {}\n" + of(VECTORIZE, "K * x")),
     "types that a @vectorize function takes": _pair(
         of(WIDTH, "shape(0.1)"), NUMBA + "@vectorize(['{}'])\n" + of(SHAPE_OF, "x"), values=CASTS
     ),
     "imported @vectorize function": _pair(CALL, "from near import shape", of(VECTORIZE, "{} * x")),
-    "function of another module": _pair("{}(d) / d", "import near, pkg", *(of(SHAPE_OF, f"{k} * x") for k in ("2.0", "3.0")),
+    "function of another module": _pair("{}(d) / d", "import near, pkg",
+    *(of(SHAPE_OF, f"{k} * x") for k in ("2.0", "3.0")),
                                         values=("near.shape", "pkg.sub.shape")),
     "function of NumPy": _pair("np.{}(2.25)", values=("sqrt", "cbrt")),
     "constant of a library": _pair("math.{}", values=("pi", "e")),
-    "function of a library under one name": _pair("root(2.25)", "from math import {} as root", values=("sqrt", "exp")),
-    "name of a built-in function": _pair("abs(-2.0)", "{}", values=("", "def abs(x):\n    return 3.0")),
+    "function of a library under one name": _pair("root(2.25)", "from math import {} as root",
+    values=("sqrt", "exp")),
+    "name of a built-in function": _pair("abs(-2.0)", "{}", values=("", "def abs(x):\n    return "
+        "3.0")),
 }  # fmt: skip
 
-# The same for what Python runs and Numba does not compile: a loop that is plain Python has to follow too.
+# The same for what Python runs and Numba does not compile: a loop that is plain Python has to
+# follow too.
 PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
     "default argument by keyword": _pair(CALL, "def shape(x, *, k={}):\n    return k * x"),
     "tuple of functions": _pair("K[0](d) / d", "def one(x):\n    return {} * x\nK = (one, abs)"),
@@ -213,7 +252,8 @@ PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
     "set in the code": _pair("2.0 if c[0] in {{}} else 3.0", values=("1e6, 2e6", "2e6, 3e6")),
 }
 
-# Files, and what a notebook or a reload does to them while they are loaded: code run in the law's module, by which a 2 becomes a 3.
+# Files, and what a notebook or a reload does to them while they are loaded: code run in the law's
+# module, by which a 2 becomes a 3.
 SHAPE = "def shape(x, k=2.0):\n    return k * x"
 RELOADED = """
 import importlib, pathlib
@@ -225,24 +265,38 @@ IN_PROCESS: dict[str, tuple[Files, str]] = {
     "a constant assigned": (Files("K = 2.0", "K"), "K = 3.0"),
     "a function defined anew": (Files(SHAPE, CALL), "def shape(x): return 3.0 * x"),
     "the law's own function replaced": (
-        Files("", "2.0"), "Mine.force = staticmethod(lambda overlap, rate, c, h: 3.0 * c[0] * overlap)"
+        Files("", "2.0"), "Mine.force = staticmethod(lambda overlap, rate, c, h: 3.0 * c[0] * "
+            "overlap)"
     ),
-    "code put into a function": (Files(SHAPE, CALL), "shape.__code__ = (lambda x, k: 3.0 * x).__code__"),
+    "code put into a function": (Files(SHAPE, CALL), "shape.__code__ = (lambda x, k: 3.0 * "
+        "x).__code__"),
     "defaults replaced": (Files(SHAPE, CALL), "shape.__defaults__ = (3.0,)"),
-    "an enclosed number replaced": (Files(of(MAKER, "K") + "shape = maker(2.0)", "shape(d)"), "shape.__closure__[0].cell_contents = 3.0"),
+    "an enclosed number replaced": (Files(of(MAKER, "K") + "shape = maker(2.0)", "shape(d)"),
+    "shape.__closure__[0].cell_contents "
+        "= 3.0"),
     "an array written to": (Files("K = np.array([2.0])", "K[0]"), "K[0] = 3.0"),
     "a default array written to": (
-        Files("def shape(x, k=np.array([2.0])):\n    return k[0]", "shape(d)"), "shape.__defaults__[0][0] = 3.0"
+        Files("def shape(x, k=np.array([2.0])):\n    return k[0]", "shape(d)"),
+        "shape.__defaults__[0][0] "
+            "= 3.0"
     ),
     "a module's number assigned": (Files("import near", "near.K", "K = 2.0"), "near.K = 3.0"),
-    "a number two levels down assigned": (Files("import pkg", "pkg.sub.K", "", "K = 2.0"), "pkg.sub.K = 3.0"),
-    "a module exchanged": (Files("import pkg, near", "pkg.sub.K", "K = 3.0", "K = 2.0"), "pkg.sub = near"),
+    "a number two levels down assigned": (Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
+    "pkg.sub.K "
+        "= 3.0"),
+    "a module exchanged": (Files("import pkg, near", "pkg.sub.K", "K = 3.0", "K = 2.0"),
+    "pkg.sub = "
+        "near"),
     "an imported module reloaded": (
-        Files("import near", "near.shape(d) / d", of(SHAPE_OF, "2.0 * x")), RELOADED.replace("{}", "near")
+        Files("import near", "near.shape(d) / d", of(SHAPE_OF, "2.0 * x")),
+        RELOADED.replace("{}", "near")
     ),
-    "a module two levels down reloaded": (Files("import pkg", "pkg.sub.K", "", "K = 2.0"), RELOADED.replace("{}", "pkg.sub")),
-    "a constant of an @njit function assigned": (Files(NUMBA + "K = 2.0\n" + of(NJIT, "K * x"), CALL), "K = 3.0"),
-    "a constant of a @vectorize function assigned": (Files(NUMBA + "K = 2.0\n" + of(VECTORIZE, "K * x"), CALL), "K = 3.0"),
+    "a module two levels down reloaded": (Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
+    RELOADED.replace("{}", "pkg.sub")),
+    "a constant of an @njit function assigned": (Files(NUMBA + "K = 2.0\n" + of(NJIT, "K * x"),
+    CALL), "K = 3.0"),
+    "a constant of a @vectorize function assigned": (Files(NUMBA + "K = 2.0\n" + of(VECTORIZE,
+    "K * x"), CALL), "K = 3.0"),
     "a built-in name taken": (Files("", "abs(-2.0)"), "def abs(x): return 3.0"),
 }  # fmt: skip
 
@@ -275,18 +329,26 @@ def plain(law: type[ContactLaw]) -> float:
 
 def copied(law: type[ContactLaw]) -> float:
     """The same by the copy that a loop would be made of."""
-    return float(frozen(*law.functions())[Functions._fields.index("force")](OVERLAP, 0.5, (STIFFNESS,), ()))
+    return float(
+        frozen(*law.functions())[Functions._fields.index("force")](OVERLAP, 0.5, (STIFFNESS,), ())
+    )
 
 
 def compiled(law: type[ContactLaw]) -> float:
     """The same, compiled as all scans of a law are that run over many kinds of contact."""
     overlaps = OVERLAP * np.arange(1.0, PLAIN_KINDS + 2.0)[None, :]
-    return float(over_kinds(force_scan, with_copies(law.model(SimpleNamespace())), (overlaps,), 1)[0, 0])
+    return float(
+        over_kinds(force_scan, with_copies(law.model(SimpleNamespace())), (overlaps,), 1)[0, 0]
+    )
 
 
 def scanned(law: type[ContactLaw]) -> float:
     """The same by a scan whose answer may be one that the process remembers."""
-    return float(over_kinds(force_scan, with_copies(law.model(SimpleNamespace())), (np.array([[OVERLAP]]),), 1)[0, 0])
+    return float(
+        over_kinds(
+            force_scan, with_copies(law.model(SimpleNamespace())), (np.array([[OVERLAP]]),), 1
+        )[0, 0]
+    )
 
 
 def force_scan(model: Model):  # type: ignore[no-untyped-def]
@@ -302,11 +364,14 @@ def force_scan(model: Model):  # type: ignore[no-untyped-def]
 
 def hits(law: type[ContactLaw]) -> int:
     """How often the compiled force came from the disk."""
-    return sum(compiled_scan(*frozen(force_scan(law.model(SimpleNamespace())))).stats.cache_hits.values())
+    return sum(
+        compiled_scan(*frozen(force_scan(law.model(SimpleNamespace())))).stats.cache_hits.values()
+    )
 
 
 def forces(folders: list[str]) -> list[tuple[float, float, int]]:
-    """Plain and compiled force of the law in each folder, and how often the compiled one came from the disk."""
+    """Plain and compiled force of the law in each folder, and how often the compiled one came
+    from the disk."""
     found = []
     for folder in folders:
         law = load(Path(folder)).Mine

@@ -1,4 +1,5 @@
-"""A law that is edited between two commands: the ways on which results of the old one could be taken for those of the new."""
+"""A law that is edited between two commands: the ways on which results of the old one could be
+taken for those of the new."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ COEFFICIENTS = """
     def coefficients_of(pair, inputs):
         return (1e6 + 0.0 * pair.effective_mass,)
 """
-# A law whose coefficients, base class, model or file is edited, which no function of the loop reads.
+# A law whose coefficients, base class, model or file is edited, which no function of the loop
+# reads.
 BESIDE = """
 import json, pathlib
 from dataclasses import replace
@@ -74,13 +76,22 @@ HELPER = "def K():\n    return {}\n"
 KEPT = "class Kept:\n    pass\nkept = Kept()\nkept.K = {}\n"
 
 
-def beside(stiffness: str = "1e6", top: str = "", force: str = "", more: str = "", near: str = "", table: str = "") -> dict[str, str]:
+def beside(
+    stiffness: str = "1e6",
+    top: str = "",
+    force: str = "",
+    more: str = "",
+    near: str = "",
+    table: str = "",
+) -> dict[str, str]:
     """The files of such a law by name."""
     law = BESIDE.format(stiffness=stiffness, top=top, force=force, more=more)
     return {"law.py": law, "near.py": near, "table.json": table or "[1e6]"}
 
 
-def both(make: Callable[[str], dict[str, str]], values: tuple[str, str] = ("2e6", "3e6")) -> tuple[dict[str, str], dict[str, str]]:
+def both(
+    make: Callable[[str], dict[str, str]], values: tuple[str, str] = ("2e6", "3e6")
+) -> tuple[dict[str, str], dict[str, str]]:
     """Before and after."""
     return make(values[0]), make(values[1])
 
@@ -91,24 +102,39 @@ COEFFICIENT_EDITS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "number of the coefficients": both(lambda k: beside(k)),
     "constant of the coefficients": both(lambda k: beside("K", f"K = {k}")),
     "helper of the coefficients": both(lambda k: beside("K()", HELPER.format(k))),
-    "imported number of the coefficients": both(lambda k: beside("K", "from near import K", near=f"K = {k}")),
-    "module's number of the coefficients": both(lambda k: beside("near.K", "import near", near=f"K = {k}")),
+    "imported number of the coefficients": both(
+        lambda k: beside("K", "from near import K", near=f"K = {k}")
+    ),
+    "module's number of the coefficients": both(
+        lambda k: beside("near.K", "import near", near=f"K = {k}")
+    ),
     "dictionary of the coefficients": both(lambda k: beside("K['a']", f"K = {{'a': {k}}}")),
     "attribute of an object of the coefficients": both(lambda k: beside("kept.K", KEPT.format(k))),
-    "array of the coefficients": both(lambda k: beside("float(np.interp(0.5, [0, 1], K))", f"K = np.array([1e6, {k}])")),
+    "array of the coefficients": both(
+        lambda k: beside("float(np.interp(0.5, [0, 1], K))", f"K = np.array([1e6, {k}])")
+    ),
     "file that is read for the coefficients": both(lambda k: beside(READ, table=f"[{k}]")),
     "file that is read on loading": both(lambda k: beside("K", f"K = {READ}", table=f"[{k}]")),
     "attribute of the class": both(lambda k: beside("Mine.K", more=f"K = {k}")),
     "force of a base class": both(lambda k: beside(force=f" * {k}"), ("2.0", "3.0")),
-    "functions of model()": both(lambda k: beside(more=MODEL.replace("{}", f" * {k}")), ("2.0", "3.0")),
+    "functions of model()": both(
+        lambda k: beside(more=MODEL.replace("{}", f" * {k}")), ("2.0", "3.0")
+    ),
     "last bit of a coefficient": both(lambda k: beside(k), ("1e6", "1000000.0000000001")),
 }
 # What changes no number: nothing may be refused after it.
 HARMLESS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "a comment": both(lambda k: beside("K()", HELPER.format(f"2e6  # {k}"))),
-    "lines above": both(lambda k: beside("K()", ("\n" if k == "3e6" else "") + HELPER.format("2e6"), force="\n")),
-    "a docstring": both(lambda k: beside(top=f"def shape(x):\n    '''{k}'''\n    return x\n", force=" * shape(1.0)")),
-    "an annotation": both(lambda k: beside(top=f"def shape(x: {k}):\n    return x\n", force=" * shape(1.0)"), ("float", "int")),
+    "lines above": both(
+        lambda k: beside("K()", ("\n" if k == "3e6" else "") + HELPER.format("2e6"), force="\n")
+    ),
+    "a docstring": both(
+        lambda k: beside(top=f"def shape(x):\n    '''{k}'''\n    return x\n", force=" * shape(1.0)")
+    ),
+    "an annotation": both(
+        lambda k: beside(top=f"def shape(x: {k}):\n    return x\n", force=" * shape(1.0)"),
+        ("float", "int"),
+    ),
     "parentheses": both(lambda k: beside(force=k), (" * (2.0 * 3.0)", " * ((2.0) * 3.0)")),
     "a function that is not called": both(lambda k: beside(top=f"def other(x):\n    return {k}\n")),
 }
@@ -185,7 +211,14 @@ def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     with contextlib.suppress(KeyboardInterrupt):
         gc.run(case.replace(**{"time.end": 1.0}), watch=Stopped(), checkpoint=folder / "killed.chk")
     executor = LaterExecutor()
-    sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], [case.replace(**{"striker.speed": 2.0})], False, None)
+    sent = Elsewhere(
+        executor,
+        case,
+        [{"striker.speed": 2.0}],
+        [case.replace(**{"striker.speed": 2.0})],
+        False,
+        None,
+    )
     sent._sent((0,))
     return case, sent, executor
 
@@ -221,7 +254,16 @@ def complete_is_refused(folder: Path) -> bool:
     """Whether `run --resume` onto the complete file says that the law has changed."""
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-        code = obey(["run", str(folder / "case.toml"), "--out", str(folder / "complete.h5"), "--resume", "--quiet"])
+        code = obey(
+            [
+                "run",
+                str(folder / "case.toml"),
+                "--out",
+                str(folder / "complete.h5"),
+                "--resume",
+                "--quiet",
+            ]
+        )
     return code == 2 and "has changed since" in errors.getvalue()
 
 
@@ -240,9 +282,15 @@ def ways(folder: Path, case: Case, sent: Elsewhere, executor: LaterExecutor) -> 
     return {
         "run": computed(case).provenance["law_sha256"] != before,
         "run --resume": complete_is_refused(folder),
-        "checkpoint": refused(lambda: gc.run(again, watch=Stopped(), checkpoint=folder / "killed.chk", resume=True), FileError),
+        "checkpoint": refused(
+            lambda: gc.run(again, watch=Stopped(), checkpoint=folder / "killed.chk", resume=True),
+            FileError,
+        ),
         "sweep --resume": refused(
-            lambda: gc.sweep(case, {"striker.speed": [1.0, 2.0, 3.0]}, out=folder / "study.h5", resume=True), LawError
+            lambda: gc.sweep(
+                case, {"striker.speed": [1.0, 2.0, 3.0]}, out=folder / "study.h5", resume=True
+            ),
+            LawError,
         ),
         "executor": is_what_was_asked(sent, executor),
     }
@@ -252,7 +300,11 @@ def edited(folder: Path, kind: str) -> Iterator[tuple[str, bool]]:
     """Each way, and whether it refuses what the law gave before an edit of this kind."""
     folder.mkdir()
     (folder / "case.toml").write_text(CASE)
-    before = IN_PROCESS[kind][0] if kind in IN_PROCESS else (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][0]
+    before = (
+        IN_PROCESS[kind][0]
+        if kind in IN_PROCESS
+        else (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][0]
+    )
     written(folder, before)
     registry = law_module.registered()
     try:
@@ -276,5 +328,7 @@ def main(folder: str, kinds: list[str]) -> None:
     laws()
     # as plain Python, blocks of some steps
     simulation.FIRST_BLOCK = 40
-    found = {kind: dict(edited(Path(folder) / str(number), kind)) for number, kind in enumerate(kinds)}
+    found = {
+        kind: dict(edited(Path(folder) / str(number), kind)) for number, kind in enumerate(kinds)
+    }
     print(json.dumps(found))

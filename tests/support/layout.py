@@ -1,11 +1,13 @@
-"""What is wrong with the look of a figure: type too small, text cut off at an edge, texts over each other."""
+"""What is wrong with the look of a figure: type too small, text cut off at an edge, texts over
+each other."""
 
 from itertools import combinations
 
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
-# Points below which type is not read on paper, and points by which texts may touch: their boxes are larger than their letters.
+# Points below which type is not read on paper, and points by which texts may touch: their boxes are
+# larger than their letters.
 SMALLEST, TOUCH = 7.0, 1.5
 
 
@@ -20,7 +22,11 @@ def faults(figure):
         words = text.get_text().strip()
         if words and text.get_visible() and id(text) not in beyond:
             boxes.append((text, words, text.get_window_extent(renderer)))
-    found = [f"{words!r} is {text.get_fontsize():.3g} points high" for text, words, _ in boxes if text.get_fontsize() < SMALLEST]
+    found = [
+        f"{words!r} is {text.get_fontsize():.3g} points high"
+        for text, words, _ in boxes
+        if text.get_fontsize() < SMALLEST
+    ]
     for _, words, box in boxes:
         over = max(-box.x0, -box.y0, box.x1 - figure.bbox.width, box.y1 - figure.bbox.height)
         if over > point:
@@ -28,7 +34,10 @@ def faults(figure):
     for (_, one, a), (_, other, b) in combinations(boxes, 2):
         wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
         if min(wide, high) > TOUCH * point:
-            found.append(f"{one!r} and {other!r} lie over each other by {wide / point:.0f} times {high / point:.0f} points")
+            found.append(
+                f"{one!r} and {other!r} lie over each other by {wide / point:.0f} times "
+                f"{high / point:.0f} points"
+            )
     return found
 
 
@@ -36,7 +45,10 @@ def out_of_view(axis):
     """Labels of ticks that are not drawn: outside the limits, or of an axis that is hidden."""
     low, high = sorted(axis.get_view_interval())
     slack = 1e-9 * (high - low)
-    for ticks, labels in ((axis.get_major_ticks(), axis.get_majorticklabels()), (axis.get_minor_ticks(), axis.get_minorticklabels())):
+    for ticks, labels in (
+        (axis.get_major_ticks(), axis.get_majorticklabels()),
+        (axis.get_minor_ticks(), axis.get_minorticklabels()),
+    ):
         for tick, label in zip(ticks, labels, strict=False):
             if not low - slack <= tick.get_loc() <= high + slack or not axis.axes.axison:
                 yield label

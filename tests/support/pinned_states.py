@@ -1,7 +1,9 @@
-"""Hashes of what short runs compute, law by law, set-up by set-up: a change of the shape of the engine moves none of `pinned_states.json`.
+"""Hashes of what short runs compute, law by law, set-up by set-up: a change of the shape of the
+engine moves none of `pinned_states.json`.
 
-As a script it prints them anew, for a change of numbers that is meant and stands in the changelog under Results changed:
-`NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.pinned_states > pinned_states.json`
+As a script it prints them anew, for a change of numbers that is meant and stands in the changelog
+under Results changed: `NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.pinned_states >
+pinned_states.json`
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from support.kinds import alternatives
 from support.rows import example_chain
 
 FILE = Path(__file__).with_suffix(".json")
-# A pulse of some 700 m/s crosses five diameters of 4.76 mm in 34 us, 170 steps of some .2 us: it comes back from the far end within 400.
+# A pulse of some 700 m/s crosses five diameters of 4.76 mm in 34 us, 170 steps of some .2 us: it
+# comes back from the far end within 400.
 N_BODIES, N_STEPS = 6, 400
 # Gaps that close within a step or two at 1.77 m/s, and within ten.
 GAPS = np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)
@@ -39,23 +42,34 @@ CHAINS: dict[str, Chain] = {
     "loaded": example_chain(N_BODIES, precompression=60.0, gravity=9.81, right=End(WALL)),
     "between walls": example_chain(N_BODIES, left=End(WALL), right=End(WALL), has_striker=False),
     "driven": example_chain(
-        N_BODIES, has_striker=False, left=End("displacement", None, MOMENTS, np.array([0.0, 2e-6, 0.0])),
+        N_BODIES, has_striker=False, left=End("displacement", None, MOMENTS,
+        np.array([0.0, 2e-6, 0.0])),
         right=End("force", None, MOMENTS, np.array([0.0, 50.0, 0.0])), velocity=np.zeros(N_BODIES),
     ),
 }  # fmt: skip
 
-# Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to work in is left out, and the step that
-# the state allows, which is looked at where a block ends.
+# Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to
+# work in is left out, and the step that the state allows, which is looked at where a block ends.
 BODIES = ("u", "v", "a", "loads")
 CONTACTS = (
     "start", "force", "peak", "reach", "lost", "elastic", "clamp", "viscous_work", "clamp_work",
     "viscous_total", "viscous_rest", "clamp_total", "clamp_rest",
 )  # fmt: skip
 NUMBERS = (
-    "dt", "drive_work", "left_last", "right_last", "left_speed", "right_speed", "left_force", "right_force", "pending", "drive_rest",
+    "dt", "drive_work", "left_last", "right_last", "left_speed", "right_speed", "left_force",
+    "right_force", "pending", "drive_rest",
 )  # fmt: skip
 COUNTS = ("step", "front", "sample", "snapshot", "entry", "clamped", "n_jumps", "echoes")
-RECORDS = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity", "energies", "jump_force", "jump_time")
+RECORDS = (
+    "sensor_force",
+    "contact_force",
+    "contact_overlap",
+    "displacement",
+    "velocity",
+    "energies",
+    "jump_force",
+    "jump_time",
+)
 
 
 def contents(state: State) -> dict[str, np.ndarray]:
@@ -82,7 +96,9 @@ def hash_of(state: State) -> str:
 
 def set_ups(law_name: str) -> dict[str, tuple[Chain, bool, dict[str, Any]]]:
     """Chain, whether all is recorded, and changes of the inputs."""
-    found: dict[str, tuple[Chain, bool, dict[str, Any]]] = {name: (chain, name != "touching", {}) for name, chain in CHAINS.items()}
+    found: dict[str, tuple[Chain, bool, dict[str, Any]]] = {
+        name: (chain, name != "touching", {}) for name, chain in CHAINS.items()
+    }
     for changes in alternatives(laws()[law_name])[1:]:
         found[f"gaps {changes}"] = (CHAINS["gaps"], True, changes)
     return found
@@ -97,7 +113,14 @@ def run(law_name: str, set_up: str, broken_at: int | None = None) -> State:
     dt = step.value
     recording = Recording(ledger=False)
     if recorded:
-        recording = Recording(tuple(chain.body_labels.tolist()), (1, 2, 3), 3 * dt, 5 * dt, ledger=True, energy_interval=7 * dt)
+        recording = Recording(
+            tuple(chain.body_labels.tolist()),
+            (1, 2, 3),
+            3 * dt,
+            5 * dt,
+            ledger=True,
+            energy_interval=7 * dt,
+        )
     state = State(contacts, chain, step, recording)
     state.advance(N_STEPS // 2 if broken_at is None else broken_at)
     if broken_at is not None:
@@ -110,16 +133,24 @@ def run(law_name: str, set_up: str, broken_at: int | None = None) -> State:
 
 
 def machine() -> str:
-    """Hash of what this machine's logarithms and powers give: laws that call them have other last digits elsewhere."""
+    """Hash of what this machine's logarithms and powers give: laws that call them have other
+    last digits elsewhere."""
     x = np.random.default_rng(1).uniform(0.01, 20.0, 500)
-    values = [f(one) for one in x.tolist() for f in (math.log, math.exp, math.sin, lambda y: math.pow(y, 0.37))]
+    values = [
+        f(one)
+        for one in x.tolist()
+        for f in (math.log, math.exp, math.sin, lambda y: math.pow(y, 0.37))
+    ]
     arrays = [np.log(x), np.exp(x), x**0.37, np.log10(x), np.sqrt(x)]
     return hashlib.sha256(np.array([*values, *np.concatenate(arrays)]).tobytes()).hexdigest()
 
 
 def pins() -> dict[str, Any]:
     """Of every law."""
-    return {"machine": machine(), "laws": {law: {name: hash_of(run(law, name)) for name in set_ups(law)} for law in laws()}}
+    return {
+        "machine": machine(),
+        "laws": {law: {name: hash_of(run(law, name)) for name in set_ups(law)} for law in laws()},
+    }
 
 
 if __name__ == "__main__":

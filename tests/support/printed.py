@@ -1,4 +1,5 @@
-"""Compare a printed page with the page that its script prints now: words exactly, numbers to one unit of their last digit.
+"""Compare a printed page with the page that its script prints now: words exactly, numbers to one
+unit of their last digit.
 
 Another processor may round a power or a logarithm differently, and the last printed digit with it.
 """
@@ -18,18 +19,26 @@ def numbers(text: str) -> list[Decimal]:
 
 
 def differences(printed: str, now: str) -> list[str]:
-    """Lines in which two pages differ by more than a unit of the last digit of a number; empty where they are the same page."""
+    """Lines in which two pages differ by more than a unit of the last digit of a number; empty
+    where they are the same page."""
     old, new = printed.splitlines(), now.splitlines()
     if len(old) != len(new):
         return [f"{len(old)} lines printed, {len(new)} now"]
-    return [f"- {before}\n+ {after}" for before, after in zip(old, new, strict=True) if not _same(before, after)]
+    return [
+        f"- {before}\n+ {after}"
+        for before, after in zip(old, new, strict=True)
+        if not _same(before, after)
+    ]
 
 
 def _same(before: str, after: str) -> bool:
     # Rows of a table may be of another width by a sign or a digit: spaces do not count.
     if "".join(_NUMBER.sub("#", before).split()) != "".join(_NUMBER.sub("#", after).split()):
         return False
-    return all(abs(one - other) <= unit(one, other) for one, other in zip(numbers(before), numbers(after), strict=True))
+    return all(
+        abs(one - other) <= unit(one, other)
+        for one, other in zip(numbers(before), numbers(after), strict=True)
+    )
 
 
 def unit(one: Decimal, other: Decimal) -> Decimal:

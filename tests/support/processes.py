@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 
-def python(code: str, cache: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def python(
+    code: str, cache: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run code in a new interpreter; NUMBA_CACHE_DIR is the given folder.
 
     Parameters
@@ -23,17 +25,26 @@ def python(code: str, cache: Path | None = None, **environment: str) -> subproce
     env = {**os.environ, **environment}
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = str(cache)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=280, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=280,
+        check=False,
+    )
 
 
 def answer(code: str, cache: Path | None = None, **environment: str) -> str:
-    """What the code prints, without the last newline; an assertion with its error output where it fails."""
+    """What the code prints, without the last newline; an assertion with its error output where
+    it fails."""
     done = python(code, cache, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
 def computing(number: int) -> float:
-    """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat. A busy machine does not lengthen it much."""
+    """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat. A busy
+    machine does not lengthen it much."""
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

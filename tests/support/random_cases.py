@@ -1,4 +1,5 @@
-"""Random cases over every contact law: rows, strikers, inputs of the law and intervals of the samples, drawn from a seed."""
+"""Random cases over every contact law: rows, strikers, inputs of the law and intervals of the
+samples, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -20,9 +21,11 @@ from granchain.simulation import prepare
 
 # Hardness 2.8 yield stresses: Kogut & Etsion 2002, doi:10.1115/1.1490373.
 STEEL = replace(MATERIALS["steel-316"], hardness=2.8 * 900e6)
-# An input is drawn from a third of its example to three times that, where its range allows that; pure numbers stay.
+# An input is drawn from a third of its example to three times that, where its range allows that;
+# pure numbers stay.
 SPREAD = 3.0
-# Draws of a case that its law refuses, for it cannot deliver the restitution, say, until the law is given up.
+# Draws of a case that its law refuses, for it cannot deliver the restitution, say, until the law is
+# given up.
 TRIES = 50
 
 
@@ -32,7 +35,8 @@ def kind_of(law: str) -> str:
 
 
 def jumps(case: Case) -> bool:
-    """Whether the force of a case's law jumps: inside a contact, or at its onset, where a dashpot meets its first rate."""
+    """Whether the force of a case's law jumps: inside a contact, or at its onset, where a
+    dashpot meets its first rate."""
     contacts = prepare(case)[1]
     model, c = contacts.model, tuple(contacts.c[:, 1].tolist())
     law = model.functions
@@ -40,18 +44,25 @@ def jumps(case: Case) -> bool:
         return True
     if not model.uses_rate:
         return False
-    # a contact that has just closed at 1 m/s: the force at hardly any overlap, and at a micrometre of it
+    # a contact that has just closed at 1 m/s: the force at hardly any overlap, and at a micrometre
+    # of it
     h = law.update((1e-12, 1.0, 1.0, 1.0), c, law.history_of(c)) if model.history else ()
     return bool(law.force(1e-30, 1.0, c, h) > 1e-3 * law.force(1e-6, 1.0, c, h))
 
 
 def random_cases(
-    count: int, seed: int, names: tuple[str, ...] = (), beads: tuple[int, int] = (8, 25), bare: bool = False
+    count: int,
+    seed: int,
+    names: tuple[str, ...] = (),
+    beads: tuple[int, int] = (8, 25),
+    bare: bool = False,
 ) -> Iterator[Case]:
-    """So many cases, the laws in turn, by default all; `bare` rows carry no load, and words among a law's inputs are the defaults.
+    """So many cases, the laws in turn, by default all; `bare` rows carry no load, and words among a
+    law's inputs are the defaults.
 
-    Striker of 0.05 to 10 m/s, a third to three times as heavy as a bead of 1.5 to 6 mm; in a quarter of the rows gaps, in a fifth of the
-    others a load; a sensor in one of the first three beads and in three others, sampled every 0.2 to 4 us; a quarter at the fast step.
+    Striker of 0.05 to 10 m/s, a third to three times as heavy as a bead of 1.5 to 6 mm; in a
+    quarter of the rows gaps, in a fifth of the others a load; a sensor in one of the first three
+    beads and in three others, sampled every 0.2 to 4 us; a quarter at the fast step.
     """
     draw, order = np.random.default_rng(seed), []
     for _ in range(count):
@@ -71,24 +82,43 @@ def random_cases(
 
 def drawn_case(law: str, draw: np.random.Generator, beads: tuple[int, int], bare: bool) -> Case:
     """A case of one law, which the law may yet refuse."""
-    count, radius, speed = int(draw.integers(beads[0], beads[1] + 1)), between(draw, 1.5e-3, 6e-3), between(draw, 0.05, 10.0)
+    count, radius, speed = (
+        int(draw.integers(beads[0], beads[1] + 1)),
+        between(draw, 1.5e-3, 6e-3),
+        between(draw, 0.05, 10.0),
+    )
     mass = STEEL.density * 4.0 / 3.0 * math.pi * radius**3
     gap = between(draw, 1e-7, 2e-6) if draw.random() < 0.25 else 0.0
     load = between(draw, 1.0, 50.0) if draw.random() < 0.2 and not gap and not bare else 0.0
-    # the row is run through once to two and a half times: by the wave of Hertz's law, and over the gaps by beads that fly
-    pace = theory.equal_striker(theory.hertz_stiffness(0.5 / STEEL.compliance, 0.5 * radius), mass, speed).wave_speed
+    # the row is run through once to two and a half times: by the wave of Hertz's law, and over the
+    # gaps by beads that fly
+    pace = theory.equal_striker(
+        theory.hertz_stiffness(0.5 / STEEL.compliance, 0.5 * radius), mass, speed
+    ).wave_speed
     near = int(draw.integers(1, 4))
-    far = draw.choice([bead for bead in range(1, count + 1) if bead != near], 3, replace=False).tolist()
+    far = draw.choice(
+        [bead for bead in range(1, count + 1) if bead != near], 3, replace=False
+    ).tolist()
     contact = {"law": law, **drawn_inputs(law, draw, bare)}
     if contact.get("impact_speed") == "onset":
         contact["impact_speed_floor"] = speed * draw.uniform(0.02, 0.2)
     return Case(
-        chain={"beads": count, "radius": radius, "mass": mass, "material": asdict(STEEL), "gap": gap, "precompression": load},
+        chain={
+            "beads": count,
+            "radius": radius,
+            "mass": mass,
+            "material": asdict(STEEL),
+            "gap": gap,
+            "precompression": load,
+        },
         striker={"speed": speed, "mass": mass * between(draw, 1.0 / SPREAD, SPREAD)},
         ends={"right": "wall" if load or draw.random() < 0.5 else "free"},
         contact=contact,
         sensors={"beads": sorted([near, *far]), "interval": draw.uniform(0.2e-6, 4e-6)},
-        time={"end": draw.uniform(1.2, 2.5) * count * (1.0 / pace + gap / speed), "step": "fast" if draw.random() < 0.25 else "auto"},
+        time={
+            "end": draw.uniform(1.2, 2.5) * count * (1.0 / pace + gap / speed),
+            "step": "fast" if draw.random() < 0.25 else "auto",
+        },
     )
 
 
@@ -96,7 +126,10 @@ def drawn_inputs(name: str, draw: np.random.Generator, bare: bool) -> dict[str, 
     """A value for each input of a law that does not stay at its default."""
     law = laws()[name]
     examples = vars(example_inputs(law))
-    found = {quantity.name: drawn_input(quantity, examples[quantity.name], draw, bare) for quantity in law.inputs}
+    found = {
+        quantity.name: drawn_input(quantity, examples[quantity.name], draw, bare)
+        for quantity in law.inputs
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 

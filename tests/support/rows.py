@@ -22,13 +22,15 @@ from granchain.status import Status
 STEEL = MATERIALS["steel-316"]
 # Hardness 2.8 times the yield stress: Kogut & Etsion 2002, doi:10.1115/1.1490373.
 HARD_STEEL = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
-# Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: radius, mass, striker's speed, sensors.
+# Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: radius, mass,
+# striker's speed, sensors.
 RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 
 
 def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
-    """A striker at the given speed and n_bodies - 1 equal beads at rest, touching; `more` replaces fields of the chain."""
+    """A striker at the given speed and n_bodies - 1 equal beads at rest, touching; `more`
+    replaces fields of the chain."""
     velocity = np.zeros(n_bodies)
     velocity[0] = speed
     chain = Chain(
@@ -43,19 +45,29 @@ def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
     return replace(chain, **more)
 
 
-def standing_row(n_bodies: int, left: End | None = None, right: End | None = None, **more: Any) -> Chain:
+def standing_row(
+    n_bodies: int, left: End | None = None, right: End | None = None, **more: Any
+) -> Chain:
     """Equal beads at rest, without a striker."""
-    return steel_row(n_bodies, 0.0, has_striker=False, left=left or End(), right=right or End(), **more)
+    return steel_row(
+        n_bodies, 0.0, has_striker=False, left=left or End(), right=right or End(), **more
+    )
 
 
 def example_chain(n_bodies: int, **more: Any) -> Chain:
-    """A struck row of the beads that the laws' examples are for: the material has a hardness, so that every law finds what it needs."""
-    return steel_row(n_bodies, EXAMPLE_INPUTS_BY_NAME["impact_speed"], **({"material": (HARD_STEEL,)} | more))
+    """A struck row of the beads that the laws' examples are for: the material has a hardness,
+    so that every law finds what it needs."""
+    return steel_row(
+        n_bodies, EXAMPLE_INPUTS_BY_NAME["impact_speed"], **({"material": (HARD_STEEL,)} | more)
+    )
 
 
 def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
-    """A value for each input of a law: the given ones, the published example's, or the law's defaults."""
-    taken = {name: value for name, value in given.items() if isinstance(value, Mapping)}  # a restitution from another law
+    """A value for each input of a law: the given ones, the published example's, or the law's
+    defaults."""
+    taken = {
+        name: value for name, value in given.items() if isinstance(value, Mapping)
+    }  # a restitution from another law
     numbers = {name: value for name, value in given.items() if name not in taken}
     return SimpleNamespace(**{**vars(example_inputs(laws()[law_name], **numbers)), **taken})
 
@@ -74,7 +86,9 @@ def run_row(
     contacts = contacts_of(laws()[law_name], chain, inputs_for(law_name, **given))
     chosen = time_step_of(contacts, chain, step, end, force_step)
     n_steps = max(1, round(chosen.n_steps * refine))
-    chosen = TimeStep(end / n_steps if refine != 1.0 else chosen.value, n_steps, chosen.limit, chosen.reason)
+    chosen = TimeStep(
+        end / n_steps if refine != 1.0 else chosen.value, n_steps, chosen.limit, chosen.reason
+    )
     state = State(contacts, chain, chosen, recording or Recording())
     status = state.advance(n_steps + 1)
     assert status is Status.COMPLETE, status
@@ -87,9 +101,16 @@ def velocities(state: State) -> np.ndarray:
 
 
 def ledger_residual(state: State) -> float:
-    """Largest residual of the energy ledger, relative to the kinetic energy at the start and the work from outside."""
+    """Largest residual of the energy ledger, relative to the kinetic energy at the start and
+    the work from outside."""
     energies = state.energies
-    held = energies.kinetic + energies.recoverable + energies.plastic + energies.viscous + energies.clamp
+    held = (
+        energies.kinetic
+        + energies.recoverable
+        + energies.plastic
+        + energies.viscous
+        + energies.clamp
+    )
     residual = held - energies.external - held[0]
     scale = energies.kinetic[0] + np.abs(energies.external).max()
     return float(np.abs(residual).max() / scale)

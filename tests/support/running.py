@@ -1,4 +1,5 @@
-"""A contact law as it runs with some inputs, with all that it declares within reach: its own functions, and those that follow from them."""
+"""A contact law as it runs with some inputs, with all that it declares within reach: its own
+functions, and those that follow from them."""
 
 from __future__ import annotations
 

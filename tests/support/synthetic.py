@@ -1,4 +1,5 @@
-"""Synthetic results, made from closed forms, not from a run: no engine is needed to test what reads a result."""
+"""Synthetic results, made from closed forms, not from a run: no engine is needed to test what
+reads a result."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -24,11 +25,16 @@ def wave_speed() -> float:
 
 @cache
 def passing(beads: int, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Overlaps of all contacts over the samples, in the largest one, and velocities of all beads in the snapshots: computed once."""
+    """Overlaps of all contacts over the samples, in the largest one, and velocities of all
+    beads in the snapshots: computed once."""
     wave, speed = solitary_wave(), wave_speed()
     # contact k sits half a bead beyond bead k
-    overlaps = wave.overlap(np.subtract.outer(np.arange(beads + 1) + 0.5, speed * sampled(end) + CREST)).T
-    return overlaps, 1.2 * wave.bead_velocity(np.subtract.outer(np.arange(1, beads + 1), speed * shots(end) + CREST)).T
+    overlaps = wave.overlap(
+        np.subtract.outer(np.arange(beads + 1) + 0.5, speed * sampled(end) + CREST)
+    ).T
+    return overlaps, 1.2 * wave.bead_velocity(
+        np.subtract.outer(np.arange(1, beads + 1), speed * shots(end) + CREST)
+    ).T
 
 
 def sampled(end: float) -> np.ndarray:
@@ -52,7 +58,8 @@ def synthetic(
     gap: float = 0.0,
     change: dict | None = None,
 ) -> Result:
-    """The exact solitary wave running through a chain without striker, as a Result; plastic and viscous energy are invented."""
+    """The exact solitary wave running through a chain without striker, as a Result; plastic and
+    viscous energy are invented."""
     overlaps, velocity = passing(beads, end)
     labels, time, snapshots = np.arange(1, beads + 1), sampled(end), shots(end)
     ledger = np.linspace(0.0, end, 51)
@@ -62,7 +69,9 @@ def synthetic(
     data = {
         "time": time,
         "sensor_bead": np.array(sensors),
-        "sensor_force": 0.5 * (force[:, np.array(sensors) - 1] + force[:, np.array(sensors)]) if sensors else np.zeros((len(time), 0)),
+        "sensor_force": 0.5 * (force[:, np.array(sensors) - 1] + force[:, np.array(sensors)])
+        if sensors
+        else np.zeros((len(time), 0)),
         "bead": labels,
         "radius": np.full(beads, RADIUS),
         "mass": np.full(beads, MASS),
@@ -90,8 +99,14 @@ def synthetic(
         "velocity": velocity.copy(),
     }
     data |= change or {}
-    history = (Quantity("residual_overlap", "m", "overlap at which the unloading contact opens", output=True),)
+    history = (
+        Quantity(
+            "residual_overlap", "m", "overlap at which the unloading contact opens", output=True
+        ),
+    )
     data = {name: values for name, values in data.items() if name not in without}
-    case = SimpleNamespace(title=title, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict)
+    case = SimpleNamespace(
+        title=title, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict
+    )
     history = history if "residual_overlap" in data else ()
     return Result(data, case=case, law=law, status=status, time_step=4e-8, history=history)

@@ -1,4 +1,5 @@
-"""Synthetic sensors with known truth: computed pulses of every law, sampled, with noise and with the faults of instruments.
+"""Synthetic sensors with known truth: computed pulses of every law, sampled, with noise and with
+the faults of instruments.
 
 Nothing here uses what reads the sensors: the truth is found on the computed force by plain loops.
 """
@@ -29,12 +30,14 @@ from support.rows import example_chain
 BEADS, N_BEADS, END = np.array([2, 5, 10, 18, 26]), 30, 3.5e-4
 NAMES = ("peak", "arrival", "width", "impulse")
 FAULTS = ("few samples", "clipping", "drift", "offset", "crosstalk", "later pulse", "cut")
-# A smooth one, one with a long tail, one with a dent: the loops of these are compiled by other tests too.
+# A smooth one, one with a long tail, one with a dent: the loops of these are compiled by other
+# tests too.
 NEAR = ("hertz", "flores", "ma-liu")
 
 
 class Pulses(NamedTuple):
-    """Computed forces of the five sensors of one law, as a function of time too, and what is true of their first pulses."""
+    """Computed forces of the five sensors of one law, as a function of time too, and what is
+    true of their first pulses."""
 
     time: np.ndarray
     force: np.ndarray
@@ -54,7 +57,9 @@ def pulses_of(law: str) -> Pulses:
     chain = example_chain(N_BEADS + 1)
     contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
     step = time_step_of(contacts, chain, "fast", END)
-    state = State(contacts, chain, step, Recording(sensor_beads=tuple(BEADS.tolist()), interval=5e-8))
+    state = State(
+        contacts, chain, step, Recording(sensor_beads=tuple(BEADS.tolist()), interval=5e-8)
+    )
     assert state.advance(step.n_steps + 1) is Status.COMPLETE
     force = state.records.sensor_force
     time = END * np.arange(len(force)) / (len(force) - 1)
@@ -67,7 +72,8 @@ def pulses_of(law: str) -> Pulses:
 
 
 def true_numbers(time: np.ndarray, force: np.ndarray) -> tuple[float, float, float, float]:
-    """Peak, its time, width and impulse of the first pulse: from 1 % of the largest force until below half the running maximum.
+    """Peak, its time, width and impulse of the first pulse: from 1 % of the largest force until
+    below half the running maximum.
 
     Samples say where each is, the cubic spline through them where between two samples.
     """
@@ -97,13 +103,18 @@ def true_numbers(time: np.ndarray, force: np.ndarray) -> tuple[float, float, flo
     near = turns[(turns > time[lowest - 1]) & (turns < time[min(lowest + 1, last)])]
     falls = curve.solve(0.01 * peak, extrapolate=False)
     # down to 1 % between the sample and the one before, or lowest next to it
-    ends = falls[(falls > time[lowest - 1]) & (falls <= time[lowest])] if force[lowest] <= 0.01 * peak else near
+    ends = (
+        falls[(falls > time[lowest - 1]) & (falls <= time[lowest])]
+        if force[lowest] <= 0.01 * peak
+        else near
+    )
     end = float(ends[0]) if len(ends) else float(time[lowest])
     return peak, arrival, width, float(curve.integrate(time[0], end))
 
 
 class Rig(NamedTuple):
-    """A computed run, a trace of some of its sensors, what is true of each on the clock of the trace, and the shift of that clock."""
+    """A computed run, a trace of some of its sensors, what is true of each on the clock of the
+    trace, and the shift of that clock."""
 
     result: Result
     trace: Trace
@@ -112,12 +123,15 @@ class Rig(NamedTuple):
 
 
 def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> Rig:
-    """Sensors of one random law with random noise, sampling and phase of the samples; with a fault, or with noise alone."""
+    """Sensors of one random law with random noise, sampling and phase of the samples; with a
+    fault, or with noise alone."""
     draw = np.random.default_rng([seed, FAULTS.index(fault) if fault else len(FAULTS)])
     names = among or tuple(distinct_laws())
     law = names[draw.integers(len(names))]
     pulses = pulses_of(law)
-    columns = np.array([draw.integers(5)]) if fault in ("offset", "cut", "later pulse") else np.arange(5)
+    columns = (
+        np.array([draw.integers(5)]) if fault in ("offset", "cut", "later pulse") else np.arange(5)
+    )
     truth, starts = pulses.truth[columns], pulses.starts[columns]
     peaks, width = truth[:, 0], float(truth[:, 2].min())
     noise = 10.0 ** draw.uniform(math.log10(2e-4), math.log10(3e-2))
@@ -125,9 +139,13 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
         interval = 1e-6 / 10.0 ** draw.uniform(0.0, math.log10(20.0))
         begin, end = -draw.uniform(1.5, 8.0) * width, END
     else:
-        interval = width / 10.0 ** draw.uniform(math.log10(3.0), math.log10(8.0) if fault == "few samples" else 2.0)
+        interval = width / 10.0 ** draw.uniform(
+            math.log10(3.0), math.log10(8.0) if fault == "few samples" else 2.0
+        )
         begin = -max(draw.uniform(1.5, 8.0) * width, 12.0 * interval)
-        end = min(END, float(truth[:, 1].max()) + draw.uniform(3.0, 8.0) * width) + (8.0 * width if fault == "later pulse" else 0.0)
+        end = min(END, float(truth[:, 1].max()) + draw.uniform(3.0, 8.0) * width) + (
+            8.0 * width if fault == "later pulse" else 0.0
+        )
     if fault == "offset":
         begin = float(starts[0]) - interval * (draw.integers(8) + draw.random())
     if fault == "cut":
@@ -139,29 +157,62 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
         delay, size = draw.uniform(3.0, 8.0) * width, draw.uniform(1.2, 2.5)
         force = force + size * pulses.at(time - delay, columns)
         fine = np.linspace(0.0, END, 8 * len(pulses.time))
-        truth = np.array([true_numbers(fine, (pulses.at(fine, columns) + size * pulses.at(fine - delay, columns))[:, 0])])
+        truth = np.array(
+            [
+                true_numbers(
+                    fine, (pulses.at(fine, columns) + size * pulses.at(fine - delay, columns))[:, 0]
+                )
+            ]
+        )
     if fault == "crosstalk":
-        size = draw.uniform(0.02, 0.15) * draw.uniform(0.7, 1.3, len(columns)) * peaks * draw.choice([-1.0, 1.0])
-        since = (time - float(starts.min()) + draw.uniform(1.0, 4.0) * width) / (draw.uniform(0.1, 0.7) * width)
-        bump, ringing = np.exp(-4.0 * math.log(2.0) * since**2), np.exp(-2.0 * np.maximum(since, 0.0)) * np.sin(2.0 * math.pi * since)
-        force = force + np.where(since > 0.0, ringing, 0.0)[:, None] * size if draw.random() < 0.5 else force + bump[:, None] * size
+        size = (
+            draw.uniform(0.02, 0.15)
+            * draw.uniform(0.7, 1.3, len(columns))
+            * peaks
+            * draw.choice([-1.0, 1.0])
+        )
+        since = (time - float(starts.min()) + draw.uniform(1.0, 4.0) * width) / (
+            draw.uniform(0.1, 0.7) * width
+        )
+        bump, ringing = (
+            np.exp(-4.0 * math.log(2.0) * since**2),
+            np.exp(-2.0 * np.maximum(since, 0.0)) * np.sin(2.0 * math.pi * since),
+        )
+        force = (
+            force + np.where(since > 0.0, ringing, 0.0)[:, None] * size
+            if draw.random() < 0.5
+            else force + bump[:, None] * size
+        )
     if fault == "drift":
         along = (time - time[0]) / (time[-1] - time[0])
-        shape = (along, along**2, np.sin(math.pi * along * draw.uniform(0.3, 1.5)))[draw.integers(3)]
-        force = force + shape[:, None] * draw.uniform(0.02, 0.2, len(columns)) * peaks * draw.choice([-1.0, 1.0], len(columns))
+        shape = (along, along**2, np.sin(math.pi * along * draw.uniform(0.3, 1.5)))[
+            draw.integers(3)
+        ]
+        force = force + shape[:, None] * draw.uniform(
+            0.02, 0.2, len(columns)
+        ) * peaks * draw.choice([-1.0, 1.0], len(columns))
     if fault == "offset":
         force = force + draw.choice([-1.0, 1.0]) * 10.0 ** draw.uniform(-1.3, 0.0) * peaks
     noisy = noise * peaks * draw.standard_normal(force.shape)
     if fault == "clipping":
         limit = draw.uniform(0.3, 0.95) * peaks
         # in the recorder, or in an amplifier before it
-        force = np.minimum(force + noisy, limit) if draw.random() < 0.5 else np.minimum(force, limit) + noisy
+        force = (
+            np.minimum(force + noisy, limit)
+            if draw.random() < 0.5
+            else np.minimum(force, limit) + noisy
+        )
     else:
         force = force + noisy
     shift = draw.uniform(-5e-5, 5e-5)
     truth = truth + np.array([0.0, shift, 0.0, 0.0])
     about = about_of({"title": "synthetic rig", "kind": "synthetic"}, "test")
-    return Rig(_result(pulses, columns, law), Trace(time + shift, BEADS[columns], force, about), truth, shift)
+    return Rig(
+        _result(pulses, columns, law),
+        Trace(time + shift, BEADS[columns], force, about),
+        truth,
+        shift,
+    )
 
 
 def _result(pulses: Pulses, columns: np.ndarray, law: str) -> Result:
