@@ -217,9 +217,8 @@ def key(
 def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
     """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
     bounds = {_BOUNDS[name]: limit for name, limit in limits.items()}
-    return key(
-        meaning + in_unit(unit), Quantity("", unit, **limits).range, default, unit=unit, **bounds
-    )  # type: ignore[arg-type]
+    allowed = Quantity("", unit, **limits).range  # type: ignore[arg-type]
+    return key(meaning + in_unit(unit), allowed, default, unit=unit, **bounds)  # type: ignore[arg-type]
 
 
 _BOUNDS = {"above": "gt", "low": "ge", "high": "le"}

@@ -301,11 +301,9 @@ def hertzian(
 
     def decorate(cls: type[Viscous]) -> type[Viscous]:
         cls.coefficients = hertzian_coefficients(a)
-        cls.force, cls.update, cls.energy = (
-            staticmethod(force),
-            staticmethod(update),
-            staticmethod(hertzian_energy),
-        )  # type: ignore[method-assign]
+        cls.force = staticmethod(force)  # type: ignore[method-assign]
+        cls.update = staticmethod(update)  # type: ignore[method-assign]
+        cls.energy = staticmethod(hertzian_energy)  # type: ignore[method-assign]
         return cls
 
     return decorate

@@ -241,11 +241,9 @@ def holds_constant(value: Any, name: str) -> bool:
         return True
     if isinstance(value, enum.EnumMeta):
         return issubclass(value, enum.IntEnum) and name in value.__members__
-    frozen = (
-        dataclasses.is_dataclass(value)
-        and not isinstance(value, type)
-        and value.__dataclass_params__.frozen
-    )  # type: ignore[attr-defined]
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return False
+    frozen: bool = value.__dataclass_params__.frozen  # type: ignore[attr-defined]
     return frozen and name in {field.name for field in dataclasses.fields(value)}
 
 
