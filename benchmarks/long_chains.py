@@ -124,7 +124,7 @@ def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, An
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument(
         "--rounds",
         type=int,

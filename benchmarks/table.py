@@ -351,7 +351,7 @@ def pages() -> dict[Path, str]:
 
 def main() -> None:
     """Write, compare or print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument(
         "names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: write the pages"
     )

@@ -404,8 +404,8 @@ class ContactLaw:
 
     @classmethod
     def summary(cls) -> str:
-        """First line of the docstring: what tables print."""
-        return (cls.__doc__ or "").strip().splitlines()[0].strip() if cls.__doc__ else ""
+        """First paragraph of the docstring, in one line: what tables print."""
+        return " ".join((cls.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def check_law(cls: type[ContactLaw]) -> None:
