@@ -218,7 +218,8 @@ def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> 
     """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
     bounds = {_BOUNDS[name]: limit for name, limit in limits.items()}
     allowed = Quantity("", unit, **limits).range  # type: ignore[arg-type]
-    return key(meaning + in_unit(unit), allowed, default, unit=unit, **bounds)  # type: ignore[arg-type]
+    words = meaning + in_unit(unit)
+    return key(words, allowed, default, unit=unit, **bounds)  # type: ignore[arg-type]
 
 
 _BOUNDS = {"above": "gt", "low": "ge", "high": "le"}

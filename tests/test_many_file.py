@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,27 @@ def test_a_value_that_changed_is_refused_by_the_hash_of_its_run(tmp_path: Path) 
     assert not ensemble[0].sealed
     with pytest.raises(FileError, match="the data of run 1 differ from their hash"):
         ensemble[1]
+
+
+@pytest.mark.promise("R9")
+def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(
+    tmp_path: Path, figure: Callable[..., None]
+) -> None:
+    path, draw = tmp_path / "study.h5", np.random.default_rng(9)
+    ensemble = gc.run_many(speeds(3), out=path)
+    content, true = path.read_bytes(), [ensemble[place] for place in range(3)]
+    others = refused = 0
+    for _ in range(60):
+        damaged = bytearray(content)
+        damaged[draw.integers(len(damaged))] ^= 1 << int(draw.integers(8))
+        path.write_bytes(damaged)
+        try:
+            opened = gc.open_ensemble(path)
+            others += not all(opened[place].equals(one) for place, one in enumerate(true))
+        except FileError:
+            refused += 1
+    figure("ensembles' files with a flipped bit read as other numbers", others, at_most=0)
+    figure("of 60 refused in a sentence", refused, at_least=57)
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,8 @@ def spring(
             Quantity("damping", "s/m", "a/v0, damping factor over impact speed"),
             LOWEST_FORCE,
         )
-        cls.force, cls.energy = staticmethod(force), staticmethod(energy)  # type: ignore[method-assign]
+        cls.force = staticmethod(force)  # type: ignore[method-assign]
+        cls.energy = staticmethod(energy)  # type: ignore[method-assign]
         cls.at_onset = OwnSpeed(
             (stiffness, Quantity("damping", "1", "a, damping factor"), LOWEST_FORCE, _FLOOR),
             _ONSETS,

@@ -39,7 +39,7 @@ def piece_of(law: Functions, features: Features) -> Callable:
     """
     advance_tile = sweeps_of(law, contact_step(law, features), features).advance_tile
 
-    def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):  # type: ignore[no-untyped-def]
+    def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
         row, total = beads_of(tables), 0
         for one in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(

@@ -116,7 +116,7 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
     """Functions that look for a place of a law's loss: where it passes a value, and where it is
     largest."""
 
-    def halved(low, high, value, c, rises):  # type: ignore[no-untyped-def]
+    def halved(low, high, value, c, rises):
         """The two neighbours between which the loss rises to a value, or falls below it."""
         while high - low > 1e-15 * high:
             middle = 0.5 * (low + high)
@@ -126,7 +126,7 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
                 high = middle
         return low, high
 
-    def largest_between(low, high, c):  # type: ignore[no-untyped-def]
+    def largest_between(low, high, c):
         """By golden section."""
         golden = 0.5 * (math.sqrt(5.0) - 1.0)
         for _ in range(80):
@@ -149,17 +149,17 @@ def _guard_scan(model: Model) -> Callable:
     gather = gatherer(len(model.own))
 
     @rows
-    def losses_at(overlaps, losses, c, count):  # type: ignore[no-untyped-def]
+    def losses_at(overlaps, losses, c, count):
         for i in range(count):
             losses[i] = loss(overlaps[i], c)
 
-    def look_ahead(overlaps, losses, here, ratio, c, count):  # type: ignore[no-untyped-def]
+    def look_ahead(overlaps, losses, here, ratio, c, count):
         for i in range(count):
             here *= ratio
             overlaps[i] = here
         losses_at(overlaps, losses, c, count)
 
-    def scan(c, limits, overlaps, losses, out):  # type: ignore[no-untyped-def]
+    def scan(c, limits, overlaps, losses, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             limit = limits[0, k]

@@ -147,25 +147,25 @@ class ContactStep(NamedTuple):
 
 
 @hot
-def overlap_of(u, u_next, start):  # type: ignore[no-untyped-def]
+def overlap_of(u, u_next, start):
     """Overlap of a contact from the displacements of its two bodies."""
     return u - u_next + start
 
 
 @hot
-def predicted(half, da, half_dt):  # type: ignore[no-untyped-def]
+def predicted(half, da, half_dt):
     """Rate at the step, from the half-step rate before it and the relative acceleration of the
     step before."""
     return half + half_dt * da
 
 
 @hot
-def past_rate(half, da, half_dt):  # type: ignore[no-untyped-def]
+def past_rate(half, da, half_dt):
     """Rate at the step before: the mean of the two half-step rates around it."""
     return half - half_dt * da
 
 
-def moved_by_jump(theta, dt, force, growth):  # type: ignore[no-untyped-def]
+def moved_by_jump(theta, dt, force, growth):
     """What a jump of the force inside a contact does to a body beside it, times its mass:
     displacement, half-step velocity.
 
@@ -186,7 +186,7 @@ def moved_by_jump(theta, dt, force, growth):  # type: ignore[no-untyped-def]
 
 
 @hot
-def dissipated(time, rate, force, elastic, clamp):  # type: ignore[no-untyped-def]
+def dissipated(time, rate, force, elastic, clamp):
     """Work of the viscous part of a force over a time."""
     return time * rate * (force - elastic - clamp)
 
@@ -198,32 +198,32 @@ def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
     """
 
     @hot
-    def net(left, right, load):  # type: ignore[no-untyped-def]
+    def net(left, right, load):
         return left - right + load if LOADED else left - right
 
     @hot
-    def kicked(v, scale, dt, dt_over_m, acceleration, net):  # type: ignore[no-untyped-def]
+    def kicked(v, scale, dt, dt_over_m, acceleration, net):
         return v + scale * (dt * acceleration) if RATE else v + scale * (dt_over_m * net)
 
     return net, kicked
 
 
-def crossed(place, d, before):  # type: ignore[no-untyped-def]
+def crossed(place, d, before):
     """Whether a contact has passed an overlap since the step before."""
     return (before < place) != (d < place)
 
 
-def onset_fraction(d, half, dt):  # type: ignore[no-untyped-def]
+def onset_fraction(d, half, dt):
     """Part of the step that lies behind the onset; 1 for a contact that was closed before."""
     return d / (dt * half) if 0.0 < d < dt * half else 1.0
 
 
-def onset_rate(r, half, theta):  # type: ignore[no-untyped-def]
+def onset_rate(r, half, theta):
     """Rate at the onset, of a contact that has closed in this step."""
     return r - 2.0 * theta * (r - half)
 
 
-def opened_in_step(d, half, dt):  # type: ignore[no-untyped-def]
+def opened_in_step(d, half, dt):
     """Whether a contact has opened a part of this step ago."""
     return dt * half < d < 0.0
 
@@ -251,14 +251,14 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
     weight_set = replaced(features.n_history, ONSET)
 
     @hot
-    def happened(d, before, r, c, h):  # type: ignore[no-untyped-def]
+    def happened(d, before, r, c, h):
         found = needs_update(d, r if RATE else 0.0, c, h)
         if JUMPS:
             for place in jumps(c):
                 found |= crossed(place, d, before)
         return found
 
-    def event(d, half, r, past, dt, last, viscous, c, h):  # type: ignore[no-untyped-def]
+    def event(d, half, r, past, dt, last, viscous, c, h):
         renewed, lost, work, kick, record = h, 0.0, 0.0, 0.0, 0.0
         if needs_update(d, r if RATE else 0.0, c, h):
             theta = onset_fraction(d, half, dt)
@@ -295,7 +295,7 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
     )
 
     @hot
-    def parts(d, r, c, h):  # type: ignore[no-untyped-def]
+    def parts(d, r, c, h):
         f = force(d, r, c, h)
         elastic = clamp = 0.0
         if LEDGER:
@@ -305,13 +305,13 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
                 clamp = c[LOWEST] - raw if raw < c[LOWEST] else 0.0
         return f, elastic, clamp
 
-    def read_as(h, renewed):  # type: ignore[no-untyped-def]
+    def read_as(h, renewed):
         return weight_set(renewed, 1.0) if ONSET >= 0 else h
 
-    def read(d, r, c, h):  # type: ignore[no-untyped-def]
+    def read(d, r, c, h):
         return force(d, r, c, weight_set(h, 1.0))
 
-    def slopes(d, r, c, h):  # type: ignore[no-untyped-def]
+    def slopes(d, r, c, h):
         stiffness = damping = 0.0
         if d > OPEN:
             nudge = NUDGE * d
@@ -331,7 +331,7 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
     # `closed` follows `onset_weight` in the history of a law with a weight
     CLOSED, weight_set = features.weight + 1, replaced(features.n_history, features.weight)
 
-    def onset(d, half, r, dt, c, h, renewed):  # type: ignore[no-untyped-def]
+    def onset(d, half, r, dt, c, h, renewed):
         if not (d > OPEN and h[CLOSED] == 0.0):
             return NO_LEAP
         theta = onset_fraction(d, half, dt)
@@ -344,7 +344,7 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
             0.0,
         )
 
-    def end(d, half, dt, last, c):  # type: ignore[no-untyped-def]
+    def end(d, half, dt, last, c):
         if not (opened_in_step(d, half, dt) and c[LOWEST] < 0.0):
             return NO_LEAP
         return True, d / (dt * half), last, 0.0, 0.0, 0.0
@@ -364,7 +364,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
     )
     lowest_set = replaced(features.n_coefficients, LOWEST)
 
-    def passed(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+    def passed(overlap, rate, c, h):
         """Force at an overlap that the contact has passed within a step."""
         return force(
             overlap,
@@ -373,14 +373,14 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             update((overlap, rate, rate, 1.0), c, h) if needs_update(overlap, rate, c, h) else h,
         )
 
-    def losses(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+    def losses(overlap, rate, c, h):
         """Powers of the viscous part of the force and of the clamp, at an overlap that the
         contact has passed within a step."""
         full, spring = passed(overlap, rate, c, h), passed(overlap, 0.0, c, h)
         free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
         return rate * (free - spring), rate * (full - free)
 
-    def inside(place, d, before, r, bend, dt, last, push, c, h):  # type: ignore[no-untyped-def]
+    def inside(place, d, before, r, bend, dt, last, push, c, h):
         if not (crossed(place, d, before) and (KINKS or jump(place, r, c, h) != 0.0)):
             return NO_LEAP, NO_LEAP, 0.0, 0.0
         closing = 1.0 if d > before else -1.0
@@ -446,14 +446,14 @@ def replaced(count: int, place: int) -> Callable:
     -1."""
     if place < 0:
 
-        def same(values, value):  # type: ignore[no-untyped-def]
+        def same(values, value):
             return values
 
         return same
 
     after = place + 1
 
-    def replace(values, value):  # type: ignore[no-untyped-def]
+    def replace(values, value):
         return values[:place] + (value,) + values[after:]
 
     return replace

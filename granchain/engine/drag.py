@@ -15,7 +15,7 @@ from granchain.jit.options import shared
 
 
 @shared
-def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n):  # type: ignore[no-untyped-def]
+def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n):
     """Half-step velocities after the forces and the drag; `half_dt` is the time since the
     velocities given, 0 at the first step."""
     left = 0.0
@@ -29,7 +29,7 @@ def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n
 
 
 @shared
-def power_of_drag(v, a, back, mass, drag, n):  # type: ignore[no-untyped-def]
+def power_of_drag(v, a, back, mass, drag, n):
     """Power [W] that drag takes at this step."""
     power = 0.0
     for k in range(n):

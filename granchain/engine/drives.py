@@ -11,7 +11,7 @@ from granchain.jit.accessors import gatherer
 from granchain.jit.options import shared
 
 
-def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
+def drive_at(knots, spline, t):
     """Value and slope of a drive at time t; constant outside its table. At its first knot it
     has begun, at its last it has ended."""
     if t < knots[0]:
@@ -35,7 +35,7 @@ def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
 NO_JUMP = (False, 0.0, 0.0)
 
 
-def jump_of_speed(knots, spline, before, t):  # type: ignore[no-untyped-def]
+def jump_of_speed(knots, spline, before, t):
     """Where a drive's table begins or ends in a step (before, t], its speed jumps: whether it
     begins, the part of the step that lies behind the jump, less one half, and the speed in front of
     it. Zeros where there is none.
@@ -54,7 +54,7 @@ def jump_of_speed(knots, spline, before, t):  # type: ignore[no-untyped-def]
 
 
 @shared
-def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
+def follow(bodies, clock, drives):
     """Put the driven ends where they are at this step; positive is into the chain, for both.
     Their jumps of speed, left and right."""
     dt, step, last = clock.dt, clock.step, clock.n_bodies
@@ -79,7 +79,7 @@ def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
     return left_jump, right_jump
 
 
-def place_end(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def]
+def place_end(bodies, i, x, w, x_before, dt, begins):
     """Displacement, half-step velocity and the acceleration that predicts the speed w, of a
     driven end."""
     bodies.u[i] = x
@@ -89,7 +89,7 @@ def place_end(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped
 
 
 @shared
-def hold(bodies, clock):  # type: ignore[no-untyped-def]
+def hold(bodies, clock):
     """After a kick: let the driven ends' velocity and acceleration give their speed at the step."""
     if clock.left_drive == DISPLACEMENT:
         bodies.v[0], bodies.a[0] = clock.left_speed, 0.0
@@ -98,7 +98,7 @@ def hold(bodies, clock):  # type: ignore[no-untyped-def]
 
 
 @shared
-def power_of_drives(bodies, force, clock, back):  # type: ignore[no-untyped-def]
+def power_of_drives(bodies, force, clock, back):
     """Power [W] that the driven ends put into the chain at this step."""
     last = clock.n_bodies
     power = 0.0
@@ -124,7 +124,7 @@ def jolting(step: ContactStep, features: Features) -> Callable:
     parts = step.parts
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
-    def jolt(row, clock, k, body, inwards, jump, speed):  # type: ignore[no-untyped-def]
+    def jolt(row, clock, k, body, inwards, jump, speed):
         """Kick, work and losses of the step: by a part of their jumps more.
 
         The sums of the steps are the integrals up to order two where a step that crosses a jump

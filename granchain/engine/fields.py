@@ -243,7 +243,8 @@ DRIVE = (
 def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
     """Named tuple with one value for each field; the module is where it is found again when a
     saved loop that takes it is loaded."""
-    made: Any = namedtuple(kind, [field.name for field in fields], module=module)  # type: ignore[misc]
+    names = [field.name for field in fields]
+    made: Any = namedtuple(kind, names, module=module)  # type: ignore[misc]
     NAMED_TUPLES.add(made)
     return made
 
@@ -311,7 +312,7 @@ def member_of(kind: Any) -> Callable:
     """Plain function (arrays with a leading axis, m) -> named tuple of those of member m."""
     members = _member_reader(len(kind._fields))
 
-    def view(arrays, m):  # type: ignore[no-untyped-def]
+    def view(arrays, m):
         return kind(*members(arrays, m))
 
     return view
@@ -322,18 +323,18 @@ def _member_reader(count: int) -> Callable:
         return _no_member
     before, last = _member_reader(count - 1), count - 1
 
-    def take(arrays, m):  # type: ignore[no-untyped-def]
+    def take(arrays, m):
         return before(arrays, m) + (arrays[last][m],)
 
     return take
 
 
-def _no_member(arrays, m):  # type: ignore[no-untyped-def]
+def _no_member(arrays, m):
     return ()
 
 
 @shared
-def beads_of(tables):  # type: ignore[no-untyped-def]
+def beads_of(tables):
     """The row of beads that the tables hold."""
     return RowOfBeads(
         bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,

@@ -24,7 +24,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
     overlap_limit, slopes = law.overlap_limit, step.slopes
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
-    def inspect(row, clock):  # type: ignore[no-untyped-def]
+    def inspect(row, clock):
         status = limits_passed(row, clock)
         if status == RUNNING:
             k = not_finite(row, clock.n_bodies + 1)
@@ -33,7 +33,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
                 return NOT_FINITE
         return status
 
-    def limits_passed(row, clock):  # type: ignore[no-untyped-def]
+    def limits_passed(row, clock):
         u, v, contacts = row.bodies.u, row.bodies.v, row.contacts
         dt, n = clock.dt, clock.n_bodies + 1
         for i in range(n + 1):
@@ -73,7 +73,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
 
 
 @shared
-def not_finite(row, n):  # type: ignore[no-untyped-def]
+def not_finite(row, n):
     """The first contact with a number that is none where no force shows it, or -1: a force that
     compares hides what it is given."""
     for k in range(n):

@@ -18,7 +18,7 @@ from granchain.jit.options import shared
 
 
 @shared
-def note_jump(row, clock, k, jump):  # type: ignore[no-untyped-def]
+def note_jump(row, clock, k, jump):
     """Add a jump of the force of contact k to those of this step, and what was recorded beside
     it at the step before."""
     found, behind, before, after, moves, growth = jump
@@ -38,7 +38,7 @@ def note_jump(row, clock, k, jump):  # type: ignore[no-untyped-def]
 
 
 @shared
-def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]
+def force_beside(m, behind, n, row, later):
     """Force of contact m at a moment within the step, on the line between those that are known of
     it.
 
@@ -57,7 +57,7 @@ def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]
 
 
 @shared
-def record_jump(row, clock, records, k, behind, f, n, later):  # type: ignore[no-untyped-def]
+def record_jump(row, clock, records, k, behind, f, n, later):
     """One side of a jump of contact k: its peak, and the sensors of its two beads."""
     peak = row.contacts.peak
     peak[k] = f if f > peak[k] else peak[k]
@@ -77,7 +77,7 @@ def moving(features: Features) -> Callable:
     them: the rest of a step knows nothing of it."""
     RATE, DRIVEN = features.rate, features.driven
 
-    def move(row, clock):  # type: ignore[no-untyped-def]
+    def move(row, clock):
         bodies, jumps = row.bodies, row.jumps
         for e in range(clock.n_jumps):
             if jumps.moves[e] == 0.0:
@@ -102,7 +102,7 @@ def correcting(step: ContactStep, features: Features) -> Callable:
     RATE, read = features.rate, step.read
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
-    def correct(row, clock, records, changed, n):  # type: ignore[no-untyped-def]
+    def correct(row, clock, records, changed, n):
         """The rate of a step is predicted with the accelerations of the step before, which know
         nothing of a jump: the kicks add up all the same, but forces read from them are off by order
         one. With J the acceleration that the jump adds, the velocity at the step is behind dt J

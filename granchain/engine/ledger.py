@@ -12,7 +12,7 @@ from granchain.jit.accessors import gatherer
 from granchain.jit.options import rows, shared
 
 
-def added(total, rest, value):  # type: ignore[no-untyped-def]
+def added(total, rest, value):
     """A running sum and the rest that its rounding leaves out, with one value more (Neumaier
     1974, doi:10.1002/zamm.19740540106)."""
     more = total + value
@@ -28,7 +28,7 @@ def dissipation(CLAMPS: bool) -> Callable:
 
     @shared
     @rows
-    def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):  # type: ignore[no-untyped-def]
+    def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):
         for k in range(n):
             r = past_rate(v[k] - v[k + 1], a[k] - a[k + 1], back)
             viscous_work[k] += dissipated(scale * dt, r, force[k], elastic[k], clamp[k])
@@ -43,7 +43,7 @@ def accounting(law: Functions, features: Features) -> Callable:
     energy, plastic, LEDGER = law.energy, law.plastic, features.ledger
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
-    def account(row, half, back, drive_work, n):  # type: ignore[no-untyped-def]
+    def account(row, half, back, drive_work, n):
         """The energies in the order of fields.ENERGY; `half` is the part of the step's work
         that belongs to this entry, as a time."""
         bodies, contacts = row.bodies, row.contacts

@@ -44,7 +44,7 @@ def whole_step(
     jolt = jolting(step_of_contact, features)
 
     @hot
-    def complete(row, clock, records, n, changed, corrected, due, speed_jumps):  # type: ignore[no-untyped-def]
+    def complete(row, clock, records, n, changed, corrected, due, speed_jumps):
         """`due` are the steps of the next snapshot and entry of the ledger, `speed_jumps` those
         of the driven ends."""
         bodies, contacts = row.bodies, row.contacts
@@ -118,7 +118,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
         correcting(step_of_contact, features),
     )
 
-    def loop(stop, looks, tables, clock, drives, records):  # type: ignore[no-untyped-def]
+    def loop(stop, looks, tables, clock, drives, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
         row = beads_of(tables)
         force, n_steps = row.contacts.force, clock.n_steps
@@ -163,7 +163,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
 
 @shared
 @hot
-def next_stops(clock, records):  # type: ignore[no-untyped-def]
+def next_stops(clock, records):
     """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
     sample_at = (
         clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
@@ -176,7 +176,7 @@ def next_stops(clock, records):  # type: ignore[no-untyped-def]
 
 
 @shared
-def take_snapshot(bodies, records, clock, back):  # type: ignore[no-untyped-def]
+def take_snapshot(bodies, records, clock, back):
     """Displacement and velocity of every body at this step."""
     for i in range(clock.n_bodies):
         records.displacement[clock.snapshot, i] = bodies.u[i + 1]

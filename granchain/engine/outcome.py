@@ -108,7 +108,7 @@ def _over_contacts(
 def _plastic_scan(plastic: Callable, n_coefficients: int, n_history: int) -> Callable:
     coefficients_at, history_at = gatherer(n_coefficients), gatherer(n_history)
 
-    def scan(sizes, c, h, out):  # type: ignore[no-untyped-def]
+    def scan(sizes, c, h, out):
         for k in range(c.shape[1]):
             out[0, k] = plastic(coefficients_at(c, k), history_at(h, k))
 
@@ -119,7 +119,7 @@ def _plastic_scan(plastic: Callable, n_coefficients: int, n_history: int) -> Cal
 def _radius_scan(contact_radius: Callable, n_coefficients: int, n_history: int) -> Callable:
     coefficients_at, history_at = gatherer(n_coefficients), gatherer(n_history)
 
-    def scan(sizes, c, h, out):  # type: ignore[no-untyped-def]
+    def scan(sizes, c, h, out):
         for k in range(c.shape[1]):
             out[0, k] = contact_radius(
                 sizes[0, k], sizes[1, k], coefficients_at(c, k), history_at(h, k)

@@ -176,7 +176,7 @@ def _restitution_scan(model: Model) -> Callable:
     energy, plastic, settle = model.functions.energy, model.functions.plastic, settled(model)
     gather = gatherer(len(model.coefficients))
 
-    def scan(c, limits, energies, out):  # type: ignore[no-untyped-def]
+    def scan(c, limits, energies, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             for i in range(energies.shape[0]):

@@ -81,7 +81,7 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
 
     @shared
     @rows
-    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):  # type: ignore[no-untyped-def]
+    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):
         """Half-step velocities after the forces; the step's accelerations are recorded."""
         left = force[first - 1] if first > 0 else 0.0
         v, a, dt_over_m, inverse_mass = (
@@ -101,14 +101,14 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
 
     @shared
     @rows
-    def drift(u, v, dt, first, count):  # type: ignore[no-untyped-def]
+    def drift(u, v, dt, first, count):
         u, v = row_from(u, first), row_from(v, first)
         for k in range(count):
             u[k] += dt * v[k]
 
     @shared
     @rows
-    def raise_peaks(force, peak, first, count):  # type: ignore[no-untyped-def]
+    def raise_peaks(force, peak, first, count):
         force, peak = row_from(force, first), row_from(peak, first)
         for k in range(count):
             peak[k] = force[k] if force[k] > peak[k] else peak[k]
@@ -118,7 +118,7 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
 
 @shared
 @hot
-def behind_front(bodies, contacts, clock, steps):  # type: ignore[no-untyped-def]
+def behind_front(bodies, contacts, clock, steps):
     """Number of contacts that these next steps reach, in whole vectors; moves the front on: the
     first contact that has never closed.
 
@@ -166,7 +166,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
     net, kicked = motion(RATE, features.loaded)
 
     @rows
-    def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
+    def detect(u, v, a, start, dt, half_dt, c, h, first, count):
         """The number of contacts with an event, and one more than the last of them."""
         u, v, a, start = (
             row_from(u, first),
@@ -188,7 +188,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
         return events, first + after
 
     @rows
-    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):  # type: ignore[no-untyped-def]
+    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):
         """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
         carried = row[first - 1] if first > 0 else 0.0
         u, v, start, row = (
@@ -218,7 +218,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
         u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic,
         clamp, viscous_work, clamp_work,
         first, count,
-    ):  # type: ignore[no-untyped-def]  # fmt: skip
+    ):  # fmt: skip
         """The same for a force that depends on the rate, predicted to the full step with the last
         step's accelerations.
 
@@ -272,7 +272,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
     def forces(
         u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work,
         clamp_work, first, count
-    ):  # type: ignore[no-untyped-def]  # fmt: skip
+    ):  # fmt: skip
         """Forces alone, with the ledger's parts as in a sweep."""
         clamped = 0
         u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
@@ -310,7 +310,7 @@ def listing(step: ContactStep, features: Features, detect: Callable) -> Callable
     RATE, happened = features.rate, step.happened
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
-    def add_new(row, drifted, half_dt, first, count, length):  # type: ignore[no-untyped-def]
+    def add_new(row, drifted, half_dt, first, count, length):
         """Append to the list of active contacts those with an event that are not on it; its new
         length."""
         u, v, a, start = row.bodies.u, row.bodies.v, row.bodies.a, row.contacts.start
@@ -342,7 +342,7 @@ def renewal(law: Functions, step: ContactStep, features: Features, detect: Calla
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     @hot
-    def renew(row, clock, dt, half_dt, first, count, length):  # type: ignore[no-untyped-def]
+    def renew(row, clock, dt, half_dt, first, count, length):
         """Update the history of every contact with an event, of first..first + count - 1; how many
         need a kick that differs from the recorded force, and the length of the list of those with
         an event.
@@ -428,7 +428,7 @@ def tile_march(
     kick, drift, raise_peaks = whole
 
     @hot
-    def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
+    def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):
         """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by
         VECTOR contacts a step.
 
@@ -555,7 +555,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     advance_tile = tile_march(features, leaves, renew, (kick, drift, raise_peaks))
 
     @hot
-    def march(row, clock, records, steps, whole):  # type: ignore[no-untyped-def]
+    def march(row, clock, records, steps, whole):
         """Steps, with the samples of their sensors; how many were done, how many kicks of the next
         one differ from the recorded force, and how many contacts are swept in it.
 
@@ -617,7 +617,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
 
 
 @shared
-def keep_on_list(events, before, first, last, length):  # type: ignore[no-untyped-def]
+def keep_on_list(events, before, first, last, length):
     """Move the list of active contacts with its tile, from `before` to `first`, and drop those
     from `last` on; its new length."""
     kept = 0
@@ -633,7 +633,7 @@ def keep_on_list(events, before, first, last, length):  # type: ignore[no-untype
 
 @shared
 @hot
-def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-def]
+def read_overlaps(row, records, slot, first, last):
     """Overlaps of the recorded contacts among first..last - 1 at this step."""
     u, start = row.bodies.u, row.contacts.start
     for s in range(records.recorded.size):
@@ -644,7 +644,7 @@ def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-d
 
 @shared
 @hot
-def read_forces(force, records, slot, first, last):  # type: ignore[no-untyped-def]
+def read_forces(force, records, slot, first, last):
     """Forces at this step of the recorded contacts among first..last - 1, and what these add to the
     sensors of their beads.
 

@@ -204,7 +204,7 @@ def scan_of(make: Maker, model: Model) -> Callable:
 def compiled_scan(scan: Callable) -> Callable:
     """A scan, which is `frozen`, compiled."""
 
-    def scan_all(*tables):  # type: ignore[no-untyped-def]
+    def scan_all(*tables):
         scan(*tables)
 
     return compiled(scan_all)
@@ -218,7 +218,7 @@ def settled(model: Model) -> Callable:
         model.functions.update,
     )
 
-    def settle(overlap, c):  # type: ignore[no-untyped-def]
+    def settle(overlap, c):
         h = history_of(c)
         if overlap > OPEN and needs_update(overlap, 0.0, c, h):
             h = update((overlap, 0.0, 0.0, 1.0), c, h)

@@ -297,7 +297,7 @@ def _static_scan(model: Model) -> Callable:
     force, settle = model.functions.force, settled(model)
     gather = gatherer(len(model.coefficients))
 
-    def scan(c, forces, limits, out):  # type: ignore[no-untyped-def]
+    def scan(c, forces, limits, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             wanted = forces[0, k]
@@ -357,7 +357,7 @@ def _history_scan(model: Model) -> Callable:
     )
     gather, store = gatherer(len(model.coefficients)), put_rows
 
-    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+    def scan(c, overlaps, out):
         for k in range(c.shape[1]):
             ck, static, begin = gather(c, k), overlaps[0, k], overlaps[1, k]
             h = settle(static, ck)
@@ -381,7 +381,7 @@ def _largest_scan(model: Model) -> Callable:
     overlap_limit = model.functions.overlap_limit
     gather = gatherer(len(model.coefficients))
 
-    def scan(c, out):  # type: ignore[no-untyped-def]
+    def scan(c, out):
         for k in range(c.shape[1]):
             out[0, k] = overlap_limit(gather(c, k))
 

@@ -94,7 +94,7 @@ def shape_of(state: State) -> tuple:
 def stack_of(loop: Callable) -> Callable:
     """A compiled loop over members, around the compiled loop of one."""
 
-    def stack(first, last, steps, tables, clocks, drives, records, status):  # type: ignore[no-untyped-def]
+    def stack(first, last, steps, tables, clocks, drives, records, status):
         for m in range(first, last):
             if status[m] == RUNNING:
                 clock = clocks[m]

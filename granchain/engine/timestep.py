@@ -227,11 +227,11 @@ def _work_scan(model: Model) -> Callable:
     )
     gather = gatherer(len(model.coefficients))
 
-    def work(d, c):  # type: ignore[no-untyped-def]
+    def work(d, c):
         h = settle(d, c)
         return energy(d, c, h) + plastic(c, h)
 
-    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+    def scan(c, overlaps, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             static, closed, moved = overlaps[0, k], overlaps[1, k], overlaps[2, k]
@@ -253,11 +253,11 @@ def _stiffness_scan(model: Model) -> Callable:
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
 
-    def work(d, c):  # type: ignore[no-untyped-def]
+    def work(d, c):
         h = settle(d, c)
         return energy(d, c, h) + plastic(c, h)
 
-    def reached(ck, extra, push, d0, limit):  # type: ignore[no-untyped-def]
+    def reached(ck, extra, push, d0, limit):
         """Overlap at which the loading work on top of the static overlap is the energy, and the
         force what pushes."""
         f0 = force(d0, 0.0, ck, settle(d0, ck))
@@ -285,7 +285,7 @@ def _stiffness_scan(model: Model) -> Callable:
                 high = middle
         return high
 
-    def scan(c, demand, out):  # type: ignore[no-untyped-def]
+    def scan(c, demand, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             extra, push, d0, limit = demand[0, k], demand[1, k], demand[2, k], demand[3, k]

@@ -22,12 +22,12 @@ from granchain.jit.fingerprint import LOWERED
 from granchain.jit.options import IN_PLACE, OPTIONS, hot
 
 
-def rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
+def rows_at(table, k, first, count):
     """Rows first..first + count - 1 of column k, as a tuple."""
     return tuple([table[first + i, k] for i in range(count)])
 
 
-def put_rows(table, k, values):  # type: ignore[no-untyped-def]
+def put_rows(table, k, values):
     """Write a tuple to the first rows of column k."""
     for i, value in enumerate(values):
         table[i, k] = value
@@ -38,13 +38,13 @@ def gatherer(count: int, first: int = 0) -> Callable:
     """Function (table, k) -> tuple of the rows first..first + count - 1 at column k."""
 
     @hot
-    def gather(table, k):  # type: ignore[no-untyped-def]
+    def gather(table, k):
         return rows_at(table, k, first, count)
 
     return gather
 
 
-def _pointer(context, builder, kind, table, row, k):  # type: ignore[no-untyped-def]
+def _pointer(context, builder, kind, table, row, k):
     array = context.make_array(kind)(context, builder, table)
     start = builder.mul(
         context.get_constant(types.intp, row), builder.extract_value(array.shape, 1)
@@ -53,10 +53,10 @@ def _pointer(context, builder, kind, table, row, k):  # type: ignore[no-untyped-
 
 
 @intrinsic(prefer_literal=True)
-def _rows_at(typing_context, table, k, first, count):  # type: ignore[no-untyped-def]
+def _rows_at(typing_context, table, k, first, count):
     start, size = first.literal_value, count.literal_value
 
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, arguments):
         kind, (array, column, *_) = signature.args[0], arguments
         places = [
             _pointer(context, builder, kind, array, row, column)
@@ -69,8 +69,8 @@ def _rows_at(typing_context, table, k, first, count):  # type: ignore[no-untyped
 
 
 @intrinsic
-def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _put_rows(typing_context, table, k, values):
+    def lower(context, builder, signature, arguments):
         (kind, _, kinds), (array, column, given) = signature.args, arguments
         for row, kind_of_value in enumerate(kinds):
             value = context.cast(
@@ -85,12 +85,12 @@ def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
 
 
 @overload(rows_at, prefer_literal=True, **OPTIONS)
-def overload_rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
+def overload_rows_at(table, k, first, count):
     return lambda table, k, first, count: _rows_at(table, k, first, count)
 
 
 @overload(put_rows, **OPTIONS)
-def overload_put_rows(table, k, values):  # type: ignore[no-untyped-def]
+def overload_put_rows(table, k, values):
     return lambda table, k, values: _put_rows(table, k, values)
 
 
@@ -98,13 +98,13 @@ LOWERED.update({rows_at: (_pointer, _rows_at._defn)})
 LOWERED.update({put_rows: (_pointer, _put_rows._defn)})
 
 
-def row_from(row, first):  # type: ignore[no-untyped-def]
+def row_from(row, first):
     """A row from a column on, by one addition: a slice would look whether the column is counted
     from the end."""
     return row[first:]
 
 
-def _rest_of_row(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _rest_of_row(context, builder, signature, arguments):
     row, first = arguments
     kind = signature.return_type
     rest = context.make_array(kind)(context, builder, row)
@@ -132,12 +132,12 @@ def rows_as(kind: Any) -> Callable:
     """
 
     # what it is made for is part of it: a loop is compiled again where a field has changed
-    def view(table, fields=(kind.__name__, *kind._fields)):  # type: ignore[no-untyped-def]
+    def view(table, fields=(kind.__name__, *kind._fields)):
         return kind(*[table[row] for row in range(len(fields) - 1)])
 
     @type_callable(view)
-    def typed_view(context):  # type: ignore[no-untyped-def]
-        def typed(table):  # type: ignore[no-untyped-def]
+    def typed_view(context):
+        def typed(table):
             row = types.Array(
                 table.dtype,
                 table.ndim - 1,
@@ -154,7 +154,7 @@ def rows_as(kind: Any) -> Callable:
     return view
 
 
-def _rows_of_table(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _rows_of_table(context, builder, signature, arguments):
     (kind,) = signature.args
     table = context.make_array(kind)(context, builder, arguments[0])
     width = builder.extract_value(table.shape, 1)
@@ -179,13 +179,13 @@ def _rows_of_table(context, builder, signature, arguments):  # type: ignore[no-u
 # gives up at signed ones.
 
 
-def _double_of(builder, bits):  # type: ignore[no-untyped-def]
+def _double_of(builder, bits):
     return builder.bitcast(bits, ir.DoubleType())
 
 
 @intrinsic
-def _parts_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _parts_by_bits(typing_context, x):
+    def lower(context, builder, signature, arguments):
         word = ir.IntType(64)
         # IEEE 754: 52 bits of mantissa, above them the exponent plus 1023. Counted from the bits of
         # sqrt(1/2), whose exponent is -1, the carry of what is above it makes the exponent that of
@@ -207,8 +207,8 @@ def _parts_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _power_of_two_by_bits(typing_context, n):  # type: ignore[no-untyped-def]
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _power_of_two_by_bits(typing_context, n):
+    def lower(context, builder, signature, arguments):
         word = ir.IntType(64)
         bits = builder.bitcast(builder.fadd(arguments[0], ir.DoubleType()(2.0**52 + 1023.0)), word)
         return _double_of(builder, builder.shl(bits, word(52)))
@@ -217,8 +217,8 @@ def _power_of_two_by_bits(typing_context, n):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _leading_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _leading_by_bits(typing_context, x):
+    def lower(context, builder, signature, arguments):
         word = ir.IntType(64)
         # 27 of the 52 bits behind the point are zero
         return _double_of(
@@ -232,14 +232,14 @@ def _lower_number(function: Callable, lowered: Any) -> None:
     """Give a function of a double the compiled form that works on its bits."""
 
     @overload(function, **OPTIONS, **IN_PLACE)
-    def overload_number(x):  # type: ignore[no-untyped-def]
+    def overload_number(x):
         return lambda x: lowered(x)
 
     LOWERED.update({function: (_double_of, lowered._defn)})
 
 
 @overload(elementary.power_of_two, **OPTIONS, **IN_PLACE)
-def overload_power_of_two(n):  # type: ignore[no-untyped-def]
+def overload_power_of_two(n):
     return lambda n: _power_of_two_by_bits(n)
 
 

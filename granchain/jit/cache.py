@@ -106,7 +106,8 @@ def _loop_cache() -> type:
     os.register_at_fork(after_in_child=_number_from_anywhere)
     function_cache: Any
     index_and_data: Any
-    private("numba.core.dispatcher", "Dispatcher").enable_caching  # noqa: B018, for there is then a dispatcher._cache
+    # for there is then a dispatcher._cache
+    private("numba.core.dispatcher", "Dispatcher").enable_caching  # noqa: B018
     function_cache, index_and_data = private(
         "numba.core.caching", "FunctionCache", "IndexDataCacheFile"
     )

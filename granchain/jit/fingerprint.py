@@ -463,7 +463,8 @@ class Reach:
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
             return b"a" + with_length(facts.encode()) + value.tobytes()
         if isinstance(value, type) and value in NAMED_TUPLES:
-            return b"r" + with_length(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
+            fields = value._fields  # type: ignore[attr-defined]
+            return b"r" + with_length(repr((value.__qualname__, fields)).encode())
         own = compiled_by_user(value)
         if own is not None:
             options = sorted(

@@ -71,32 +71,32 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
         old.history_of, old.plastic, old.overlap_limit, old.jumps, old.jump,
     )  # fmt: skip
 
-    def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+    def force(overlap, rate, c, h):
         f = law_force(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
         return f if f > c[-1] else c[-1]
 
-    def energy(overlap, c, h):  # type: ignore[no-untyped-def]
+    def energy(overlap, c, h):
         return law_energy(overlap, c[:-2], h)
 
-    def needs_update(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+    def needs_update(overlap, rate, c, h):
         return law_needs_update(overlap, 0.0, c[:-2], h)
 
-    def update(event, c, h):  # type: ignore[no-untyped-def]
+    def update(event, c, h):
         return law_update(event, c[:-2], h)
 
-    def history_of(c):  # type: ignore[no-untyped-def]
+    def history_of(c):
         return law_history_of(c[:-2])
 
-    def plastic(c, h):  # type: ignore[no-untyped-def]
+    def plastic(c, h):
         return law_plastic(c[:-2], h)
 
-    def overlap_limit(c):  # type: ignore[no-untyped-def]
+    def overlap_limit(c):
         return law_largest(c[:-2])
 
-    def jumps(c):  # type: ignore[no-untyped-def]
+    def jumps(c):
         return law_jumps(c[:-2])
 
-    def jump(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+    def jump(overlap, rate, c, h):
         return law_jump(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
 
     functions = type(old)(

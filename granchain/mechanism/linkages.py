@@ -92,14 +92,14 @@ class Dimensions(NamedTuple):
     slip_full: float = 1.0
 
 
-def pin_at(t, m):  # type: ignore[no-untyped-def]
+def pin_at(t, m):
     """Place, velocity and acceleration of the crank pin, as x, y, x, y, x, y."""
     angle = m.start + m.speed * t
     x, y = m.crank * math.cos(angle), m.crank * math.sin(angle)
     return x, y, -m.speed * y, m.speed * x, -m.speed * m.speed * x, -m.speed * m.speed * y
 
 
-def rubbing(slip, m):  # type: ignore[no-untyped-def]
+def rubbing(slip, m):
     """Modified Coulomb friction as a part of the normal force, with the sign of the slip: it rises
     from 0 to the whole between two slips.
 
@@ -116,7 +116,7 @@ def rubbing(slip, m):  # type: ignore[no-untyped-def]
 # Slider-crank: the journal at the rod's end in the slider's bearing
 
 
-def _slider_crank_surfaces(q0, q1, pin, m):  # type: ignore[no-untyped-def]
+def _slider_crank_surfaces(q0, q1, pin, m):
     cosine, sine = math.cos(q1), math.sin(q1)
     x, y = pin[0] + m.rod * cosine - q0, pin[1] + m.rod * sine
     distance = math.sqrt(x * x + y * y)
@@ -137,12 +137,12 @@ def _slider_crank_surfaces(q0, q1, pin, m):  # type: ignore[no-untyped-def]
     )
 
 
-def _slider_crank_applied(q0, q1, pin, m):  # type: ignore[no-untyped-def]
+def _slider_crank_applied(q0, q1, pin, m):
     """The rod is carried along by the crank pin."""
     return 0.0, -m.rod_mass * m.centre * (math.cos(q1) * pin[5] - math.sin(q1) * pin[4])
 
 
-def _slider_crank_energy(q0, q1, v0, v1, pin, m):  # type: ignore[no-untyped-def]
+def _slider_crank_energy(q0, q1, v0, v1, pin, m):
     across = math.cos(q1) * pin[3] - math.sin(q1) * pin[2]
     rod = (
         0.5 * m.rod_mass * (pin[2] * pin[2] + pin[3] * pin[3])
@@ -152,7 +152,7 @@ def _slider_crank_energy(q0, q1, v0, v1, pin, m):  # type: ignore[no-untyped-def
     return 0.5 * m.slider_mass * v0 * v0 + rod
 
 
-def _slider_crank_power(q0, q1, v0, v1, a0, a1, pin, m):  # type: ignore[no-untyped-def]
+def _slider_crank_power(q0, q1, v0, v1, a0, a1, pin, m):
     """The pin's velocity times the rod's mass times the acceleration of its centre."""
     cosine, sine = math.cos(q1), math.sin(q1)
     x = pin[4] - m.centre * (a1 * sine + v1 * v1 * cosine)
@@ -160,7 +160,7 @@ def _slider_crank_power(q0, q1, v0, v1, a0, a1, pin, m):  # type: ignore[no-unty
     return m.rod_mass * (pin[2] * x + pin[3] * y)
 
 
-def _slider_crank_joint(q0, q1, pin, m):  # type: ignore[no-untyped-def]
+def _slider_crank_joint(q0, q1, pin, m):
     return pin[0] + m.rod * math.cos(q1) - q0, pin[1] + m.rod * math.sin(q1)
 
 
@@ -175,7 +175,7 @@ SLIDER_CRANK = Linkage(
 # outward of the pin
 
 
-def _scotch_yoke_surfaces(q0, q1, pin, m):  # type: ignore[no-untyped-def]
+def _scotch_yoke_surfaces(q0, q1, pin, m):
     """Outer track, inner track, and the ends, where the pin has left the arc."""
     x, y = pin[0] - q0, pin[1]
     distance = math.sqrt(x * x + y * y)
@@ -199,19 +199,19 @@ def _scotch_yoke_surfaces(q0, q1, pin, m):  # type: ignore[no-untyped-def]
     )
 
 
-def _scotch_yoke_applied(q0, q1, pin, m):  # type: ignore[no-untyped-def]
+def _scotch_yoke_applied(q0, q1, pin, m):
     return 0.0, 0.0
 
 
-def _scotch_yoke_energy(q0, q1, v0, v1, pin, m):  # type: ignore[no-untyped-def]
+def _scotch_yoke_energy(q0, q1, v0, v1, pin, m):
     return 0.5 * m.slider_mass * v0 * v0
 
 
-def _scotch_yoke_power(q0, q1, v0, v1, a0, a1, pin, m):  # type: ignore[no-untyped-def]
+def _scotch_yoke_power(q0, q1, v0, v1, a0, a1, pin, m):
     return 0.0
 
 
-def _scotch_yoke_joint(q0, q1, pin, m):  # type: ignore[no-untyped-def]
+def _scotch_yoke_joint(q0, q1, pin, m):
     """The pin's centre, seen from the nearest place on the slot's centre line."""
     x, y = pin[0] - q0, pin[1]
     beyond = 1.0 - m.rod / math.sqrt(x * x + y * y)

@@ -33,23 +33,23 @@ from granchain.mechanism.linkages import Linkage, pin_at, rubbing
 
 
 @hot
-def rate_of(surface, v0, v1):  # type: ignore[no-untyped-def]
+def rate_of(surface, v0, v1):
     return surface[1] * v0 + surface[2] * v1 + surface[3]
 
 
 @hot
-def slip_of(surface, v0, v1):  # type: ignore[no-untyped-def]
+def slip_of(surface, v0, v1):
     return surface[4] * v0 + surface[5] * v1 + surface[6]
 
 
 @hot
-def push_of(surface, friction, inverse_mass):  # type: ignore[no-untyped-def]
+def push_of(surface, friction, inverse_mass):
     """By how much a force of 1 N lowers the acceleration of the overlap [1/kg]."""
     first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
     return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
 
 
-def move(surface, jump, friction, slip, coordinates, clock):  # type: ignore[no-untyped-def]
+def move(surface, jump, friction, slip, coordinates, clock):
     """Move the coordinates to where a jump of the force inside a contact has put them; whether
     there was one."""
     found, behind, before, after, moves, growth = jump
@@ -81,7 +81,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
     inside, read_as = step_of_contact.inside, step_of_contact.read_as
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
-    def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
+    def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):
         """Update the history of a contact with an event; whether the coordinates have been
         moved."""
         d, dt, started = surface[0], clock.dt, clock.step > 0
@@ -122,7 +122,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         return relocated
 
     @hot
-    def act(k, surface, v0, v1, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
+    def act(k, surface, v0, v1, contacts, c, h, clock, m):
         """Force and friction of a contact."""
         d, rate = surface[0], rate_of(surface, v0, v1)
         f, still, lifted = parts(d, rate if RATE else 0.0, coefficients_at(c, k), history_at(h, k))
@@ -149,7 +149,7 @@ def books_of(
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     @hot
-    def add_work(surfaces_now, w0, w1, coordinates, pin, time, contacts, clock, m):  # type: ignore[no-untyped-def]
+    def add_work(surfaces_now, w0, w1, coordinates, pin, time, contacts, clock, m):
         """Work over a time of what acts now."""
         q, a = coordinates.q, coordinates.a
         clock.external += time * power(q[0], q[1], w0, w1, a[0], a[1], pin, m)
@@ -164,7 +164,7 @@ def books_of(
                 )
                 clock.clamping += time * rate * contacts.clamp[k]
 
-    def account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m):  # type: ignore[no-untyped-def]
+    def account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m):
         q, slot = coordinates.q, clock.entry
         recoverable = lost = 0.0
         for k in range(N):
@@ -178,7 +178,7 @@ def books_of(
         entries.friction[slot], entries.external[slot] = clock.friction, clock.external
         clock.entry = slot + 1
 
-    def sample(surfaces_now, w, coordinates, pin, contacts, c, h, clock, samples, m):  # type: ignore[no-untyped-def]
+    def sample(surfaces_now, w, coordinates, pin, contacts, c, h, clock, samples, m):
         """Record the state, and the step that it allows."""
         q, slot = coordinates.q, clock.sample
         deepest = total = 0.0
@@ -221,7 +221,7 @@ def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
     """A look at the state."""
     overlap_limit, coefficients_at = law.overlap_limit, gatherer(features.n_coefficients)
 
-    def inspect(coordinates, contacts, c, h, clock):  # type: ignore[no-untyped-def]
+    def inspect(coordinates, contacts, c, h, clock):
         for i in range(2):
             if not math.isfinite(coordinates.q[i] + coordinates.v[i] + coordinates.a[i]):
                 return NOT_FINITE
@@ -257,7 +257,7 @@ def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable
     add_work, account, sample = books_of(law, features, linkage)
     inspect = look_of(law, features, N)
 
-    def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):  # type: ignore[no-untyped-def]
+    def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):
         """Advance to step `stop` and look at the state; the status."""
         q, v, a, inverse_mass = (
             coordinates.q,

@@ -114,12 +114,13 @@ def _matlab(content: bytes, where: str, limit: Limit) -> Record:
     """Columns of a file of MATLAB before 7.3, which is HDF5."""
     from scipy.io import loadmat, whosmat
 
-    stream = io.BytesIO(content)
+    # scipy's types ask for a file
+    stream: Any = io.BytesIO(content)
     try:
-        claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MATLAB_NUMBERS}  # type: ignore[arg-type]
+        claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MATLAB_NUMBERS}
         limit.check(where, 2 * len(content), sum(math.prod(shape) for shape in claimed.values()))
         stream.seek(0)
-        variables = loadmat(stream, variable_names=list(claimed)) if claimed else {}  # type: ignore[arg-type]
+        variables = loadmat(stream, variable_names=list(claimed)) if claimed else {}
         arrays = {
             name: np.asarray(variables[name], dtype=float)
             for name in claimed
