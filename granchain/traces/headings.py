@@ -44,7 +44,8 @@ ALL_UNITS = TIME_UNITS | FORCE_UNITS | READING_UNITS
 
 # An exact number and a unit: "10 N", "1e-3 s", "10^3 N".
 _MULTIPLE = re.compile(
-    r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,2})?)(?:(?:\^|\*\*)(?P<power>[+-]?[0-9]{1,2}))?\s*[*·]?\s*(?P<unit>\D+)"
+    r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,2})?)(?:(?:\^|\*\*)(?P<power>[+-]?[0-9]{1,2}))?"
+    r"\s*[*·]?\s*(?P<unit>\D+)"
 )
 
 _BEAD_WORD = r"(?<![^\W_])(?:bead|ball|sphere|particle)"
@@ -67,7 +68,8 @@ _POWER = (
     r"|(?<![\w.])[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]+(?!\w))"
 )
 _FACTOR = re.compile(
-    rf"(?<![A-Za-z])[xX*·\u00d7]\s*(?P<times>{_FACTOR_NUMBER})|(?<![\w.])(?P<before>{_FACTOR_NUMBER})\s*[xX*·\u00d7](?!\w)"
+    rf"(?<![A-Za-z])[xX*·\u00d7]\s*(?P<times>{_FACTOR_NUMBER})"
+    rf"|(?<![\w.])(?P<before>{_FACTOR_NUMBER})\s*[xX*·\u00d7](?!\w)"
     rf"|(?P<over>[/÷]\s*(?:10+|{_POWER}))(?![\w.])|(?P<power>{_POWER})"
     rf"|\b(?:gain|factor|scale|multiplier|attenuation)\s*[=:]?\s*(?P<named>{_FACTOR_NUMBER})",
     re.IGNORECASE,
