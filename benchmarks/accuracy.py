@@ -208,19 +208,21 @@ def measure(rounds: int) -> dict[str, Any]:
     for contender in held.values():
         contender.prepare()()
     return {
-        "peak": exact, "error": error, "time_step": run.step.value, "steps": run.step.n_steps,
+        "peak": exact,
+        "error": error,
+        "time_step": run.step.value,
+        "steps": run.step.n_steps,
         "tolerance": tolerance,
         "error_dop853": abs(equations.peak(equations.solve(tolerance)) / exact - 1.0),
         **measured(race(held, rounds), ("granchain",), unit=1e3),
-    }  # fmt: skip
+    }
 
 
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
     print(
         f"peak force at bead {BEAD}, {result['peak']:.6g} N, within {WITHIN:.1%}, wave up to bead "
-        f"63: {result['steps']} steps of "
-        f"{result['time_step']:.3g} s ({result['error']:.2%}); "
+        f"63: {result['steps']} steps of {result['time_step']:.3g} s ({result['error']:.2%}); "
         f"DOP853 at a tolerance of {result['tolerance']:.2g} ({result['error_dop853']:.2%})"
     )
     for name, ms in result["times"].items():

@@ -92,13 +92,17 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as folder:
             libraries = compiled(Path(folder), WIDTHS[-1:] if small() else WIDTHS)
         result = {
-            "machine": machine(gcc=version()), "bodies": N_BODIES, "rounds": options.rounds,
+            "machine": machine(gcc=version()),
+            "bodies": N_BODIES,
+            "rounds": options.rounds,
             "cases": {
-                f"{law}, {'all beads' if all_beads else 'behind the front'}": race_of_law(libraries,
-                law, all_beads, options.rounds)
-                for law in LAWS for all_beads in (True, False)
+                f"{law}, {'all beads' if all_beads else 'behind the front'}": race_of_law(
+                    libraries, law, all_beads, options.rounds
+                )
+                for law in LAWS
+                for all_beads in (True, False)
             },
-        }  # fmt: skip
+        }
         report(result)
         if options.save:
             save("against_c", result)

@@ -51,10 +51,22 @@ DOUBLES = ctypes.POINTER(ctypes.c_double)
 INTEGERS = ("n_steps", "front", "last_contact", "width")
 NUMBERS = ("dt", "kick", "inverse_mass", "stiffness", "damping", "lowest_force")
 ROWS = (
-    "u", "v", "a", "start", "kicks", "inverse_masses", "stiffnesses", "dampings", "row", "peak",
+    "u",
+    "v",
+    "a",
+    "start",
+    "kicks",
+    "inverse_masses",
+    "stiffnesses",
+    "dampings",
+    "row",
+    "peak",
     "reach",
-    "limit", "residual", "unloading", "ma_liu",
-)  # fmt: skip
+    "limit",
+    "residual",
+    "unloading",
+    "ma_liu",
+)
 
 
 class Arguments(ctypes.Structure):

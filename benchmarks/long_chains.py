@@ -112,14 +112,18 @@ def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, An
             gains.append(wall / together)
             spins.append(spun(1) / spun(2))
         found[str(n)] = {
-            "ns": spread(costs), "over base": spread(ratios), "two threads": spread(gains),
+            "ns": spread(costs),
+            "over base": spread(ratios),
+            "two threads": spread(gains),
             "spin": spread(spins),
             "threads": Bands(State(runs[1].contacts, runs[1].chain, runs[1].step, BARE), 2).threads,
-        }  # fmt: skip
-        print(f"{law:8s} {n:8d} beads: {statistics.median(costs):7.3f} ns, "
+        }
+        print(
+            f"{law:8s} {n:8d} beads: {statistics.median(costs):7.3f} ns, "
             f"{statistics.median(ratios):5.2f} of {BASE} beads; two threads "
-              f"{statistics.median(gains):5.2f}, spin {statistics.median(spins):5.2f}",
-              flush=True)  # fmt: skip
+            f"{statistics.median(gains):5.2f}, spin {statistics.median(spins):5.2f}",
+            flush=True,
+        )
     return found
 
 

@@ -135,11 +135,14 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
         for m, state in enumerate(states):
             group, place = divmod(m, VECTOR)
             taken = {
-                "u": state.bodies.u, "v": state.bodies.v, "kicks": state.bodies.dt_over_m,
+                "u": state.bodies.u,
+                "v": state.bodies.v,
+                "kicks": state.bodies.dt_over_m,
                 "start": state.contacts.start,
-                "reach": state.contacts.reach, "stiffnesses": state.c[stiffness],
+                "reach": state.contacts.reach,
+                "stiffnesses": state.c[stiffness],
                 "dts": np.full(width, state.time_step.value),
-            }  # fmt: skip
+            }
             if run.law == "ma-liu":
                 taken |= dict(zip(("limit", "residual", "unloading"), state.h, strict=False))
             for name, values in taken.items():
@@ -147,10 +150,15 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
         ma_liu = np.ascontiguousarray(run.contacts.c[:, 1])
         n = run.chain.n_bodies
         arguments = Side(
-            groups, columns, run.step.n_steps, n if all_beads else int(one.clock.front), n, width,
+            groups,
+            columns,
+            run.step.n_steps,
+            n if all_beads else int(one.clock.front),
+            n,
+            width,
             *(rows[name].ctypes.data_as(DOUBLES) for name in COLUMNS),
             ma_liu.ctypes.data_as(DOUBLES),
-        )  # fmt: skip
+        )
 
         def timed() -> Answer:
             function(ctypes.byref(arguments))
@@ -286,16 +294,20 @@ if __name__ == "__main__":
         "hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP
     )
     result = {
-        "machine": machine(gcc=version()) if library is not None else machine(), "bodies": N_BODIES,
-        "members": members, "steps": steps,
+        "machine": machine(gcc=version()) if library is not None else machine(),
+        "bodies": N_BODIES,
+        "members": members,
+        "steps": steps,
         "rounds": rounds,
         "cases": {
-            f"{law}, {where}": race_of_law(library, law, members, steps, where == "all beads",
-            rounds)
-            for law in names for where in ("behind the front", "all beads")
+            f"{law}, {where}": race_of_law(
+                library, law, members, steps, where == "all beads", rounds
+            )
+            for law in names
+            for where in ("behind the front", "all beads")
         },
         "threads": race_of_threads(hertz, members, rounds),
-    }  # fmt: skip
+    }
     report(result)
     if options.save:
         save("many", result)

@@ -90,12 +90,17 @@ def ask(
 ) -> dict[str, Any]:
     """A program's answer to a run."""
     asked = {
-        "n_bodies": N_BODIES, "radius": float(run.chain.radius[0]),
-        "mass": float(run.chain.mass[0]), "speed": SPEED,
-        "stiffness": float(run.contacts.c[0, 1]), "time_step": run.step.value,
+        "n_bodies": N_BODIES,
+        "radius": float(run.chain.radius[0]),
+        "mass": float(run.chain.mass[0]),
+        "speed": SPEED,
+        "stiffness": float(run.contacts.c[0, 1]),
+        "time_step": run.step.value,
         "n_steps": run.step.n_steps,
-        "style": peer.style, "repeats": repeats, "sensor": sensor,
-    }  # fmt: skip
+        "style": peer.style,
+        "repeats": repeats,
+        "sensor": sensor,
+    }
     # of LIGGGHTS only the program is needed
     python = (
         sys.executable

@@ -33,10 +33,14 @@ SAME = 1e-9
 
 # As programs write themselves.
 NAMES = {
-    "python": "Python", "numba": "Numba", "numpy": "NumPy", "scipy": "SciPy", "lammps": "LAMMPS",
+    "python": "Python",
+    "numba": "Numba",
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "lammps": "LAMMPS",
     "liggghts": "LIGGGHTS",
     "exudyn": "Exudyn",
-}  # fmt: skip
+}
 
 Answer = tuple[np.ndarray, np.ndarray]
 
@@ -157,10 +161,14 @@ def machine(**versions: str) -> dict[str, Any]:
             model,
         )
     return {
-        "cpu": model, "cores": os.cpu_count(), "python": platform.python_version(),
-        "numba": numba.__version__, "numpy": np.__version__,
-        **versions, "date": date.today().isoformat(),
-    }  # fmt: skip
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+        **versions,
+        "date": date.today().isoformat(),
+    }
 
 
 def taken_on(taken: dict[str, Any]) -> str:

@@ -152,16 +152,22 @@ if __name__ == "__main__":
     options = parser.parse_args()
     count, repeated = (SMALL_MEMBERS, SMALL_RUNS) if small() else (MEMBERS, RUNS)
     result = {
-        "machine": machine(), "members": count, "rounds": options.rounds, "runs": repeated,
+        "machine": machine(),
+        "members": count,
+        "rounds": options.rounds,
+        "runs": repeated,
         "steps": STEPS,
         "laws": {
             law: {
-                recorded: {**members(law, recorded, count, options.rounds),
-                "run": runs(law, recorded, repeated)} for recorded in RECORDED
+                recorded: {
+                    **members(law, recorded, count, options.rounds),
+                    "run": runs(law, recorded, repeated),
+                }
+                for recorded in RECORDED
             }
             for law in (SMALL_LAWS if small() else LAWS)
         },
-    }  # fmt: skip
+    }
     report(result)
     if options.save:
         save("setup", result)

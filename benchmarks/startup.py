@@ -92,7 +92,7 @@ if __name__ == "__main__":
         "machine": machine(scipy=scipy.__version__, h5py=h5py.__version__),
         "rounds": options.rounds,
         "processes": measure(options.rounds, 0 if small() else COLD_ROUNDS),
-    }  # fmt: skip
+    }
     report(result)
     if options.save:
         save("startup", result)

@@ -43,32 +43,39 @@ def ratio(entry: dict[str, float] | None) -> str:
 def throughput(result: dict[str, Any]) -> list[str]:
     """Ma-Liu against dashpots, and against what one would write in their place."""
     heading = (
-        "law", "granchain, ns", "all beads, ns", "naive Numba, ns", "naive Numba / granchain",
-        "NumPy / granchain", "Python / "
-            "granchain",
-        "with 8 sensors", "with ledger",
-    )  # fmt: skip
+        "law",
+        "granchain, ns",
+        "all beads, ns",
+        "naive Numba, ns",
+        "naive Numba / granchain",
+        "NumPy / granchain",
+        "Python / granchain",
+        "with 8 sensors",
+        "with ledger",
+    )
     times = {law: found["times"] for law, found in result["laws"].items()}
     ratios = {law: found["ratios"]["granchain"] for law, found in result["laws"].items()}
     lines = [
         (
-            law, number(times[law]["granchain"]), number(times[law]["granchain, all beads"]),
+            law,
+            number(times[law]["granchain"]),
+            number(times[law]["granchain, all beads"]),
             number(times[law].get("naive Numba")),
-            number(ratios[law].get("naive Numba"), ".2g"), number(ratios[law].get("plain NumPy"),
-            ".2g"),
+            number(ratios[law].get("naive Numba"), ".2g"),
+            number(ratios[law].get("plain NumPy"), ".2g"),
             number(ratios[law].get("plain Python"), ".2g"),
-            number(ratios[law]["granchain, 8 sensors"]), number(ratios[law]["granchain, ledger"]),
+            number(ratios[law]["granchain, 8 sensors"]),
+            number(ratios[law]["granchain, ledger"]),
         )
         for law in times
-    ]  # fmt: skip
+    ]
     floor = min(taken["square roots"]["median"] for taken in times.values())
     return [
         *rows(heading, lines),
         "",
         f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
-        f"{result['rounds']} rounds, all in turn; "
-        "8 sensors at each step, the ledger every 200th part of the run. One square root a "
-        f"contact and step alone: {floor:.2g} ns.",
+        f"{result['rounds']} rounds, all in turn; 8 sensors at each step, the ledger every 200th "
+        f"part of the run. One square root a contact and step alone: {floor:.2g} ns.",
     ]
 
 
@@ -93,21 +100,24 @@ def against_c(result: dict[str, Any]) -> list[str]:
         )
         lines.append(
             (
-                case, number(times["granchain"]), number(times[best["keep"]]),
+                case,
+                number(times["granchain"]),
+                number(times[best["keep"]]),
                 ratio(found["ratios"]["keep"]),
-                number(times[best["bare"]]), ratio(found["ratios"]["bare"]),
-                best["bare"].rsplit(",", 1)[0], number(floor),
+                number(times[best["bare"]]),
+                ratio(found["ratios"]["bare"]),
+                best["bare"].rsplit(",", 1)[0],
+                number(floor),
             )
-        )  # fmt: skip
+        )
     return [
         *rows(heading, lines),
         "",
         f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
-        f"{result['rounds']} rounds, quartiles of "
-        "ratios within a round. Same bits in all. Keeping the same: of every contact the force, "
-        "the largest force and the largest overlap. "
-        "Floor: one square root a contact and step over all beads, the faster of the instruction "
-        "and its reciprocal, corrected.",
+        f"{result['rounds']} rounds, quartiles of ratios within a round. Same bits in all. Keeping "
+        "the same: of every contact the force, the largest force and the largest overlap. Floor: "
+        "one square root a contact and step over all beads, the faster of the instruction and its "
+        "reciprocal, corrected.",
     ]
 
 
@@ -123,12 +133,11 @@ def many(result: dict[str, Any]) -> list[str]:
         *rows(heading, lines),
         "",
         f"{result['members']} chains of {result['bodies']} bodies, {result['steps']} steps, per "
-        "bead and step; medians of "
-        f"{result['rounds']} rounds, quartiles of ratios within a round. Same bits in all; all "
-        "keep of every contact the force, the "
-        "largest force and the largest overlap. Stack: one chain after the other; C: eight of "
-        "them in a vector. A second thread: "
-        f"{ratio(gain['chains'])} times as fast, a loop that only counts {ratio(gain['spin'])}.",
+        f"bead and step; medians of {result['rounds']} rounds, quartiles of ratios within a round. "
+        "Same bits in all; all keep of every contact the force, the largest force and the largest "
+        "overlap. Stack: one chain after the other; C: eight of them in a vector. A second "
+        f"thread: {ratio(gain['chains'])} times as fast, a loop that only counts "
+        f"{ratio(gain['spin'])}.",
     ]
 
 
@@ -143,9 +152,8 @@ def accuracy(result: dict[str, Any]) -> list[str]:
         *rows(("code", "ms", "/ granchain"), lines),
         "",
         "Peak force at bead 31 within 0.1 %, Hertz, until the wave is at bead 63; medians of "
-        f"{result['rounds']} rounds. "
-        f"{result['steps']} steps of {result['time_step']:.2g} s; DOP853 at a tolerance of "
-        f"{result['tolerance']:.1g}.",
+        f"{result['rounds']} rounds. {result['steps']} steps of {result['time_step']:.2g} s; "
+        f"DOP853 at a tolerance of {result['tolerance']:.1g}.",
     ]
 
 
@@ -154,13 +162,14 @@ def peers(result: dict[str, Any]) -> list[str]:
     same, loose = result["same steps"], result["to the peak"]
     lines = [
         (
-            name, number(same["times"][name]),
+            name,
+            number(same["times"][name]),
             ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
             number(loose["times"][name]),
             ratio(loose["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
         )
         for name in same["times"]
-    ]  # fmt: skip
+    ]
     return [
         *rows(
             ("program", "ns per bead and step", "/ granchain", "ms to the peak", "/ granchain"),
@@ -168,10 +177,8 @@ def peers(result: dict[str, Any]) -> list[str]:
         ),
         "",
         "Hertz, same chain, step and number of steps, and the peak at bead 31 within 0.1 % "
-        f"({result['time_step']:.2g} s); medians of "
-        f"{result['rounds']} rounds. LAMMPS and LIGGGHTS carry three dimensions, rotation and "
-        "neighbours, "
-        "which a row of beads does not need.",
+        f"({result['time_step']:.2g} s); medians of {result['rounds']} rounds. LAMMPS and LIGGGHTS "
+        "carry three dimensions, rotation and neighbours, which a row of beads does not need.",
     ]
 
 
@@ -209,9 +216,8 @@ def setup(result: dict[str, Any]) -> list[str]:
         ),
         "",
         f"Per member of an ensemble of {result['members']:,} chains of 70 steel beads, all of "
-        f"other contacts, {result['steps']:,} steps: "
-        f"processor time from the call on, medians of {result['rounds']} rounds. One run of such "
-        "a case again: wall time, median of "
+        f"other contacts, {result['steps']:,} steps: processor time from the call on, medians of "
+        f"{result['rounds']} rounds. One run of such a case again: wall time, median of "
         f"{result['runs']}.",
     ]
 
@@ -219,12 +225,17 @@ def setup(result: dict[str, Any]) -> list[str]:
 def long_chains(result: dict[str, Any]) -> list[str]:
     """Long chains, on one thread and on two."""
     lines = [
-        (law, f"{int(n):,}", number(one["ns"]), ratio(one["over base"]),
-        ratio(one["two threads"]) if one["threads"] > 1 else "-",
-         ratio(one["spin"]))
+        (
+            law,
+            f"{int(n):,}",
+            number(one["ns"]),
+            ratio(one["over base"]),
+            ratio(one["two threads"]) if one["threads"] > 1 else "-",
+            ratio(one["spin"]),
+        )
         for law, found in result["laws"].items()
         for n, one in found.items()
-    ]  # fmt: skip
+    ]
     return [
         *rows(
             (
@@ -239,9 +250,8 @@ def long_chains(result: dict[str, Any]) -> list[str]:
         ),
         "",
         "Per bead and step of a precompressed row in which every bead moves, looks at the state "
-        "included, no ledger; medians of "
-        f"{result['rounds']} rounds. One thread: its own time; two: wall time, beside a pure spin "
-        "in the same rounds.",
+        f"included, no ledger; medians of {result['rounds']} rounds. One thread: its own time; "
+        "two: wall time, beside a pure spin in the same rounds.",
     ]
 
 
@@ -267,10 +277,16 @@ def all_laws(result: dict[str, Any]) -> list[str]:
 
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
-    "throughput": throughput, "against_c": against_c, "many": many, "accuracy": accuracy,
-    "peers": peers, "startup": startup,
-    "all_laws": all_laws, "setup": setup, "long_chains": long_chains,
-}  # fmt: skip
+    "throughput": throughput,
+    "against_c": against_c,
+    "many": many,
+    "accuracy": accuracy,
+    "peers": peers,
+    "startup": startup,
+    "all_laws": all_laws,
+    "setup": setup,
+    "long_chains": long_chains,
+}
 
 
 # In this order on the page; the long one comes last.
@@ -334,9 +350,8 @@ def small_table() -> str:
     table = rows(("program", "ns per bead and step", "/ granchain"), lines)
     under = (
         "70 steel beads struck at 1.77 m/s under Hertz, same chain, step and number of steps; "
-        f"medians of {result['rounds']} rounds, "
-        "one core. LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a "
-        "row of beads does not need."
+        f"medians of {result['rounds']} rounds, one core. LAMMPS and LIGGGHTS carry three "
+        "dimensions, rotation and neighbours, which a row of beads does not need."
     )
     return "\n".join([*table, "", under, taken_on(result["machine"]), ""])
 

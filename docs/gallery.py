@@ -121,10 +121,17 @@ def pulse_numbers() -> Any:
     trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
     sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
     measured, computed = (
-        {one.bead: figures.Sides(getattr(one.peak, side), one.peak.uncertainty,
-        getattr(one.arrival, side), one.arrival.uncertainty)
-         for one in sensors} for side in ("measured", "computed")
-    )  # fmt: skip
+        {
+            one.bead: figures.Sides(
+                getattr(one.peak, side),
+                one.peak.uncertainty,
+                getattr(one.arrival, side),
+                one.arrival.uncertainty,
+            )
+            for one in sensors
+        }
+        for side in ("measured", "computed")
+    )
     return figures.pulse_numbers("Synthetic trace, no experiment", measured, {"ma-liu": computed})
 
 

@@ -251,26 +251,19 @@ def steel() -> list[str]:
             + tilted(fitted)
             + " The contact pressure beyond first yield comes out as "
             f"{pressure['du-wang']:.2f} times the hardness for Du and Wang, who have (1 + pi/2) "
-            "times the yield stress and nothing in "
-            "between, and "
-            f"as {pressure['thornton']:.2f} times for Thornton, whose 1.6 times the yield stress "
-            "is far too soft with 2.84, and whose "
-            "law goes "
-            "from Hertz's slope to that of a constant pressure at once. Brake's cubic is so steep "
-            "that hard steel returns nearly all, "
-            "whatever the "
-            "ratio. Not computed, or not fitted:"
+            f"times the yield stress and nothing in between, and as {pressure['thornton']:.2f} "
+            "times for Thornton, whose 1.6 times the yield stress is far too soft with 2.84, and "
+            "whose law goes from Hertz's slope to that of a constant pressure at once. Brake's "
+            "cubic is so steep that hard steel returns nearly all, whatever the ratio. Not "
+            "computed, or not fitted:"
         ),
         "\n".join(words(note, "- ") for note in notes) or "- none",
         "### Rate independence",
         words(
             "Devices D and D+15 have one energy and two speeds: a law that does not know the rate "
-            "returns the same under both, measured "
-            "within 1 "
-            "and 3 %. C strikes with a quarter of the energy of D, G with eight times as much and "
-            "a larger ball: what a law makes of the "
-            "energy. "
-            "With the fitted ratio where there is one."
+            "returns the same under both, measured within 1 and 3 %. C strikes with a quarter of "
+            "the energy of D, G with eight times as much and a larger ball: what a law makes of "
+            "the energy. With the fitted ratio where there is one."
         ),
         table(
             [
@@ -286,31 +279,23 @@ def steel() -> list[str]:
         ),
         words(
             "None of these laws knows a rate, and the difference of D and D+15 asks for little of "
-            "one: the slower blow returns a little "
-            "more. "
-            "Between C and D most laws fall faster than what was measured; Ma and Liu's falls "
-            "about as much on both blocks. On the hard "
-            "block "
-            "under G far less comes back than any law says; the soft block under G agrees with "
-            "them."
+            "one: the slower blow returns a little more. Between C and D most laws fall faster "
+            "than what was measured; Ma and Liu's falls about as much on both blocks. On the hard "
+            "block under G far less comes back than any law says; the soft block under G agrees "
+            "with them."
         ),
         "### Size of the indentation",
         words(
             "Diameters in millimetres, against twice the largest contact radius; the second and "
-            "the sixth are not as printed (see "
-            "above). The "
-            f"median of computed over measured is {oversize('ma-liu', None):+.0f} % for Ma and "
-            f"Liu and {oversize('thornton', None):+.0f} "
-            "% for "
-            f"Thornton with 2.84, {oversize('ma-liu', RATIO):+.0f} % and "
-            f"{oversize('thornton', RATIO):+.0f} % with the ratio that fits the "
-            "restitution: no one ratio gives both. Beyond d_p Ma and Liu's pressure is psi times "
-            "the yield stress, so that a lower yield "
-            "stress widens "
-            "the circle, while Thornton's circle is R d. At D 800 HV even the elastic contact is "
-            f"{elastic:.3f} mm wide: what is left of "
-            "it and can be "
-            "seen is less than the circle of contact where little is plastic."
+            "the sixth are not as printed (see above). The median of computed over measured is "
+            f"{oversize('ma-liu', None):+.0f} % for Ma and Liu and "
+            f"{oversize('thornton', None):+.0f} % for Thornton with 2.84, "
+            f"{oversize('ma-liu', RATIO):+.0f} % and {oversize('thornton', RATIO):+.0f} % with the "
+            "ratio that fits the restitution: no one ratio gives both. Beyond d_p Ma and Liu's "
+            "pressure is psi times the yield stress, so that a lower yield stress widens the "
+            "circle, while Thornton's circle is R d. At D 800 HV even the elastic contact is "
+            f"{elastic:.3f} mm wide: what is left of it and can be seen is less than the circle of "
+            "contact where little is plastic."
         ),
         table(
             ["law", "ratio", *INDENTATIONS],
@@ -386,9 +371,10 @@ def croquet_line(law: str) -> list[str]:
         link(law),
         f"{one.parameter} {one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else ""),
         number(one.rms, 4),
-        *map(number, restitution), *(number(1e3 * value) for value in times),
+        *map(number, restitution),
+        *(number(1e3 * value) for value in times),
         *exponents(restitution, times),
-    ]  # fmt: skip
+    ]
 
 
 def croquet() -> list[str]:
@@ -420,26 +406,19 @@ def croquet() -> list[str]:
         "### One damping constant fitted to each law, at 2.83 m/s",
         words(
             "With nothing fitted there is nothing to compare: no damping constant of the wood is "
-            "printed, and without one the "
-            "restitution is 1. "
-            "The time of contact ends with the force; until the overlap is zero takes a few per "
-            "cent more."
+            "printed, and without one the restitution is 1. The time of contact ends with the "
+            "force; until the overlap is zero takes a few per cent more."
         ),
         table(heads, [shown, *(croquet_line(law) for law in fitted)]),
         words(
             "The measured restitution falls by six points from 0.5 to 6 m/s. A damping that grows "
-            "as the root of the overlap (Kuwabara "
-            "and Kono) "
-            "falls nearly so, with one constant: weak damping gives 1 - e as the fifth root of "
-            "the speed, and here its exponent is "
+            "as the root of the overlap (Kuwabara and Kono) falls nearly so, with one constant: "
+            "weak damping gives 1 - e as the fifth root of the speed, and here its exponent is "
             f"{exponents(*two('kuwabara-kono'))[0]}. With a higher power of the overlap the "
-            "restitution falls too fast, and a dashpot "
-            "that is asked for a "
-            "restitution cannot fall at all; Gharib and Hurmuzlu's first law returns less than "
-            "what was measured whatever it is asked "
-            "for. The "
-            "time of contact goes about as Hertz's under all of them, v^-0.2; Gugan 2000 has "
-            "v^-0.23."
+            "restitution falls too fast, and a dashpot that is asked for a restitution cannot "
+            "fall at all; Gharib and Hurmuzlu's first law returns less than what was measured "
+            "whatever it is asked for. The time of contact goes about as Hertz's under all of "
+            "them, v^-0.2; Gugan 2000 has v^-0.23."
         ),
         words(
             "Not fitted: "
@@ -472,8 +451,7 @@ def lines() -> list[str]:
         table(["case", "speed [m/s]", "restitution", "uncertainty"], cells),
         words(
             "No effective modulus is stated, so that no law is run; with one, `granchain impact "
-            "LAW --data data/one-line-impacts --set "
-            "pair.effective_modulus=...` compares."
+            "LAW --data data/one-line-impacts --set pair.effective_modulus=...` compares."
         ),
     ]
 
@@ -486,11 +464,9 @@ stands in [Compare laws with measured impacts](how-to/measured-impacts.md)."""
 
 CHAINS = (
     "No measured force or speed of a chain of four beads or more is printed as numbers in any "
-    "source at hand: none was found in some 250 "
-    "look-ups. The folder `data/carretero-gonzalez2009`, for the row of 70 steel beads, stays "
-    "ready for the curve, and no law is called "
-    "validated "
-    "on a chain."
+    "source at hand: none was found in some 250 look-ups. The folder "
+    "`data/carretero-gonzalez2009`, for the row of 70 steel beads, stays ready for the curve, and "
+    "no law is called validated on a chain."
 )
 
 

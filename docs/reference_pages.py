@@ -72,9 +72,8 @@ def case_file() -> str:
         "A case is one TOML file. Numbers are in SI units; where pint is installed, a string with "
         'a unit will do: `"2.38 mm"`. '
         "An unknown key, a value out of range or a missing one is told with all other mistakes of "
-        "the file, and nothing is "
-        "computed. On the command line `--set` changes a key: `--set chain.beads=20`, `--set "
-        "chain.segment.0.mass=1e-4`.",
+        "the file, and nothing is computed. On the command line `--set` changes a key: `--set "
+        "chain.beads=20`, `--set chain.segment.0.mass=1e-4`.",
         "This page is generated from the checks that read a case.",
         "## Above the tables",
         grid(KEY_COLUMNS, key_rows(tables.HeadingTable)),
@@ -86,10 +85,9 @@ def case_file() -> str:
             blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":
             blocks.append(
-                "All other keys of this table are the law's own inputs, with units and limits: "
-                "see [the reference of "
-                "the laws](../laws.md), or `granchain laws NAME`. A restitution may be a number "
-                "or a table `{ law = "
+                "All other keys of this table are the law's own inputs, with units and limits: see "
+                "[the reference of the laws](../laws.md), or `granchain laws NAME`. A restitution "
+                "may be a number or a table `{ law = "
                 '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact '
                 "itself."
             )
@@ -103,9 +101,8 @@ def case_file() -> str:
     blocks += [
         "## Mechanisms",
         "The case of a mechanism has `mechanism`, its name, above the tables, and tables of its "
-        "own beside `[contact]`, whose keys are the "
-        "law's: `granchain cases slider-crank` and `granchain cases scotch-yoke` print the "
-        "built-in ones.",
+        "own beside `[contact]`, whose keys are the law's: `granchain cases slider-crank` and "
+        "`granchain cases scotch-yoke` print the built-in ones.",
     ]
     seen: set[type[Table]] = set()
     for name, kind in mechanism.MECHANISM_KINDS.items():
@@ -219,9 +216,8 @@ def command_line() -> str:
     blocks = [
         "# Command line",
         "`granchain COMMAND`, or `python -m granchain COMMAND`. The result goes to standard "
-        "output, everything else that is said "
-        "to standard error. This page is generated from the commands themselves; `granchain "
-        "COMMAND --help` says the same.",
+        "output, everything else that is said to standard error. This page is generated from the "
+        "commands themselves; `granchain COMMAND --help` says the same.",
         paragraphs(program.epilog),
     ]
     for name, command in commands(program, "granchain"):
@@ -252,14 +248,11 @@ def output_file() -> str:
     blocks = [
         "# Output file",
         "HDF5 that opens as netCDF-4: every axis has its labels, every variable `units` and "
-        "`long_name`. This page is generated "
-        "from the table that the file is written by.",
+        "`long_name`. This page is generated from the table that the file is written by.",
         "## Variables",
         "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins "
-        "body k and k + 1; the left "
-        "wall's contact is -1 (0 without a striker). A variable is there when the case asks for "
-        "it: `granchain info FILE` lists "
-        "those of a file.",
+        "body k and k + 1; the left wall's contact is -1 (0 without a striker). A variable is "
+        "there when the case asks for it: `granchain info FILE` lists those of a file.",
         grid(
             ("variable", "axes", "unit", "meaning"),
             [
@@ -287,10 +280,9 @@ def output_file() -> str:
         ),
         "## Attributes",
         "In the root: `Conventions`, `title`, `granchain_format`, `granchain_version`, `law`, "
-        "`status`, `time_step` [s], and what "
-        "a NeXus viewer plots by itself. In the group `provenance`, all that is needed to say how "
-        "the file came about, and nothing "
-        "about who ran it or where:",
+        "`status`, `time_step` [s], and what a NeXus viewer plots by itself. In the group "
+        "`provenance`, all that is needed to say how the file came about, and nothing about who "
+        "ran it or where:",
         "\n".join(f"* `{name}`" for name in TEXTS)
         + "\n"
         + "\n".join(f"* `{n}` [{unit}]: {meaning}" for n, (unit, meaning) in NUMBERS.items()),

@@ -39,8 +39,7 @@ PROMISES = {
     ),
     "R5": (
         "Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary "
-        "left; a link is never replaced, nor a name "
-        "of a device or a process",
+        "left; a link is never replaced, nor a name of a device or a process",
         "a small tmpfs, real; links to files, to descriptors, in circles",
     ),
     "R6": ("Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143", "20 of 20"),
@@ -53,11 +52,10 @@ PROMISES = {
         "A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of "
         "other files",
         "500 bit flips, 2000 in the long run; files without a seal; links, virtual datasets, huge "
-        "shapes; no pickle anywhere. Not "
-        "promised: a file that is read unsealed, or whose seal a stranger has made to fit, may "
-        "make the HDF5 library crash, or never "
-        "end, or take the memory that a packed piece claims; a file of another program is read in "
-        "the process that asks for it",
+        "shapes; no pickle anywhere. Not promised: a file that is read unsealed, or whose seal a "
+        "stranger has made to fit, may make the HDF5 library crash, or never end, or take the "
+        "memory that a packed piece claims; a file of another program is read in the process that "
+        "asks for it",
     ),
     "N1": (
         "Energy of an elastic chain is kept",
@@ -67,8 +65,7 @@ PROMISES = {
     "N3": (
         "The energy ledger closes",
         "largest residual 5e-5 of the input at the automatic step and 1e-6 at a tenth of it under "
-        "every law, also where its force jumps; "
-        "1e-4 over random rows, loaded ones among them",
+        "every law, also where its force jumps; 1e-4 over random rows, loaded ones among them",
     ),
     "N4": (
         "Order two in time for every law",
@@ -96,22 +93,18 @@ PROMISES = {
     "N10": ("A value that is not a number is caught within one block", "put in by hand"),
     "N11": (
         "The error bars of `granchain verify` cover the true errors",
-        "at least 95 % of peaks and 95 % of arrivals over 204 random cases of every law, against "
-        "a sixteenth of the step sampled densely; "
-        "the median bar at most four times the median error",
+        "at least 95 % of peaks and 95 % of arrivals over 204 random cases of every law, against a "
+        "sixteenth of the step sampled densely; the median bar at most four times the median error",
     ),
     "N12": (
         "The uncertainties of a comparison cover what is true",
         "10,000 synthetic sensors in the long run, a tenth of them in the fast one, pulses of "
-        "every law: noise, clipping, drift, offset, "
-        "crosstalk, a later larger pulse, a cut, 3 to 100 samples a width; the median uncertainty "
-        "at most four times the median error. "
-        "Off by more than five standard errors: with noise alone 1 peak and 41 arrivals of "
-        "10,000, with the faults 5 peaks, 19 "
-        "arrivals, 5 widths and 14 impulses, mostly of pulses with two tops that noise hides "
-        "(kogut-etsion, jankowski). With noise alone "
-        "the median uncertainty of arrivals and widths is 3.4 to 4.4 times the median error, by "
-        "range of seeds",
+        "every law: noise, clipping, drift, offset, crosstalk, a later larger pulse, a cut, 3 to "
+        "100 samples a width; the median uncertainty at most four times the median error. Off by "
+        "more than five standard errors: with noise alone 1 peak and 41 arrivals of 10,000, with "
+        "the faults 5 peaks, 19 arrivals, 5 widths and 14 impulses, mostly of pulses with two tops "
+        "that noise hides (kogut-etsion, jankowski). With noise alone the median uncertainty of "
+        "arrivals and widths is 3.4 to 4.4 times the median error, by range of seeds",
     ),
     "N13": (
         "A peak at a jump or kink of the force is the one-sided value",

@@ -61,12 +61,15 @@ def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -
 def row(law: type[ContactLaw], inputs: dict[str, object]) -> gc.Case:
     """Some beads of the steel chain under a law."""
     changes = {
-        "chain.beads": BEADS, "sensors.beads": SENSORS, "sensors.contacts": [],
-        "sensors.interval": 2e-8, "time.end": 2e-4,
+        "chain.beads": BEADS,
+        "sensors.beads": SENSORS,
+        "sensors.contacts": [],
+        "sensors.interval": 2e-8,
+        "time.end": 2e-4,
         "snapshots": None,
         # of hardened steel, for the laws that ask for one; its value is the same at every step
         "chain.material.hardness": 5e9,
-    }  # fmt: skip
+    }
     return gc.load_case("steel-chain").replace(contact={"law": law.name, **inputs}, **changes)
 
 

@@ -156,12 +156,10 @@ def solitary_wave() -> Section:
         )
     text = (
         "70 touching steel beads under Hertz's law, struck by an equal one at 1.77 m/s; a quarter "
-        "of the automatic step. The "
-        "exact values are those of the discrete chain: the travelling-wave equation solved in "
-        "Fourier space, and the chain "
-        "integrated by an independent program (scipy, DOP853, tolerance 1e-13) for what the "
-        "striker hands over. Nesterenko's "
-        "long-wave coefficients (1983, doi:10.1007/BF00905892) would give a speed "
+        "of the automatic step. The exact values are those of the discrete chain: the "
+        "travelling-wave equation solved in Fourier space, and the chain integrated by an "
+        "independent program (scipy, DOP853, tolerance 1e-13) for what the striker hands over. "
+        "Nesterenko's long-wave coefficients (1983, doi:10.1007/BF00905892) would give a speed "
         f"{theory.LONG_WAVE_SPEED_FROM_FORCE / wave.speed_from_force - 1.0:+.2%} off."
     )
     return Section("Solitary wave", text, tuple(checks))
@@ -202,9 +200,8 @@ def sixth_root() -> Section:
     )
     text = (
         "The same chain struck at 0.01, 0.1, 1 and 10 m/s, half the automatic step; slopes of the "
-        "least-squares lines of the "
-        "logarithms. Without a force scale of its own the chain has wave speed ~ F^(1/6) and F ~ "
-        "v^(6/5) exactly."
+        "least-squares lines of the logarithms. Without a force scale of its own the chain has "
+        "wave speed ~ F^(1/6) and F ~ v^(6/5) exactly."
     )
     return Section("Speed and amplitude: F^(1/6)", text, checks)
 
@@ -223,10 +220,8 @@ def equal_balls() -> Section:
             )
     text = (
         "Velocities after the first of N equal touching balls has struck, in its speed, when all "
-        "have parted; a tenth of the "
-        "automatic step, against an independent integration (scipy, DOP853, tolerance 1e-13). Two "
-        "balls exchange their "
-        "velocities; more do not."
+        "have parted; a tenth of the automatic step, against an independent integration (scipy, "
+        "DOP853, tolerance 1e-13). Two balls exchange their velocities; more do not."
     )
     return Section("Velocities of N balls", text, tuple(checks))
 
@@ -241,11 +236,10 @@ def tapered() -> Section:
     )
     result = run(case)
     text = (
-        "The built-in case `tapered-chain` with wider gaps, 20 beads each 5 % smaller than the "
-        "one before, so that they meet "
-        "one pair at a time; automatic step. Exact: the product of 2 m_i/(m_i + m_(i+1)), by "
-        "momentum and energy (Doney & Sen "
-        "2006, doi:10.1103/PhysRevLett.97.155502)."
+        "The built-in case `tapered-chain` with wider gaps, 20 beads each 5 % smaller than the one "
+        "before, so that they meet one pair at a time; automatic step. Exact: the product of 2 "
+        "m_i/(m_i + m_(i+1)), by momentum and energy (Doney & Sen 2006, "
+        "doi:10.1103/PhysRevLett.97.155502)."
     )
     what = "velocity of the last bead in the striker's"
     checks = (
@@ -290,13 +284,11 @@ def dimer() -> Section:
     )
     text = (
         "Light and heavy beads in turn, equal contacts, built-in case `dimer-chain` with 60 "
-        "pairs. A solitary wave exists at "
-        "the ratio 0.3428 of the masses (Jayaprakash, Starosvetsky & Vakakis 2011, "
-        "doi:10.1103/PhysRevE.83.036606, four digits "
-        "printed); beside it the pulse sends something back: at 0.32 and 0.36 it keeps "
-        f"{kept_in_dimer(0.32):.4f} and "
-        f"{kept_in_dimer(0.36):.4f}. The best ratio is the top of the parabola through three "
-        "ratios 0.004 apart."
+        "pairs. A solitary wave exists at the ratio 0.3428 of the masses (Jayaprakash, "
+        "Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606, four digits printed); "
+        "beside it the pulse sends something back: at 0.32 and 0.36 it keeps "
+        f"{kept_in_dimer(0.32):.4f} and {kept_in_dimer(0.36):.4f}. The best ratio is the top of "
+        "the parabola through three ratios 0.004 apart."
     )
     return Section("Dimer", text, checks)
 
@@ -332,10 +324,9 @@ def gravity() -> Section:
     )
     text = (
         "The built-in case `vertical-chain`: 1000 beads under their own weight, struck weakly at "
-        "the top; slopes over beads 400 "
-        "to 900. The exponents are those of the limit of great depth (Hong, Ji & Kim 1999, "
-        "doi:10.1103/PhysRevLett.82.3058), "
-        "which the chain approaches: the differences are not of the time step."
+        "the top; slopes over beads 400 to 900. The exponents are those of the limit of great "
+        "depth (Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058), which the chain approaches: "
+        "the differences are not of the time step."
     )
     return Section("Gravity", text, checks)
 
@@ -419,14 +410,11 @@ def precompressed() -> Section:
     )
     text = (
         "Steel beads pressed together by 20 N, pushed at the left end (built-in case "
-        "`driven-chain`, and the same with a sine "
-        "of 1 nm); automatic step. Exact: omega = 2 sqrt(s/m) |sin(q/2)|, s = (3/2) k^(2/3) "
-        "F^(1/3) (Brillouin 1946, Wave "
-        "Propagation in Periodic Structures, ch. 2); its long-wave limit is the speed of sound "
-        "(Nesterenko 1983, "
+        "`driven-chain`, and the same with a sine of 1 nm); automatic step. Exact: omega = 2 "
+        "sqrt(s/m) |sin(q/2)|, s = (3/2) k^(2/3) F^(1/3) (Brillouin 1946, Wave Propagation in "
+        "Periodic Structures, ch. 2); its long-wave limit is the speed of sound (Nesterenko 1983, "
         "doi:10.1007/BF00905892), which a pulse of finite length does not quite reach. Above the "
-        "highest frequency nothing "
-        "travels: the oscillation decays from bead to bead."
+        "highest frequency nothing travels: the oscillation decays from bead to bead."
     )
     return Section("Precompressed chain: speed of sound and dispersion", text, tuple(checks))
 

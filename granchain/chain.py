@@ -328,8 +328,7 @@ def check_loads(chain: Chain) -> None:
         problems.append(
             f"initial.displacement: got contact {int(chain.contact_labels[k])} with an overlap of "
             f"{overlaps[k] + chain.overlap_limits()[k]:.6g} m at the start, allowed: at most the "
-            "smaller radius, "
-            f"{chain.overlap_limits()[k]:.6g} m; place the two bodies further apart"
+            f"smaller radius, {chain.overlap_limits()[k]:.6g} m; place the two bodies further apart"
         )
     if problems:
         raise CaseError(problems)

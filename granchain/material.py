@@ -63,8 +63,7 @@ _VALUES: dict[str, Material] = {
         density=7968.8,
         yield_stress=900e6,
         source="Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; density from "
-        "its "
-        "mass and radius",
+        "its mass and radius",
     ),
     # Alaci et al., Dynamic aspects of damped elastic impact, part 1: two equal spheres of 1 kg.
     "steel-210": Material(
@@ -149,9 +148,8 @@ _VALUES: dict[str, Material] = {
         yield_stress=350e6,
         source=(
             "Olin Brass, C26000 (ASTM B36) cartridge brass, 1/2 hard, "
-            "http://olinbrass.com/resources/alloy-data-specifications/; "
-            "Poisson's ratio: AZoM, cartridge brass UNS C26000, "
-            "http://www.azom.com/article.aspx?ArticleID=6341"
+            "http://olinbrass.com/resources/alloy-data-specifications/; Poisson's ratio: AZoM, "
+            "cartridge brass UNS C26000, http://www.azom.com/article.aspx?ArticleID=6341"
         ),
     ),
     # Phosphor bronze rolled hard: 16e6 psi, 8.86 g/cm3, 560 N/mm2 of Olin Brass, C51000 (ASTM
@@ -214,8 +212,7 @@ _VALUES: dict[str, Material] = {
         yield_stress=20.5e6,
         source=(
             "FreeCAD, PTFE-Generic.FCMat (quotes MatWeb, 4d14eac958e5401a8fd152e1261b6843), "
-            "https://github.com/FreeCAD/FreeCAD; for slow "
-            "loading, stiffer under impact"
+            "https://github.com/FreeCAD/FreeCAD; for slow loading, stiffer under impact"
         ),
     ),
     # FreeCAD's card of generic polyamide 6, which quotes MatWeb, datasheet

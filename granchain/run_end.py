@@ -83,8 +83,7 @@ def open_ledger(residual: float, bound: float) -> str:
     """The sentence of a run whose ledger does not close."""
     return (
         f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: {bound:.3g} "
-        "([energy] bound). "
-        f"{Status.LEDGER_OPEN.sentence}"
+        f"([energy] bound). {Status.LEDGER_OPEN.sentence}"
     )
 
 

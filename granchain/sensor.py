@@ -174,9 +174,8 @@ class Sensor:
 
             if self.interval < given * (1.0 - 1e-9):
                 raise GranchainError(
-                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {given:.6g} s, "
-                    "as often as the force is given; "
-                    "record the force more often"
+                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {given:.6g} s, as "
+                    "often as the force is given; record the force more often"
                 )
             spline = CubicSpline(times, smoothed, axis=0)
             times = times[0] + self.interval * np.arange(

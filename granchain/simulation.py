@@ -482,11 +482,20 @@ def result_of(
         status, more = balanced(status, data, case.energy.bound)
         messages = [*messages, *more]
     return Result(
-        data, case=case, law=state.model.name, status=status, time_step=dt, history=history,
+        data,
+        case=case,
+        law=state.model.name,
+        status=status,
+        time_step=dt,
+        history=history,
         messages=messages,
-        provenance={"started": started, "wall_time": wall_time, "law_sha256": record.sha256,
-        "law_json": record.text},
-    )  # fmt: skip
+        provenance={
+            "started": started,
+            "wall_time": wall_time,
+            "law_sha256": record.sha256,
+            "law_json": record.text,
+        },
+    )
 
 
 def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
@@ -644,8 +653,7 @@ def opened_contacts(state: State) -> list[str]:
     when, where = min(seen)
     return [
         f"contacts that are pressed together at rest have opened, first seen at {where} at "
-        f"{when:.4g} s: waves in this run are not small "
-        "beside the static load"
+        f"{when:.4g} s: waves in this run are not small beside the static load"
     ]
 
 
@@ -663,12 +671,10 @@ def deep(state: State) -> list[Message]:
     radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
     sentence = (
         f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, "
-        f"{100.0 * part[k]:.2g} % of the smaller "
-        "radius: by Hertz's theory, whose contacts are small beside the bodies, a contact radius "
-        f"of {radius:.3g} m, "
-        f"{radius / limits[k]:.2g} of it; allowed without this warning: an overlap to "
-        f"{100.0 * DEEP:.0f} %; load it less, or take a "
-        "stiffer material"
+        f"{100.0 * part[k]:.2g} % of the smaller radius: by Hertz's theory, whose contacts are "
+        f"small beside the bodies, a contact radius of {radius:.3g} m, {radius / limits[k]:.2g} of "
+        f"it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or "
+        "take a stiffer material"
     )
     return [Message(sentence, warning=True)]
 

@@ -72,18 +72,14 @@ _SENTENCES = {
     Status.NOT_FINITE: "A displacement, velocity or energy is no longer a finite number: "
     "take a smaller time step, or check the law's coefficients.",
     Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no "
-    "contact law means "
-    "anything: lower the speed, or check modulus, density and units.",
+    "contact law means anything: lower the speed, or check modulus, density and units.",
     Status.OUTSIDE_LAW: "An overlap is beyond the largest one that the contact law has a force "
-    "for: "
-    "lower the speed, or take a law with a wider range.",
+    "for: lower the speed, or take a law with a wider range.",
     Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has "
-    "reached: take "
-    "a smaller time step.",
+    "reached: take a smaller time step.",
     Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
     "take a smaller time step, or raise [energy] bound if you accept it.",
     Status.NOT_SET_UP: "The case cannot be run: nothing was computed.",
     Status.LOST: "The workers that computed it have ended: run its case by itself, with less of "
-    "everything "
-    "that takes memory.",
+    "everything that takes memory.",
 }

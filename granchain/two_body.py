@@ -209,16 +209,14 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
         if left < STUCK * 0.5 * mass * speed * speed:
             raise NeverOpens(
                 f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after "
-                f"{n_steps * dt:.3g} s; the law "
-                "dissipates everything, or sticks"
+                f"{n_steps * dt:.3g} s; the law dissipates everything, or sticks"
             )
         n_steps *= 2
         stride *= 2 if n_steps > max(CLOSELY, FIRST_STEPS * refine) else 1
     raise NotEnded(
         f"impact with {model.name} at {speed:g} m/s: the contact has not ended after "
-        f"{step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
-        f"{longest:.4g} steps ({auto.reason}); take less damping, a larger restitution, or a "
-        "smaller refine"
+        f"{step.n_steps:.4g} steps of {dt:.3g} s, allowed: {longest:.4g} steps ({auto.reason}); "
+        "take less damping, a larger restitution, or a smaller refine"
     )
 
 
@@ -318,14 +316,26 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
     lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
     return ImpactResult(
-        law=model.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap,
-        max_force=max_force, duration=ended,
-        approach_time=at, recovery_time=ended - at, overlap_duration=apart,
-        residual_overlap=residual, dissipated=total,
-        dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time,
-        overlap=overlap, rate=rate, force=force,
+        law=model.name,
+        speed=speed,
+        restitution=outgoing / speed,
+        max_overlap=max_overlap,
+        max_force=max_force,
+        duration=ended,
+        approach_time=at,
+        recovery_time=ended - at,
+        overlap_duration=apart,
+        residual_overlap=residual,
+        dissipated=total,
+        dissipated_approach=lost,
+        dissipated_recovery=total - lost,
+        time_step=dt,
+        time=time,
+        overlap=overlap,
+        rate=rate,
+        force=force,
         contact_radius=contact_radius,
-    )  # fmt: skip
+    )
 
 
 def force_ends(

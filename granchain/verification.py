@@ -266,11 +266,21 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
         else math.nan
     )
     return Verification(
-        title=case.title, law=case.contact.law, time_step=own.value, limit=own.limit, steps=steps,
+        title=case.title,
+        law=case.contact.law,
+        time_step=own.value,
+        limit=own.limit,
+        steps=steps,
         interval=stride * own.value,
-        order=order, order_stated=stated, confirmed=confirmed, residuals=residuals, sensors=sensors,
-        tolerance=tolerance, sufficient_step=sufficient, largest_known_step=known,
-    )  # fmt: skip
+        order=order,
+        order_stated=stated,
+        confirmed=confirmed,
+        residuals=residuals,
+        sensors=sensors,
+        tolerance=tolerance,
+        sufficient_step=sufficient,
+        largest_known_step=known,
+    )
 
 
 def at_step(case: Case, step: float, close: int, instants: float, coarser: bool) -> Result:

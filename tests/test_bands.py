@@ -202,17 +202,18 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
     monkeypatch.setattr(measures, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
-        "striker.sped": (0.1, 'did you mean "speed"'), "striker.radius": (0.1, "the case gives no "
-            "value"),
-        "contact.psi": (0.1, "the case gives no value"), "time.end": (0.1, "keys of chain, "
-            "striker, ends, contact"),
-        "chain.gap": (0.1, "a tolerance of 0"), "chain.beads": (0.1, "a tolerance of 70"),
-        "contact.law": (0.1, "a tolerance "
-            "of \"hertz\""),
-        "chain.mass": (-0.1, "got -0.1"), "striker.speed": ({"uniform": 1.2}, "got a band from -0"),
+        "striker.sped": (0.1, 'did you mean "speed"'),
+        "striker.radius": (0.1, "the case gives no value"),
+        "contact.psi": (0.1, "the case gives no value"),
+        "time.end": (0.1, "keys of chain, striker, ends, contact"),
+        "chain.gap": (0.1, "a tolerance of 0"),
+        "chain.beads": (0.1, "a tolerance of 70"),
+        "contact.law": (0.1, 'a tolerance of "hertz"'),
+        "chain.mass": (-0.1, "got -0.1"),
+        "striker.speed": ({"uniform": 1.2}, "got a band from -0"),
         "chain.material.poissons_ratio": (0.6, "write { uniform = ... }, which has ends"),
         "chain.radius": ({"norml": 1}, "no value"),
-    }  # fmt: skip
+    }
     with pytest.raises(CaseError) as told:
         gc.bands(
             gc.load_case("steel-chain-hertz"),

@@ -76,8 +76,7 @@ LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
 TOP = "title, chain, striker, initial, ends, contact, sensors, snapshots, energy, time, tolerance"
 CHAIN = (
     "beads, radius, mass, material, gap, precompression, gravity, drag, segment, radius_factor, "
-    "mass_factor, modulus_factor, gap_added, "
-    "disorder_seed"
+    "mass_factor, modulus_factor, gap_added, disorder_seed"
 )
 SEGMENT = "count, radius, mass, material, gap, velocity, displacement, drag, repeat"
 POSITIVE = "allowed a number above 0"
@@ -151,8 +150,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     (
         {"chain.gap": 1e-6, "chain.precompression": 1.0},
         "chain.gap: got a gap with precompression, allowed 0 in a chain that carries a load at "
-        "rest; "
-        "close the gap, or take out precompression",
+        "rest; close the gap, or take out precompression",
     ),
     # segments
     (
@@ -206,9 +204,8 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1]}},
-        "ends.left: got neither file, nor both time and value, nor signal, allowed a file, or "
-        "both time and value, or a signal; "
-        "give one table or signal",
+        "ends.left: got neither file, nor both time and value, nor signal, allowed a file, or both "
+        "time and value, or a signal; give one table or signal",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
@@ -227,10 +224,8 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     (
         {"ends.left": {"drive": "force", "time": [0, 1e-5], "value": [0, 1]}},
         "ends.left: got times from 0 to 1e-05 s, still changing at the last, allowed a table from "
-        "0 to the end of the "
-        "run at 0.0001 s, or to "
-        "rest: two equal values at its end; "
-        "lengthen the table, or shorten the run",
+        "0 to the end of the run at 0.0001 s, or to rest: two equal values at its end; lengthen "
+        "the table, or shorten the run",
     ),
     (
         {"ends.left": {"drive": "force", "file": "none.csv"}},
@@ -347,13 +342,20 @@ def test_a_restitution_comes_from_an_elastoplastic_law_only(inner: dict[str, Any
 
 
 def test_all_mistakes_are_told_at_once() -> None:
-    told = problems({
-        "titel": "x", "chain.radius": -1.0, "chain.gravity": 9.8, "striker.speed": "2,38 mm/s",
-        "sensors.beads": [9, 9],
-        "ends.left": {"drive": "force", "file": "none.csv"}, "contact": MALIU | {"psi": 0,
-        "xii": 3}, "sensors.interval": 0.0,
-        "energy.ledger": "no", "time.step": "fst",
-    })  # fmt: skip
+    told = problems(
+        {
+            "titel": "x",
+            "chain.radius": -1.0,
+            "chain.gravity": 9.8,
+            "striker.speed": "2,38 mm/s",
+            "sensors.beads": [9, 9],
+            "ends.left": {"drive": "force", "file": "none.csv"},
+            "contact": MALIU | {"psi": 0, "xii": 3},
+            "sensors.interval": 0.0,
+            "energy.ledger": "no",
+            "time.step": "fst",
+        }
+    )
     places = [sentence.split(":")[0] for sentence in told]
     assert sorted(places) == sorted(
         [
@@ -466,21 +468,28 @@ BEAD = {"radius": 2.38e-3, "mass": 4.5e-4, "material": "steel-316"}
 NAMED = {"youngs_modulus": 1.93e11, "poissons_ratio": 0.3, "yield_stress": 3e8}
 # Many tables with a mistake in each, and lists with one in each number.
 MANY: dict[str, Callable[[int], dict[str, Any]]] = {
-    "an unknown key": lambda n: {"chain.beads": None, "chain.segment": [{"count": 1,
-    f"x{i}": 1} for i in range(n)]},
+    "an unknown key": lambda n: {
+        "chain.beads": None,
+        "chain.segment": [{"count": 1, f"x{i}": 1} for i in range(n)],
+    },
     "no radius": lambda n: {"chain": {"segment": [{"count": 1}] * n}},
-    "pairs of unknown materials": lambda n: {"contact.pair": [{"materials": [f"a{i}", "b"],
-    "psi": 2.9} for i in range(n)]},
+    "pairs of unknown materials": lambda n: {
+        "contact.pair": [{"materials": [f"a{i}", "b"], "psi": 2.9} for i in range(n)]
+    },
     "pairs that do not touch": lambda n: {
-        "chain": {"segment": [{"count": 1, **BEAD,
-        "material": NAMED | {"name": f"m{i}"}} for i in range(n)]},
+        "chain": {
+            "segment": [
+                {"count": 1, **BEAD, "material": NAMED | {"name": f"m{i}"}} for i in range(n)
+            ]
+        },
         "contact.pair": [{"materials": [f"m{i}", f"m{(i + 7) % n}"], "psi": 2.9} for i in range(n)],
     },
     "velocities that are no numbers": lambda n: {"initial.velocity": ["x"] * n},
     "tolerances of nothing": lambda n: {
         "chain": {"segment": [{"count": 1, **BEAD}] * n},
-        "tolerance.chain.segment": {str(i): {"radii": 0.1} for i in range(n)}},
-}  # fmt: skip
+        "tolerance.chain.segment": {str(i): {"radii": 0.1} for i in range(n)},
+    },
+}
 
 
 @pytest.mark.parametrize("kind", MANY)
@@ -620,8 +629,7 @@ def test_a_file_that_cannot_be_read_is_a_file_error(tmp_path: Path) -> None:
     with pytest.raises(
         FileError,
         match=f'^case file: got "{tmp_path.name}", which is a folder, allowed a TOML file; name '
-        "the "
-        "file itself$",
+        "the file itself$",
     ):
         load_case(tmp_path)
     pipe = tmp_path / "pipe"
@@ -855,11 +863,15 @@ def test_a_number_with_a_unit_is_the_number_in_si(text: str, unit: str, value: f
 
 
 def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
-    changes = {"chain.radius": "2.38 mm", "chain.mass": "0.45 g", "striker.speed": "177 cm/s",
+    changes = {
+        "chain.radius": "2.38 mm",
+        "chain.mass": "0.45 g",
+        "striker.speed": "177 cm/s",
         "time.end": "100 us",
-               "chain.material": STUFF | {"youngs_modulus": "193 GPa", "density": "7.9688 g/cm^3"},
-               "time.step": "10 ns",
-               "contact": FLORES | {"impact_speed": "1 km/s"}}  # fmt: skip
+        "chain.material": STUFF | {"youngs_modulus": "193 GPa", "density": "7.9688 g/cm^3"},
+        "time.step": "10 ns",
+        "contact": FLORES | {"impact_speed": "1 km/s"},
+    }
     case = Case(**document(changes))
     assert (
         case.chain.radius,
@@ -1084,10 +1096,15 @@ def test_inputs_of_a_law_that_was_edited_where_it_stands_are_read_again(
 
 def test_a_key_is_set_from_text() -> None:
     made = copy.deepcopy(BASE)
-    texts = {"contact.law": "flores", "contact.restitution": "{ law = 'ma-liu', psi = 3, xi = "
-        "13 }", "chain.radius": "2.38 mm",
-             "striker.speed": "2.9", "energy.ledger": "false", "title": '"a = b"',
-             "chain.material.yield_stress": "1e9"}  # fmt: skip
+    texts = {
+        "contact.law": "flores",
+        "contact.restitution": "{ law = 'ma-liu', psi = 3, xi = 13 }",
+        "chain.radius": "2.38 mm",
+        "striker.speed": "2.9",
+        "energy.ledger": "false",
+        "title": '"a = b"',
+        "chain.material.yield_stress": "1e9",
+    }
     for key, text in texts.items():
         set_value(made, key, toml_value(text))
     assert (
@@ -1135,17 +1152,27 @@ def rich() -> Case:
     changes = {
         "title": "all of it",
         "chain": {
-            "radius": 1e-3, "material": "steel-316", "precompression": 3, "gravity": 9.81,
-            "segment": [{"count": 2, "radius": 2e-3}, {"count": 1, "mass": 1e-3, "gap": 0.0,
-            "repeat": 3}, {"count": 2}],
+            "radius": 1e-3,
+            "material": "steel-316",
+            "precompression": 3,
+            "gravity": 9.81,
+            "segment": [
+                {"count": 2, "radius": 2e-3},
+                {"count": 1, "mass": 1e-3, "gap": 0.0, "repeat": 3},
+                {"count": 2},
+            ],
         },
-        "ends": {"left": {"drive": "force", "time": [0, 1], "value": [0, 5]}, "right": "wall",
-        "right_material": STUFF},
+        "ends": {
+            "left": {"drive": "force", "time": [0, 1], "value": [0, 5]},
+            "right": "wall",
+            "right_material": STUFF,
+        },
         "contact": FLORES | {"restitution": MALIU, "separation": "tensile", "impact_speed": 3},
         "sensors": {"beads": [2, 1], "contacts": [0, 11], "interval": 1e-6},
         "snapshots": {"interval": 1e-5},
-        "energy": {"bound": 1e-3}, "time": {"end": 1e-4, "step": 1e-8, "force_step": True},
-    }  # fmt: skip
+        "energy": {"bound": 1e-3},
+        "time": {"end": 1e-4, "step": 1e-8, "force_step": True},
+    }
     return Case(**document(changes))
 
 
@@ -1232,17 +1259,50 @@ def test_the_package_alone_does_not_load_pydantic_or_pint() -> None:
 # No input gives anything but a case, or its sentences
 
 WORDS = [
-    "auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316", "ma-liu",
-    "hertz", "flores", "force",
-    "2.38 mm", "1e999 mm", "5 us", "9**9**9 s", "nan m", "7.8 g/cm^3", "1 Mm", "chain.csv",
-    "/dev/zero", "\0", "\x1b[31m",
-    "\ud800", "law",
-]  # fmt: skip
+    "auto",
+    "fast",
+    "wall",
+    "rigid",
+    "free",
+    "striker",
+    "onset",
+    "clamped",
+    "steel-316",
+    "ma-liu",
+    "hertz",
+    "flores",
+    "force",
+    "2.38 mm",
+    "1e999 mm",
+    "5 us",
+    "9**9**9 s",
+    "nan m",
+    "7.8 g/cm^3",
+    "1 Mm",
+    "chain.csv",
+    "/dev/zero",
+    "\0",
+    "\x1b[31m",
+    "\ud800",
+    "law",
+]
 KEYS = [
-    "law", "psi", "xi", "restitution", "beads", "radius", "material", "segment", "count", "repeat",
-    "drive", "file", "time",
-    "value", "x",
-]  # fmt: skip
+    "law",
+    "psi",
+    "xi",
+    "restitution",
+    "beads",
+    "radius",
+    "material",
+    "segment",
+    "count",
+    "repeat",
+    "drive",
+    "file",
+    "time",
+    "value",
+    "x",
+]
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),

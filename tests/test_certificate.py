@@ -337,8 +337,7 @@ def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> No
     (told,) = [row[1] for row in law_page(one)[-1].rows if row[0] == "energy"]
     assert told == (
         "no cycle creates any: without history the force at rest follows from the overlap alone "
-        "(measured: none, to "
-        f"{max(found.error, 1e-7):.1e} of the work put in)"
+        f"(measured: none, to {max(found.error, 1e-7):.1e} of the work put in)"
     )
 
 

@@ -73,8 +73,7 @@ def test_a_law_that_failed_its_certificate_is_told_of(monkeypatch):
     assert about_certificate(Hertz) is None
     assert str(about_certificate(Hertz, as_printed=True)) == (
         'warning: contact law "hertz" as printed, without the energy guard, failed its '
-        "certificate: a cycle returns up to 1.3 % more "
-        "than it took"
+        "certificate: a cycle returns up to 1.3 % more than it took"
     )
 
 

@@ -93,9 +93,13 @@ def granchain_process(
     """A real process: what its streams say and how it ends."""
     return subprocess.run(
         [sys.executable, "-m", "granchain", *arguments],
-        cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=280,
+        cwd=folder,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=280,
         check=False,
-    )  # fmt: skip
+    )
 
 
 def end_of(process: subprocess.Popen[str]) -> tuple[int, str, float]:
@@ -177,9 +181,8 @@ def test_a_run_loads_neither_blas_nor_figures_nor_tables(
 ) -> None:
     code = (
         "import sys; from granchain.cli import obey; code = obey(['run', '--json'], "
-        "own_process=True);"
-        "print(code, *({'scipy.linalg', 'matplotlib', 'rich', 'pint', 'xarray'} & "
-        "set(sys.modules)), file=sys.stderr)"
+        "own_process=True);print(code, *({'scipy.linalg', 'matplotlib', 'rich', 'pint', 'xarray'} "
+        "& set(sys.modules)), file=sys.stderr)"
     )
     process = interpreter("-c", code, folder=tmp_path)
     assert process.stderr.split() == ["0"]
@@ -504,11 +507,15 @@ def test_a_bug_whose_text_fails_is_one_sentence_too(
 def test_every_exit_code_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert obey(["--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    for words in ("0 done",
-        "1 a defect of granchain, please report it with what `granchain info --system` "
-        "prints", "2 wrong input",
-                  "3 the run failed", "4 file or disk", "5 a stated tolerance missed",
-                  "130 or 143 interrupted"):  # fmt: skip
+    for words in (
+        "0 done",
+        "1 a defect of granchain, please report it with what `granchain info --system` prints",
+        "2 wrong input",
+        "3 the run failed",
+        "4 file or disk",
+        "5 a stated tolerance missed",
+        "130 or 143 interrupted",
+    ):
         assert words in told
 
 

@@ -424,85 +424,146 @@ def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_t
 
 FLORES = ("impact", "flores", "--set", "restitution=0.5")
 WRONG = {
-    "unknown law": (("impact", "flroes", "--speed", "1"), 2, ('"flroes"', 'did you mean '
-        '"flores"?')),
+    "unknown law": (
+        ("impact", "flroes", "--speed", "1"),
+        2,
+        ('"flroes"', 'did you mean "flores"?'),
+    ),
     "no speed": (FLORES, 2, ("--speed", "neither")),
-    "speed and speeds": ((*FLORES, "--speed", "1", "--speeds", "1,2"), 2, ("both of --speed and "
-        "--speeds",)),
+    "speed and speeds": (
+        (*FLORES, "--speed", "1", "--speeds", "1,2"),
+        2,
+        ("both of --speed and --speeds",),
+    ),
     "speed zero": ((*FLORES, "--speed", "0"), 2, ('--speed: got "0"', "above 0 [m/s]")),
     "speed that is none": ((*FLORES, "--speed", "nan"), 2, ('--speed: got "nan"', "above 0 [m/s]")),
     "speeds in speed": ((*FLORES, "--speed", "1,2"), 2, ("one number above 0", "--speeds")),
-    "speed among speeds": ((*FLORES, "--speeds", "1,-2"), 2, ('--speeds: got "-2"',
-    "above 0 [m/s]")),
-    "restitution too large": ((*FLORES, "--speed", "1", "--set", "restitution=2"), 2,
-    ("flores.restitution: "
-        "got 2", "at most 1")),
-    "restitution missing": (("impact", "flores", "--speed", "1"), 2, ("flores.restitution: got "
-        "nothing", "at most 1")),
+    "speed among speeds": (
+        (*FLORES, "--speeds", "1,-2"),
+        2,
+        ('--speeds: got "-2"', "above 0 [m/s]"),
+    ),
+    "restitution too large": (
+        (*FLORES, "--speed", "1", "--set", "restitution=2"),
+        2,
+        ("flores.restitution: got 2", "at most 1"),
+    ),
+    "restitution missing": (
+        ("impact", "flores", "--speed", "1"),
+        2,
+        ("flores.restitution: got nothing", "at most 1"),
+    ),
     "restitution out of a sweep": (
-        ("impact", "marhefka-orin-approximate", "--speed", "1", "--restitutions", "0.2,0.5"), 2,
-        ("got 0.2", "above 0.333333")
+        ("impact", "marhefka-orin-approximate", "--speed", "1", "--restitutions", "0.2,0.5"),
+        2,
+        ("got 0.2", "above 0.333333"),
     ),
     "sweep without restitution": (
-        ("impact", "hertz", "--speed", "1", "--restitutions", "0.2,0.5"), 2, ("--restitutions: "
-            "got the law hertz", "leave hertz out")
+        ("impact", "hertz", "--speed", "1", "--restitutions", "0.2,0.5"),
+        2,
+        ("--restitutions: got the law hertz", "leave hertz out"),
     ),
-    "two sweeps": ((*FLORES, "--speeds", "1,2", "--restitutions", "0.2,0.5"), 2, ("--speeds: got "
-        "--restitutions beside it",)),
-    "unknown input": ((*FLORES, "--speed", "1", "--set", "restitutoin=0.5"), 2,
-    ("restitutoin", 'did you mean '
-        '"restitution"?')),
-    "unknown input of a law": ((*FLORES, "--speed", "1", "--set", "flores.psi=3"), 2,
-    ("flores.psi: "
-        "got an unknown key",)),
-    "pair quantity without pair": ((*FLORES, "--speed", "1", "--set", "effective_mass=1"), 2,
-    ('did you mean '
-        '"pair.effective_mass"?',)),
-    "unknown pair quantity": ((*FLORES, "--speed", "1", "--set", "pair.lenght=1"), 2,
-    ("pair.lenght", 'did you mean '
-        '"length"?')),
-    "pair quantity out of range": ((*FLORES, "--speed", "1", "--set", "pair.effective_mass=-1"), 2,
-    ("effective_mass: "
-        "got -1", "above 0")),
-    "pair that is no table": ((*FLORES, "--speed", "1", "--set", "pair=3"), 2,
-    ("pair: got 3", "pair.effective_radius=1e-3")),
-    "ratio above a half": ((*FLORES, "--speed", "1", "--set", "pair.poissons_ratio=1"), 2,
-    ("poissons_ratio: "
-        "got 1.0", "at most 0.5")),
-    "unknown material": ((*FLORES, "--speed", "1", "--set", "material=steel-361"), 2,
-    ("steel-361", 'did you mean '
-        '"steel-316"?')),
+    "two sweeps": (
+        (*FLORES, "--speeds", "1,2", "--restitutions", "0.2,0.5"),
+        2,
+        ("--speeds: got --restitutions beside it",),
+    ),
+    "unknown input": (
+        (*FLORES, "--speed", "1", "--set", "restitutoin=0.5"),
+        2,
+        ("restitutoin", 'did you mean "restitution"?'),
+    ),
+    "unknown input of a law": (
+        (*FLORES, "--speed", "1", "--set", "flores.psi=3"),
+        2,
+        ("flores.psi: got an unknown key",),
+    ),
+    "pair quantity without pair": (
+        (*FLORES, "--speed", "1", "--set", "effective_mass=1"),
+        2,
+        ('did you mean "pair.effective_mass"?',),
+    ),
+    "unknown pair quantity": (
+        (*FLORES, "--speed", "1", "--set", "pair.lenght=1"),
+        2,
+        ("pair.lenght", 'did you mean "length"?'),
+    ),
+    "pair quantity out of range": (
+        (*FLORES, "--speed", "1", "--set", "pair.effective_mass=-1"),
+        2,
+        ("effective_mass: got -1", "above 0"),
+    ),
+    "pair that is no table": (
+        (*FLORES, "--speed", "1", "--set", "pair=3"),
+        2,
+        ("pair: got 3", "pair.effective_radius=1e-3"),
+    ),
+    "ratio above a half": (
+        (*FLORES, "--speed", "1", "--set", "pair.poissons_ratio=1"),
+        2,
+        ("poissons_ratio: got 1.0", "at most 0.5"),
+    ),
+    "unknown material": (
+        (*FLORES, "--speed", "1", "--set", "material=steel-361"),
+        2,
+        ("steel-361", 'did you mean "steel-316"?'),
+    ),
     "material without what the law needs": (
-        ("impact", "ma-liu", "--speed", "1", *MA_LIU, "--set", "material=steel-210"), 2,
-        ("ma-liu", "yield_stress: "
-            "got nothing, allowed")
+        ("impact", "ma-liu", "--speed", "1", *MA_LIU, "--set", "material=steel-210"),
+        2,
+        ("ma-liu", "yield_stress: got nothing, allowed"),
     ),
     "one number for two units": (
-        ("impact", "tsuji,kelvin-voigt", "--speed", "1", "--set", "restitution=0.5", "--set",
-        "stiffness=1e7"),
-        2, ("stiffness", "tsuji [N/m^n] and kelvin-voigt [N/m]", "tsuji.stiffness=..."),
+        (
+            "impact",
+            "tsuji,kelvin-voigt",
+            "--speed",
+            "1",
+            "--set",
+            "restitution=0.5",
+            "--set",
+            "stiffness=1e7",
+        ),
+        2,
+        ("stiffness", "tsuji [N/m^n] and kelvin-voigt [N/m]", "tsuji.stiffness=..."),
     ),
     "no equals sign": ((*FLORES, "--speed", "1", "--set", "separation"), 2, ("--set", "KEY=VALUE")),
-    "beyond the radius": ((*FLORES, "--speed", "1e9"), 3, ("overlap by more than the smaller "
-        "one's radius",)),
-    "figure of an unknown kind": ((*FLORES, "--speed", "1", "--out", "loops.txt"), 4,
-    (".txt", ".png, .pdf, "
-        ".svg")),
-    "figure in no folder": ((*FLORES, "--speed", "1", "--out", "nowhere/loops.png"), 4,
-    ("nowhere", "does not "
-        "exist")),
-    "figure of one point": ((*FLORES, "--speeds", "1", "--out", "e.png"), 2, ("two values at "
-        "least",)),
-    "the long list of one law": (("laws", "hertz", "--long"), 2,
-    ("--long and the law hertz", "leave one "
-        "out")),
-    "the long list in another form": (("laws", "--long", "--json"), 2,
-    ("--long and --json", "leave one "
-        "out")),
-    "two forms of laws": (("laws", "hertz", "--json", "--markdown"), 2,
-    ("--json and --markdown", "leave one "
-        "out")),
-}  # fmt: skip
+    "beyond the radius": (
+        (*FLORES, "--speed", "1e9"),
+        3,
+        ("overlap by more than the smaller one's radius",),
+    ),
+    "figure of an unknown kind": (
+        (*FLORES, "--speed", "1", "--out", "loops.txt"),
+        4,
+        (".txt", ".png, .pdf, .svg"),
+    ),
+    "figure in no folder": (
+        (*FLORES, "--speed", "1", "--out", "nowhere/loops.png"),
+        4,
+        ("nowhere", "does not exist"),
+    ),
+    "figure of one point": (
+        (*FLORES, "--speeds", "1", "--out", "e.png"),
+        2,
+        ("two values at least",),
+    ),
+    "the long list of one law": (
+        ("laws", "hertz", "--long"),
+        2,
+        ("--long and the law hertz", "leave one out"),
+    ),
+    "the long list in another form": (
+        ("laws", "--long", "--json"),
+        2,
+        ("--long and --json", "leave one out"),
+    ),
+    "two forms of laws": (
+        ("laws", "hertz", "--json", "--markdown"),
+        2,
+        ("--json and --markdown", "leave one out"),
+    ),
+}
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), WRONG.values(), ids=WRONG)

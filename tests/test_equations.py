@@ -117,8 +117,7 @@ def known_values(
 def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> None:
     assert name in equations.equations(), (
         f'{name} has no equation: add it under "{name}" to EQUATIONS of a file in docs/equations, '
-        "as its source prints it; the page of its "
-        "family is made from it"
+        "as its source prints it; the page of its family is made from it"
     )
     law, equation, rng = laws()[name], equations.equations()[name], random.Random(name)
     for number in range(CONTACTS):

@@ -180,21 +180,31 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         ({"laws": ["flors"]}, 'laws.0: got "flors", .* did you mean "flores"'),
         ({"laws": []}, "laws: got none, allowed one law or more"),
         ({"laws": ["flores", "flores"]}, "laws.1: got flores once more"),
-        ({"laws": ["hertz"]}, "hertz.restitution: got a free input that it does not know, allowed "
-            "stiffness"),
+        (
+            {"laws": ["hertz"]},
+            "hertz.restitution: got a free input that it does not know, allowed stiffness",
+        ),
         ({"laws": ["flores"], "to": "ma-lu"}, 'to: got "ma-lu", .* did you mean "ma-liu"'),
-        ({"laws": ["flores"], "measure": "peak"}, 'measure: got "peak", allowed peaks, arrivals, '
-            'traces'),
-        ({"laws": ["flores"], "free": {"restitution": (0.5, 1.5)}}, "flores.restitution: got 0.5 "
-            "to 1.5, allowed a number above 0 and at"),
-        ({"laws": ["flores"], "free": {"restitution": (0.5, 0.1)}}, "free.restitution: got 0.5 to "
-            "0.1, allowed two finite numbers, the lo"),
+        (
+            {"laws": ["flores"], "measure": "peak"},
+            'measure: got "peak", allowed peaks, arrivals, traces',
+        ),
+        (
+            {"laws": ["flores"], "free": {"restitution": (0.5, 1.5)}},
+            "flores.restitution: got 0.5 to 1.5, allowed a number above 0 and at",
+        ),
+        (
+            {"laws": ["flores"], "free": {"restitution": (0.5, 0.1)}},
+            "free.restitution: got 0.5 to 0.1, allowed two finite numbers, the lo",
+        ),
         ({"laws": ["flores"], "free": {}}, "free: got none"),
-        ({"laws": [{"law": "flores", "restitution": 0.5}]}, "flores.restitution: got a value, and "
-            "a range to search"),
+        (
+            {"laws": [{"law": "flores", "restitution": 0.5}]},
+            "flores.restitution: got a value, and a range to search",
+        ),
         ({"laws": ["kelvin-voigt"]}, "kelvin-voigt: contact.stiffness: got nothing"),
         ({"laws": ["flores"], "threads": 0}, "threads: got 0"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(gc.errors.CaseError, match=sentence):
             gc.equivalent(case, **arguments)
     with pytest.raises(gc.errors.CaseError, match=r"sensors.beads: got none"):

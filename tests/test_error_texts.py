@@ -62,7 +62,7 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
     windows = {
         where: {piece[i : i + KNOWN] for piece in words for i in range(len(piece) - KNOWN + 1)}
         for where, words in found
-    }  # fmt: skip
+    }
     unknown = [
         where for where, parts in windows.items() if not any(part in joined for part in parts)
     ]

@@ -79,9 +79,10 @@ def numbers(value: Any, way: tuple = ()) -> list[tuple]:
         else ()
     )
     return [
-        found for key, inner in items for found in ([(*way, key)] if isinstance(inner,
-        float) else numbers(inner, (*way, key)))
-    ]  # fmt: skip
+        found
+        for key, inner in items
+        for found in ([(*way, key)] if isinstance(inner, float) else numbers(inner, (*way, key)))
+    ]
 
 
 # Tenths of powers of ten: of a unit mistaken, of several, of everything that a double can hold.

@@ -365,10 +365,13 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     ],
 )
 def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
-    options: tuple[str, ...], name: str, sentence: str, disk: Callable[..., Path],
+    options: tuple[str, ...],
+    name: str,
+    sentence: str,
+    disk: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     folder = disk(*options)
     monkeypatch.setattr(simulation, "run", lambda *case, **more: pytest.fail("the run began"))
     for more in ((), ("--overwrite",), ("--resume",)):
@@ -567,10 +570,9 @@ def test_an_absurd_size_is_refused_at_once_and_before_memory_is_taken(
     # started this one
     code = (
         "import sys, time; from granchain.cli import obey; obey(['run', '--set', 'time.end=0']); "
-        "begun = time.process_time();"
-        "code = obey(['run', '--set', sys.argv[1]]); used = time.process_time() - begun;"
-        "memory = open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; print(code, "
-        "used, memory)"
+        "begun = time.process_time();code = obey(['run', '--set', sys.argv[1]]); used = "
+        "time.process_time() - begun;memory = "
+        "open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; print(code, used, memory)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -164,13 +164,10 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 
 def test_no_figure_loads_pyplot_or_opens_a_window():
     code = (
-        "import sys; sys.path.insert(0, 'tests')\n"
-        "from support.synthetic import synthetic\n"
-        "from granchain import figures\n"
-        "early = 'matplotlib' in sys.modules\n"
-        "[draw() for draw in figures.all_figures(synthetic()).values()]\n"
-        "sys.exit('matplotlib is loaded with the module' if early else 'pyplot is loaded' if "
-        "'matplotlib.pyplot' in sys.modules else 0)"
+        "import sys; sys.path.insert(0, 'tests')\nfrom support.synthetic import synthetic\nfrom "
+        "granchain import figures\nearly = 'matplotlib' in sys.modules\n[draw() for draw in "
+        "figures.all_figures(synthetic()).values()]\nsys.exit('matplotlib is loaded with the "
+        "module' if early else 'pyplot is loaded' if 'matplotlib.pyplot' in sys.modules else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -351,14 +348,18 @@ CROWDED = {
     "hysteresis of laws": lambda: figures.hysteresis(*many(4)),
     "energy": lambda: figures.energy(synthetic()),
     "impact_loops": lambda: figures.impact_loops([collision(f"law-{i}") for i in range(9)]),
-    "restitution_against_speed": lambda: figures.restitution_against_speed({f"law-{i}": [(0.1, 0.9),
-    (1.0, 0.8)] for i in ALL}),
-    "restitution_delivered": lambda: figures.restitution_delivered({f"law-{i}": [(0.1, 0.9),
-    (1.0, 0.8)] for i in ALL}, 1.0),
-    "study_curves": lambda: figures.study_curves(a_study(), "peak", "striker.speed",
-    "chain.radius"),
-    "study_power_law": lambda: figures.study_power_law(a_study(), "peak", "striker.speed",
-    "chain.radius"),
+    "restitution_against_speed": lambda: figures.restitution_against_speed(
+        {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}
+    ),
+    "restitution_delivered": lambda: figures.restitution_delivered(
+        {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}, 1.0
+    ),
+    "study_curves": lambda: figures.study_curves(
+        a_study(), "peak", "striker.speed", "chain.radius"
+    ),
+    "study_power_law": lambda: figures.study_power_law(
+        a_study(), "peak", "striker.speed", "chain.radius"
+    ),
     "study_distribution": lambda: figures.study_distribution(a_study(), "peak", "chain.radius"),
     "sensitivities": lambda: figures.sensitivities(the_bands()),
     "equivalence": lambda: figures.equivalence(the_laws(12)),
@@ -370,7 +371,7 @@ CROWDED = {
     "joint_impact": lambda: figures.joint_impact(*map(turning, "abcdefghi")),
     "joint_orbit": lambda: figures.joint_orbit(turning()),
     "crank_energy": lambda: figures.crank_energy(turning()),
-}  # fmt: skip
+}
 
 
 def seen(panel):
@@ -547,11 +548,10 @@ def test_a_failed_run_says_so_in_axes_that_are_given():
 
 def test_figures_analysis_and_theory_are_reached_from_the_package_and_matplotlib_is_left_alone():
     code = (
-        "import sys, granchain as gc\n"
-        "early = {'matplotlib', 'numpy', 'scipy'} & set(sys.modules)\n"
-        "assert gc.figures.force_traces and gc.analysis.peak and gc.theory.solitary_wave and "
-        "{'figures', 'analysis'} < set(dir(gc))\n"
-        "sys.exit(f'loaded: {early}' if early else 'matplotlib' in sys.modules)"
+        "import sys, granchain as gc\nearly = {'matplotlib', 'numpy', 'scipy'} & "
+        "set(sys.modules)\nassert gc.figures.force_traces and gc.analysis.peak and "
+        "gc.theory.solitary_wave and {'figures', 'analysis'} < set(dir(gc))\nsys.exit(f'loaded: "
+        "{early}' if early else 'matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -862,10 +862,20 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
         np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0),
     )
     numbers = dict.fromkeys(
-        ("max_overlap", "max_force", "duration", "approach_time", "recovery_time",
-        "overlap_duration", "dissipated", "dissipated_approach",
-         "dissipated_recovery", "time_step"), 1.0,
-    )  # fmt: skip
+        (
+            "max_overlap",
+            "max_force",
+            "duration",
+            "approach_time",
+            "recovery_time",
+            "overlap_duration",
+            "dissipated",
+            "dissipated_approach",
+            "dissipated_recovery",
+            "time_step",
+        ),
+        1.0,
+    )
     series = {
         "time": np.arange(len(overlap)) * 1e-7,
         "overlap": overlap,

@@ -213,12 +213,16 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> gc.Case:
     # free flights from far less than a step to many
     gap = between(draw, 1e-8, 2e-5) if draw.random() < 0.5 else 0.0
     changes: dict[str, Any] = {
-        "chain.beads": beads, "chain.gap": gap, "striker.speed": speed,
+        "chain.beads": beads,
+        "chain.gap": gap,
+        "striker.speed": speed,
         "striker.mass": 0.45e-3 * between(draw, 1.0 / 3.0, 3.0),
-        "contact": contact_of(name), "ends.right": "wall" if draw.random() < 0.5 else "free",
-        "time.step": "auto", "time.end": 1e-3,
+        "contact": contact_of(name),
+        "ends.right": "wall" if draw.random() < 0.5 else "free",
+        "time.step": "auto",
+        "time.end": 1e-3,
         "energy.ledger": bool(draw.random() < 0.5),
-    }  # fmt: skip
+    }
     if beads < 300:
         changes["chain.gap_added"] = (
             draw.uniform(0.0, 1e-6, beads - 1) * (draw.random(beads - 1) < 0.5)
@@ -235,11 +239,13 @@ def drawn(name: str, draw: np.random.Generator, long: bool) -> gc.Case:
     reached = int(min(beads - 1, 5 + steps * min(1.0, dt * 800.0 / 4.76e-3)))
     every = int(draw.integers(1, 8))
     records: dict[str, Any] = {
-        "time.step": dt, "time.end": steps * dt, "energy.interval": int(draw.integers(7, 200)) * dt,
+        "time.step": dt,
+        "time.end": steps * dt,
+        "energy.interval": int(draw.integers(7, 200)) * dt,
         "sensors.interval": every * dt,
         "sensors.beads": sorted({int(bead) for bead in draw.integers(1, reached + 1, 3)}),
         "sensors.contacts": [0, reached // 2] if draw.random() < 0.5 else [],
-    }  # fmt: skip
+    }
     if draw.random() < 0.5:
         records["snapshots.interval"] = int(draw.integers(5, 100)) * dt
     return case.replace(**records)

@@ -143,46 +143,80 @@ HOSTILE = {
     "soft_link": (link("mass", h5py.SoftLink("/radius")), "'mass'", "link"),
     "external_link_in_provenance": (link("provenance/case_toml", "/text"), "'case_toml'", "link"),
     "external_storage": (
-        lambda file, folder: replaced(file, "mass", shape=(13,), dtype="<f8",
-        external=[(str(folder / "secret.bin"), 0, 104)]),
-        "'mass'", "another file",
+        lambda file, folder: replaced(
+            file, "mass", shape=(13,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 104)]
+        ),
+        "'mass'",
+        "another file",
     ),
     "external_storage_in_provenance": (
-        lambda file, folder: replaced(file, "provenance/started", shape=(1,), dtype="<f8",
-        external=[(str(folder / "secret.bin"), 0, 8)]),
-        "'started'", "single value of its own",
+        lambda file, folder: replaced(
+            file,
+            "provenance/started",
+            shape=(1,),
+            dtype="<f8",
+            external=[(str(folder / "secret.bin"), 0, 8)],
+        ),
+        "'started'",
+        "single value of its own",
     ),
     "virtual_dataset": (virtual_dataset, "'mass'", "another file"),
-    "640_gigabytes": (put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)),
-    "claims", "bytes"),
-    "more_bytes_than_a_number_counts": (put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)),
-    "claims", "bytes"),
+    "640_gigabytes": (
+        put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)),
+        "claims",
+        "bytes",
+    ),
+    "more_bytes_than_a_number_counts": (
+        put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)),
+        "claims",
+        "bytes",
+    ),
     "shapes_together": (shapes_together, "claims", "bytes"),
-    "chunk_larger_than_data": (put("mass", shape=(13,), maxshape=(None,), dtype="<f8",
-    chunks=(2**26,)), "'mass'", "pieces larger"),
+    "chunk_larger_than_data": (
+        put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)),
+        "'mass'",
+        "pieces larger",
+    ),
     "gzip_twice": (gzip_twice, "'mass'", "packed"),
-    "another_filter": (put("mass", data=np.zeros(13), chunks=(13,), compression="lzf"), "'mass'",
-    "packed"),
-    "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), "'mass'",
-    "type object"),
+    "another_filter": (
+        put("mass", data=np.zeros(13), chunks=(13,), compression="lzf"),
+        "'mass'",
+        "packed",
+    ),
+    "texts_for_numbers": (
+        put("mass", shape=(13,), dtype=h5py.string_dtype()),
+        "'mass'",
+        "type object",
+    ),
     "labels_with_fractions": (put("bead", data=np.zeros(13)), "'bead'", "type float64"),
     "missing_axis": (without("bead"), "is over snapshot_time, bead, but there is no bead"),
-    "another_length": (put("mass", data=np.zeros(12)), "mass has the shape (12,), its axes bead "
-        "have (13,)"),
-    "an_axis_too_many": (put("bead", data=np.zeros((13, 1), "<i8")), "bead has 2 axes, and must "
-        "have 1"),
+    "another_length": (
+        put("mass", data=np.zeros(12)),
+        "mass has the shape (12,), its axes bead have (13,)",
+    ),
+    "an_axis_too_many": (
+        put("bead", data=np.zeros((13, 1), "<i8")),
+        "bead has 2 axes, and must have 1",
+    ),
     "no_space_at_all": (put("mass", data=h5py.Empty("<f8")), "'mass'", "has no axis"),
     "unknown_variable": (
         lambda file, folder: file.__setitem__("x", np.zeros((12, 2))),
-        "'x'", "neither a variable of an output file nor one value per contact",
+        "'x'",
+        "neither a variable of an output file nor one value per contact",
     ),
     "hidden_method": (variable_that_would_hide_a_method, "cannot be the name of a variable"),
-    "unknown_group": (lambda file, folder: file.create_group("more"), "'more'", "not what an "
-        "output file has"),
+    "unknown_group": (
+        lambda file, folder: file.create_group("more"),
+        "'more'",
+        "not what an output file has",
+    ),
     "group_for_a_variable": (group_for_a_variable, "'mass'", "not what an output file has"),
     "root_for_provenance": (root_for_provenance, "'bead'", "no place"),
-    "unknown_provenance": (lambda file, folder: file.__setitem__("provenance/host", "here"),
-    "'host'", "no place"),
+    "unknown_provenance": (
+        lambda file, folder: file.__setitem__("provenance/host", "here"),
+        "'host'",
+        "no place",
+    ),
     "no_provenance": (without("provenance"), "has no provenance"),
     "fixed_length": (put("provenance/started", data=np.bytes_(b"now")), "started is not one text"),
     "no_number": (text("wall_time", np.nan), "wall_time is not one finite number"),
@@ -190,18 +224,24 @@ HOSTILE = {
     "nested": (text("messages", "[" * 100_000), "damaged", "HDF5 says"),
     "data_changed": (data_changed, "its data differ from their hash"),
     "no_data_hash": (without("provenance/data_sha256"), "its data differ from their hash"),
-    "no_unit": (lambda file, folder: file["mass"].attrs.__delitem__("units"), "the attribute "
-        "units is missing"),
+    "no_unit": (
+        lambda file, folder: file["mass"].attrs.__delitem__("units"),
+        "the attribute units is missing",
+    ),
     "another_unit": (attribute("mass", "units", "g"), "mass is in 'g', and must be in 'kg'"),
     "law_that_is_a_number": (attribute("/", "law", 3), "law is not one text"),
     "infinite_step": (attribute("/", "time_step", np.inf), "time_step is not one finite number"),
     "unknown_status": (attribute("/", "status", "fine"), "ended as 'fine'", "does not know"),
-    "another_format": (attribute("/", "granchain_format", "1.4"), "has the format '1.4', allowed "
-        "'1'"),
-    "no_format": (lambda file, folder: file.attrs.__delitem__("granchain_format"), "got HDF5 that "
-        "granchain did not write"),
+    "another_format": (
+        attribute("/", "granchain_format", "1.4"),
+        "has the format '1.4', allowed '1'",
+    ),
+    "no_format": (
+        lambda file, folder: file.attrs.__delitem__("granchain_format"),
+        "got HDF5 that granchain did not write",
+    ),
     "a_thousand_names": (a_thousand_names, "names, an output file at most 200"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -58,10 +58,15 @@ TABLE: dict[str, tuple[tuple[float | None, ...], float]] = {
 }
 # Of the table, the laws whose factor is finite at e = 0.
 FINITE_AT_ZERO = {
-    "hunt-crossley", "herbert-mcwhannell", "lee-wang", "lankarani-nikravesh", "khulief-shabana",
-    "zhiying-qishao", "carvalho-martins",
+    "hunt-crossley",
+    "herbert-mcwhannell",
+    "lee-wang",
+    "lankarani-nikravesh",
+    "khulief-shabana",
+    "zhiying-qishao",
+    "carvalho-martins",
     "marhefka-orin",
-}  # fmt: skip
+}
 
 
 def given(law: str) -> dict[str, Any]:
@@ -261,9 +266,15 @@ def test_with_each_contacts_own_speed_an_impact_is_that_of_its_speed(law):
     # 100 us: an elastic contact of two beads lasts 13 us under Hertz (2.94 d_max/v), and 15 us with
     # 1e7 N/m (pi sqrt(m/K))
     found = run_row(
-        steel_row(2), law, 1e-4, refine=10, restitution=0.5, impact_speed="onset",
-        impact_speed_floor=1e-3, **given(law)
-    )  # fmt: skip
+        steel_row(2),
+        law,
+        1e-4,
+        refine=10,
+        restitution=0.5,
+        impact_speed="onset",
+        impact_speed_floor=1e-3,
+        **given(law),
+    )
     delivered = theory.delivered_restitution(float(laws()[law].damping_factor(0.5)))
     u, v = velocities(found)
     assert (v - u) / SPEED == pytest.approx(delivered, abs=1e-5)

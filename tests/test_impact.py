@@ -331,10 +331,15 @@ def test_a_dented_contact_opens_before_its_overlap_vanishes_and_one_as_printed_a
 # Laws whose identified damping is one of its own; the others have the factor of gonthier-exact
 # (test_hysteresis.py).
 IDENTIFIED = (
-    "gonthier-exact", "khulief-shabana", "wang-liu-hysteretic", "kelvin-voigt", "wang-liu-viscous",
-    "tsuji", "jankowski",
+    "gonthier-exact",
+    "khulief-shabana",
+    "wang-liu-hysteretic",
+    "kelvin-voigt",
+    "wang-liu-viscous",
+    "tsuji",
+    "jankowski",
     "jankowski-both-phases",
-)  # fmt: skip
+)
 
 
 def identified() -> list[Any]:
@@ -406,10 +411,12 @@ def impact_just_past_the_jump(draw: np.random.Generator, beyond: float) -> float
         effective_mass=10.0 ** draw.uniform(-5.0, -2.0), yield_stress=draw.uniform(2e8, 2e9),
     )  # fmt: skip
     inputs = {
-        "restitution": asked, "damping": "identified", "psi": draw.uniform(2.0, 3.0),
+        "restitution": asked,
+        "damping": "identified",
+        "psi": draw.uniform(2.0, 3.0),
         "xi": draw.uniform(8.0, 20.0),
         "separation": str(draw.choice(["clamped", "tensile"])),
-    }  # fmt: skip
+    }
     c = tuple(
         float(value)
         for value in law.coefficients_of(pair, SimpleNamespace(**inputs, impact_speed=1.0))

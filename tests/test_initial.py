@@ -175,12 +175,17 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_told(initial: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     for name, text in {
-        "empty": "", "alone": "bead\n1\n", "text": "bead,velocity\n1,1\n2,a\n",
-        "gap": "bead,velocity\n1\n", "far": "bead,velocity\n13,1\n",
-        "inf": "bead,velocity\n1,inf\n", "twice": "bead,velocity\n2,1\n2,1\n",
+        "empty": "",
+        "alone": "bead\n1\n",
+        "text": "bead,velocity\n1,1\n2,a\n",
+        "gap": "bead,velocity\n1\n",
+        "far": "bead,velocity\n13,1\n",
+        "inf": "bead,velocity\n1,inf\n",
+        "twice": "bead,velocity\n2,1\n2,1\n",
         "half": "bead,velocity\n1.5,1\n",
-        "short": "velocity\n1\n1\n", "long": "velocity\n" + "1\n" * 13,
-    }.items():  # fmt: skip
+        "short": "velocity\n1\n1\n",
+        "long": "velocity\n" + "1\n" * 13,
+    }.items():
         (tmp_path / f"{name}.csv").write_text(text)
     if "contact" in sentence:
         with pytest.raises(CaseError) as raised:

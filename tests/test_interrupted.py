@@ -67,11 +67,17 @@ main()
 """
 # Modules that scipy.stats imports, compiled ones among them.
 MODULES = (
-    "scipy.stats", "scipy.stats._qmc", "scipy.stats._sobol", "scipy.stats._stats",
-    "scipy.spatial._voronoi", "scipy.special._ufuncs",
-    "scipy.stats._qmc_cy", "scipy.optimize._minimize", "scipy.linalg._flapack",
+    "scipy.stats",
+    "scipy.stats._qmc",
+    "scipy.stats._sobol",
+    "scipy.stats._stats",
+    "scipy.spatial._voronoi",
+    "scipy.special._ufuncs",
+    "scipy.stats._qmc_cy",
+    "scipy.optimize._minimize",
+    "scipy.linalg._flapack",
     "scipy.stats._biasedurn",
-)  # fmt: skip
+)
 STUDY = """case = "steel-chain-hertz"
 how = "sobol"
 n = 192
@@ -113,9 +119,13 @@ def timed(
     afterwards."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED[kind] + END, str(number), module, *command],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     before, sent, said = done.stderr.partition("sent\n")
     assert sent, f"the signal was not sent: {before}"
     return done.returncode, said.splitlines()
@@ -196,9 +206,12 @@ def begun(*arguments: str, folder: Path) -> subprocess.Popen[str]:
     """A real process."""
     return subprocess.Popen(
         [sys.executable, "-m", "granchain", *arguments],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def stopped(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
@@ -238,9 +251,12 @@ assert len(np.unique({draw}[:, 0])) > 7
 """
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED["Sobol"] + code, str(int(signal.SIGINT)), "-"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
         check=False,
-    )  # fmt: skip
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("raised\n", "sent\n", 0)
 
 

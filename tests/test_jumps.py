@@ -27,10 +27,13 @@ from granchain.store import Result
 
 # Two beads of the steel chain; hardness of 2.8 yield stresses, as Kogut and Etsion have it.
 PAIR = Pair(
-    effective_radius=0.5 * RADIUS, effective_modulus=1.0604e11, effective_mass=0.225e-3,
-    yield_stress=9e8, hardness=2.52e9,
+    effective_radius=0.5 * RADIUS,
+    effective_modulus=1.0604e11,
+    effective_mass=0.225e-3,
+    yield_stress=9e8,
+    hardness=2.52e9,
     poissons_ratio=0.3,
-)  # fmt: skip
+)
 MA_LIU = {"psi": 2.84, "xi": 13.0}
 # A transition zone that the contact crosses in ten automatic steps at 1 m/s.
 TRANSITION = {"stiffness": 1e7, "q": 3.0, "epsilon": 1e-6}
@@ -160,12 +163,17 @@ def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
     """Twelve beads with sensors; long enough for each to have been hit."""
     return gc.load_case("steel-chain").replace(
         **{
-            "chain.beads": 12, "chain.gap": gap, "striker.speed": speed,
-            "contact": {"law": law, **JUMPING[law]}, "snapshots": None,
-            "sensors.beads": [1, 2, 3, 5, 8], "sensors.contacts": [],
-            "time.end": 8e-5 + 36.0 * gap / speed, **changes,
+            "chain.beads": 12,
+            "chain.gap": gap,
+            "striker.speed": speed,
+            "contact": {"law": law, **JUMPING[law]},
+            "snapshots": None,
+            "sensors.beads": [1, 2, 3, 5, 8],
+            "sensors.contacts": [],
+            "time.end": 8e-5 + 36.0 * gap / speed,
+            **changes,
         }
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.promise("N13")

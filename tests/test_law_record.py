@@ -22,12 +22,17 @@ pytestmark = pytest.mark.promise("R3")
 
 # One for each place where a value of a law can stand; a compiled helper is of the long set.
 SOME = (
-    "number in the force", "constant of a function", "imported number", "number two levels down",
+    "number in the force",
+    "constant of a function",
+    "imported number",
+    "number two levels down",
     "default argument",
-    "a constant assigned", "a function defined anew", "an array written to", "an imported module "
-        "reloaded",
+    "a constant assigned",
+    "a function defined anew",
+    "an array written to",
+    "an imported module reloaded",
     *COEFFICIENT_EDITS,
-)  # fmt: skip
+)
 # Types of a compiled helper are nothing to plain Python; test_edited_laws has them.
 ALL = tuple(
     kind

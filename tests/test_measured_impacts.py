@@ -111,12 +111,15 @@ def test_values_of_printed_formulas_are_what_the_formulas_give():
 # Computed once by an engine of November 2026, rms of e over the seven points with the best ratio of
 # hardness to yield stress; digits as they were written down.
 FITTED = {
-    "du-wang": (0.012, 2.51), "burgoyne-daraio": (0.017, 2.49), "stronge": (0.020, 2.37),
+    "du-wang": (0.012, 2.51),
+    "burgoyne-daraio": (0.017, 2.49),
+    "stronge": (0.020, 2.37),
     "ma-liu": (0.023, 3.72),
-    "thornton": (0.043, 1.26), "brake": (0.19, None),
+    "thornton": (0.043, 1.26),
+    "brake": (0.19, None),
     # first computed with this comparison
     "jackson-green": (0.018, 1.99),
-}  # fmt: skip
+}
 # The same with 2.84, at 300, 600, 800 HV.
 UNFITTED = {
     "ma-liu": (0.647, 0.815, 0.882), "thornton": (0.311, 0.478, 0.571),

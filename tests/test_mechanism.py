@@ -286,10 +286,15 @@ def test_the_energy_ledger_closes(name: str) -> None:
 def test_an_undamped_head_on_impact_has_the_peak_of_an_oscillator(
     plain: None, speed: float
 ) -> None:
-    changes = ["contact.law=wang-liu-viscous", "contact.restitution=1.0", "crank.speed=0",
+    changes = [
+        "contact.law=wang-liu-viscous",
+        "contact.restitution=1.0",
+        "crank.speed=0",
         "record.interval=1e-6",
-               f"start.slider_velocity={speed}", "start.slider_offset=4.9999e-4",
-               "time.end=6e-4"]  # fmt: skip
+        f"start.slider_velocity={speed}",
+        "start.slider_offset=4.9999e-4",
+        "time.end=6e-4",
+    ]
     case = gc.load_mechanism("slider-crank", changes)
     result = gc.run_mechanism(case)
     (surface,) = surfaces_of(case)
@@ -315,9 +320,13 @@ WINDOWS = {
     "scotch-yoke": [f"start.slider_offset={(1e-4 + 3.2e-5) / math.cos(_LEAN)!r}", "time.end=0.004"],
     "slider-crank": ["start.slider_offset=5.0043e-4", "time.end=0.003"],
     # the slip falls below slip_begin on the way
-    "slider-crank with friction": ["crank.start=0.9", "start.slider_offset=5.0025e-4", *FRICTION,
-    "time.end=0.003"],
-}  # fmt: skip
+    "slider-crank with friction": [
+        "crank.start=0.9",
+        "start.slider_offset=5.0025e-4",
+        *FRICTION,
+        "time.end=0.003",
+    ],
+}
 
 
 @pytest.mark.parametrize("name", WINDOWS)
@@ -333,9 +342,15 @@ def test_the_order_is_two_while_the_joint_stays_closed(name: str) -> None:
         assert not machine.advance(10**6).failed
         data = runs.variables_of_mechanism(machine)
         assert data["contact_force"].min() > 0.0
-        found.append([data["slider_position"][-1], data["slider_velocity"][-1],
-            data["contact_force"][-1], machine.coordinates.q[1],
-                      data["energy_friction"][-1]])  # fmt: skip
+        found.append(
+            [
+                data["slider_position"][-1],
+                data["slider_velocity"][-1],
+                data["contact_force"][-1],
+                machine.coordinates.q[1],
+                data["energy_friction"][-1],
+            ]
+        )
     orders = [
         observed_order((2.0, 1.0), -np.diff(values))
         for values in zip(*found, strict=True)
@@ -463,34 +478,51 @@ def test_the_laws_themselves_come_to_what_their_fits_do() -> None:
 
 WRONG = {
     "pin in the end": (("scotch-yoke", "crank.length=0.052"), ("slot's end", "below 0.0519615 m")),
-    "no play in the slot": (("scotch-yoke", "pin.radius=0.008"), ("pin.radius", "below half its "
-        "width")),
-    "no play in the bearing": (("slider-crank", "joint.journal_radius=0.010"),
-    ("joint.journal_radius", "clearance "
-        "above 0")),
+    "no play in the slot": (
+        ("scotch-yoke", "pin.radius=0.008"),
+        ("pin.radius", "below half its width"),
+    ),
+    "no play in the bearing": (
+        ("slider-crank", "joint.journal_radius=0.010"),
+        ("joint.journal_radius", "clearance above 0"),
+    ),
     "rod too short": (("slider-crank", "rod.length=0.05"), ("rod.length", "does not come round")),
     "two at once": (("slider-crank", "rod.mass=-1", "slider.mass=0"), ("rod.mass", "slider.mass")),
     "unknown law": (("scotch-yoke", "contact.law=jonson"), ('did you mean "johnson"?',)),
-    "law without a fit": (("scotch-yoke", "contact.law=hertz"), ("force.form", 'force.form = '
-        '"law"')),
+    "law without a fit": (
+        ("scotch-yoke", "contact.law=hertz"),
+        ("force.form", 'force.form = "law"'),
+    ),
     "two dampings": (("slider-crank", "force.alpha=0.3"), ("force.alpha", "damping of its own")),
     "no impact speed": (
-        ("scotch-yoke", "contact.law=flores", "contact.restitution=0.8", "force.form=law",
-        "force.alpha=0"), ("impact_speed",),
+        (
+            "scotch-yoke",
+            "contact.law=flores",
+            "contact.restitution=0.8",
+            "force.form=law",
+            "force.alpha=0",
+        ),
+        ("impact_speed",),
     ),
-    "geometry asked for": (("scotch-yoke", "contact.contact=internal"),
-    ("contact.contact", "it follows "
-        "from")),
+    "geometry asked for": (
+        ("scotch-yoke", "contact.contact=internal"),
+        ("contact.contact", "it follows from"),
+    ),
     "crank at rest": (("slider-crank", "crank.speed=0"), ("time.revolutions", "crank at rest")),
     "step too long": (("slider-crank", "time.step=1e-3"), ("time.step", "the stability limit")),
-    "unknown mechanism": (("slider-crank", "mechanism=slider-krank"), ('did you mean '
-        '"slider-crank"?',)),
-    "law that misses the yield stress": (("scotch-yoke", "contact.law=ma-liu", "contact.psi=3",
-    "contact.xi=13", "force.form=law"),
-                                         ("yield_stress",)),
-    "friction without a rise": (("slider-crank", "friction.slip_full=1e-5"),
-    ("friction.slip_full",)),
-}  # fmt: skip
+    "unknown mechanism": (
+        ("slider-crank", "mechanism=slider-krank"),
+        ('did you mean "slider-crank"?',),
+    ),
+    "law that misses the yield stress": (
+        ("scotch-yoke", "contact.law=ma-liu", "contact.psi=3", "contact.xi=13", "force.form=law"),
+        ("yield_stress",),
+    ),
+    "friction without a rise": (
+        ("slider-crank", "friction.slip_full=1e-5"),
+        ("friction.slip_full",),
+    ),
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -593,9 +625,17 @@ def test_the_file_opens_in_xarray(saved: Path) -> None:
     import xarray
 
     with xarray.open_dataset(saved, engine="h5netcdf") as data:
-        for name in ("crank_angle", "slider_position", "slider_velocity", "slider_acceleration",
-            "ideal_acceleration", "joint_x", "joint_y",
-                     "penetration", "contact_force"):  # fmt: skip
+        for name in (
+            "crank_angle",
+            "slider_position",
+            "slider_velocity",
+            "slider_acceleration",
+            "ideal_acceleration",
+            "joint_x",
+            "joint_y",
+            "penetration",
+            "contact_force",
+        ):
             assert (
                 data[name].dims == ("time",)
                 and data[name].attrs["units"]
@@ -619,9 +659,15 @@ def test_info_and_plot_know_the_file(
     ).contact_force.max()
     assert obey(["plot", str(saved), "--out", str(tmp_path / "figures")]) == 0
     drawn = {path.stem.removeprefix("yoke-") for path in (tmp_path / "figures").glob("*.png")}
-    assert drawn == {"slider-acceleration", "slider-kinematics", "joint-force", "joint-penetration",
-        "joint-orbit", "joint-impact",
-                     "crank-energy"}  # fmt: skip
+    assert drawn == {
+        "slider-acceleration",
+        "slider-kinematics",
+        "joint-force",
+        "joint-penetration",
+        "joint-orbit",
+        "joint-impact",
+        "crank-energy",
+    }
     assert "no " not in capsys.readouterr().err
 
 

@@ -166,12 +166,19 @@ def test_a_spectrum_shows_edges_beside_the_dispersion():
         for name in ("transmission", "coherence", "cell_frequency", "cosine", "wavenumber", "power")
     }
     found = gc.Spectrum(
-        title=ATTACK, law="hertz", source="bead 1", sensor="bead 9", unit="1",
-        frequency=np.array([0.0, 10.0]), measured="velocity",
-        band_edges=np.array([[0.0, 101.5]]), band_edge_errors=np.array([[5.0, 2.0]]),
+        title=ATTACK,
+        law="hertz",
+        source="bead 1",
+        sensor="bead 9",
+        unit="1",
+        frequency=np.array([0.0, 10.0]),
+        measured="velocity",
+        band_edges=np.array([[0.0, 101.5]]),
+        band_edge_errors=np.array([[5.0, 2.0]]),
         messages=("no map",),
-        dispersion=gc.theory.dispersion([1.0], [1e5]), **arrays,
-    )  # fmt: skip
+        dispersion=gc.theory.dispersion([1.0], [1e5]),
+        **arrays,
+    )
     shown = read(found)
     assert ATTACK in shown.text and "1 ends101.52100.658" in shown.text and "no map" in shown.text
     assert repr(found) == "<Spectrum: bead 1 to bead 9, 2 frequencies 10 Hz apart; 0 to 101.5 Hz>"

@@ -242,10 +242,17 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
     assert found["wall_time"] == 0.125
     assert sorted(found) == sorted([*texts, "wall_time"])
     assert sorted(texts) == [
-        "case_json", "case_resolved_json", "case_sha256", "case_toml", "data_sha256", "messages",
-        "platform", "source_hash", "started",
+        "case_json",
+        "case_resolved_json",
+        "case_sha256",
+        "case_toml",
+        "data_sha256",
+        "messages",
+        "platform",
+        "source_hash",
+        "started",
         "versions",
-    ]  # fmt: skip
+    ]
     assert json.loads(texts["case_resolved_json"]) == StandIn().resolved()
     assert hashlib.sha256(texts["case_resolved_json"].encode()).hexdigest() == texts["case_sha256"]
     assert sorted(json.loads(texts["versions"])) == ["h5py", "hdf5", "numba", "numpy", "python"]

@@ -225,15 +225,25 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
 @pytest.mark.parametrize(
     ("pair", "sentence"),
     [
-        ([3], "contact.pair.0: got 3, allowed a table [[contact.pair]]; give its keys under "
-            "[[contact.pair]]"),
-        (3, "contact.pair: got 3, allowed tables [[contact.pair]]; give each pair of materials a "
-            "table of its own"),
-        ([{"restitution": 0.5}], "contact.pair.0.materials: got nothing, allowed a list of two "
-            "names of materials"),
+        (
+            [3],
+            "contact.pair.0: got 3, allowed a table [[contact.pair]]; give its keys under "
+            "[[contact.pair]]",
+        ),
+        (
+            3,
+            "contact.pair: got 3, allowed tables [[contact.pair]]; give each pair of materials a "
+            "table of its own",
+        ),
+        (
+            [{"restitution": 0.5}],
+            "contact.pair.0.materials: got nothing, allowed a list of two names of materials",
+        ),
         ([{"materials": ["soft"], "restitution": 0.5}], "contact.pair.0.materials"),
-        ([{"materials": ["soft", 3], "restitution": 0.5}], "contact.pair.0.materials.1: got 3, "
-            "allowed a list of two names"),
+        (
+            [{"materials": ["soft", 3], "restitution": 0.5}],
+            "contact.pair.0.materials.1: got 3, allowed a list of two names",
+        ),
         (
             [{"materials": ["sofd", "steel"], "restitution": 0.5}],
             'contact.pair.0.materials: got "sofd", allowed materials of this chain: "soft", '
@@ -245,19 +255,29 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
             '"steel"; name a material of this chain',
         ),
         (
-            [{"materials": ["soft", "steel"], "restitution": 0.5},
-            {"materials": ["steel", "soft"], "restitution": 0.4}],
+            [
+                {"materials": ["soft", "steel"], "restitution": 0.5},
+                {"materials": ["steel", "soft"], "restitution": 0.4},
+            ],
             'contact.pair.1.materials: got "soft" and "steel" once more, after contact.pair.0, '
-            'allowed each pair once',
+            "allowed each pair once",
         ),
-        ([{"materials": ["soft", "soft"]}], "contact.pair.0: got no input of the law, allowed one "
-            "or more of restitution"),
-        ([{"materials": ["soft", "soft"], "restitution": 2.0}], "contact.pair.0.restitution: got "
-            "2.0, allowed a number above 0"),
-        ([{"materials": ["soft", "soft"], "psi": 2.0}], "contact.pair.0.psi: got an unknown key, "
-            "allowed materials, restitution"),
-        ([{"materials": ["soft", "soft"], "law": "hertz"}], 'contact.pair.0.law: got "hertz", '
-            'allowed no law: a chain has one'),
+        (
+            [{"materials": ["soft", "soft"]}],
+            "contact.pair.0: got no input of the law, allowed one or more of restitution",
+        ),
+        (
+            [{"materials": ["soft", "soft"], "restitution": 2.0}],
+            "contact.pair.0.restitution: got 2.0, allowed a number above 0",
+        ),
+        (
+            [{"materials": ["soft", "soft"], "psi": 2.0}],
+            "contact.pair.0.psi: got an unknown key, allowed materials, restitution",
+        ),
+        (
+            [{"materials": ["soft", "soft"], "law": "hertz"}],
+            'contact.pair.0.law: got "hertz", allowed no law: a chain has one',
+        ),
         (
             [{"materials": ["soft", "soft"], "restitution": {"law": "ma-liu", "psi": 2.84}}],
             "contact.pair.0.restitution.xi: got nothing",
@@ -265,10 +285,10 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
         (
             [{"materials": ["soft", "soft"], "impact_speed": "onset"}],
             'contact.pair.0.impact_speed: got "onset", allowed "striker", as under [contact]: all '
-            'contacts have one form of the law',
+            "contacts have one form of the law",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_a_pair_is_told(pair: Any, sentence: str) -> None:
     told = problems(contact__pair=pair)
     assert told[0].startswith(sentence), told
@@ -334,10 +354,12 @@ def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:
         case = made(
             chain={"beads": 1, "radius": 2e-3, "material": materials[other]},
             striker={"speed": 1.0, "material": materials[one]},
-            time__end=3e-4, energy={"ledger": False}, contact__damping="identified",
+            time__end=3e-4,
+            energy={"ledger": False},
+            contact__damping="identified",
             contact__pair=[{"materials": [one, other], "restitution": asked}],
             contact__restitution=0.11,
-        )  # fmt: skip
+        )
         velocity = gc.run(case).final_velocity
         assert float(np.diff(velocity)[0]) == pytest.approx(asked, abs=2e-4), (one, other)
 

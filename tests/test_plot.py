@@ -366,20 +366,26 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
 @pytest.mark.parametrize(
     ("options", "code", "expected"),
     [
-        (["poor.h5"], 4,
-        "poor.h5: got a file without snapshots, allowed one with displacements and "
-            "velocities; run the case again"),
+        (
+            ["poor.h5"],
+            4,
+            "poor.h5: got a file without snapshots, allowed one with displacements and "
+            "velocities; run the case again",
+        ),
         (["fast.h5", "--out", "film.mp4"], 4, "film.mp4: got the ending '.mp4', allowed .gif"),
         (["fast.h5", "--frames", "1"], 2, "frames: got 1, allowed a whole number from 2 to 600"),
         (["fast.h5", "--frames", "10000"], 2, "frames: got 10000, allowed"),
         (["fast.h5", "--magnify", "0"], 2, "magnify: got 0.0, allowed a number above 0"),
         (["fast.h5", "--magnify", "nan"], 2, "magnify: got nan, allowed a number above 0"),
         (["fast.h5", "--beads", "all"], 2, '--beads: got "all", allowed FIRST-LAST'),
-        (["fast.h5", "--beads", "40-50"], 2, "beads: got 40 to 50, allowed a first and a last one "
-            "from 0 to 12"),
+        (
+            ["fast.h5", "--beads", "40-50"],
+            2,
+            "beads: got 40 to 50, allowed a first and a last one from 0 to 12",
+        ),
         (["fast.h5", "--width", "wide"], 2, 'width: got "wide", allowed "single"'),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_animated_is_refused_in_a_sentence(here, capsys, options, code, expected):
     assert obey(["animate", *options]) == code
     said = capsys.readouterr().err
@@ -408,10 +414,16 @@ def a_row(count, end="free"):
     bead, time = np.arange(1, count + 1), np.linspace(0.0, 1e-4, 3)
     velocity = np.exp(-0.5 * ((bead - count * time[:, None] / 1e-4) / (0.05 * count)) ** 2)
     contact = np.arange(1, count) if end == "free" else np.arange(count + 1)
-    data = {"bead": bead, "radius": np.full(count, 2e-3), "mass": np.full(count, 1e-3),
-        "position": 4e-3 * bead, "contact": contact,
-            "snapshot_time": time, "displacement": 1e-5 * np.cumsum(velocity, axis=0),
-            "velocity": velocity}  # fmt: skip
+    data = {
+        "bead": bead,
+        "radius": np.full(count, 2e-3),
+        "mass": np.full(count, 1e-3),
+        "position": 4e-3 * bead,
+        "contact": contact,
+        "snapshot_time": time,
+        "displacement": 1e-5 * np.cumsum(velocity, axis=0),
+        "velocity": velocity,
+    }
     names = {
         "title": "row",
         "law": "hertz",

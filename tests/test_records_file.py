@@ -32,10 +32,13 @@ from granchain.store.checkpoint import Saved
 # Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are
 # appended a kilobyte at a time.
 CHANGES = {
-    "chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "sensors.interval": 1e-9,
+    "chain.beads": 20,
+    "sensors.beads": [9, 16],
+    "sensors.contacts": [0],
+    "sensors.interval": 1e-9,
     "snapshots.interval": 1e-6,
     "time.end": 1e-4,
-}  # fmt: skip
+}
 
 
 def small() -> gc.Case:
@@ -401,11 +404,19 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(
     """20,000 beads: half a second after the signal no more steps are done; the file is whole,
     and the run can go on."""
     command = [
-        sys.executable, "-m", "granchain", "run", "steel-chain-hertz", "--set=chain.beads=20000",
+        sys.executable,
+        "-m",
+        "granchain",
+        "run",
+        "steel-chain-hertz",
+        "--set=chain.beads=20000",
         "--set=sensors.beads=[10]",
-        "--set=sensors.contacts=[]", "--set=snapshots.interval=6e-6", "--set=time.end=3e-2",
-        "--out", "run.h5",
-    ]  # fmt: skip
+        "--set=sensors.contacts=[]",
+        "--set=snapshots.interval=6e-6",
+        "--set=time.end=3e-2",
+        "--out",
+        "run.h5",
+    ]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

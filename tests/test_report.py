@@ -41,17 +41,36 @@ def computed(tmp_path_factory):
         == 0
     )
     facts = {
-        "files": ["run.h5"], "trace": {"title": "A trace", "kind": "measured",
-        "doi": "10.1234/made-up"},
+        "files": ["run.h5"],
+        "trace": {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up"},
         "results": [
-            {"label": "hertz", "law": "hertz", "missed": ["hertz: peak off by 9 %"], "sensors": [
-                {"bead": bead, "peak": {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0,
-                "relative": 0.111},
-                 "arrival": {"measured": 1e-5, "uncertainty": 1e-7, "computed": 1.1e-5,
-                 "difference": 1e-6}} for bead in (3, 6)]},
+            {
+                "label": "hertz",
+                "law": "hertz",
+                "missed": ["hertz: peak off by 9 %"],
+                "sensors": [
+                    {
+                        "bead": bead,
+                        "peak": {
+                            "measured": 9.0,
+                            "uncertainty": 0.5,
+                            "computed": 10.0,
+                            "relative": 0.111,
+                        },
+                        "arrival": {
+                            "measured": 1e-5,
+                            "uncertainty": 1e-7,
+                            "computed": 1.1e-5,
+                            "difference": 1e-6,
+                        },
+                    }
+                    for bead in (3, 6)
+                ],
+            },
         ],
-        "nearest": [], "messages": ["bead 9 is clipped"],
-    }  # fmt: skip
+        "nearest": [],
+        "messages": ["bead 9 is clipped"],
+    }
     save_conclusion(folder / "compared.json", "comparison", None, facts)
     return folder
 
@@ -60,18 +79,24 @@ def test_a_page_holds_all_it_needs(computed):
     page = report([computed / "run.h5", computed / "compared.json"]).decode()
     assert "<script" not in page and "<link" not in page and "@import" not in page
     # nothing is fetched: what is not in the page are links that a reader may follow
-    assert set(re.findall(r'(?:src|href)="([^"]{1,40})', page.replace("https://doi.org/",
-        "DOI "))) <= {
+    assert set(
+        re.findall(r'(?:src|href)="([^"]{1,40})', page.replace("https://doi.org/", "DOI "))
+    ) <= {
         *re.findall(r'(?:src|href)="(data:image/svg\+xml;base64,[^"]{1,14})', page),
         *re.findall(r'href="(DOI [^"]{1,36})', page.replace("https://doi.org/", "DOI ")),
-        "#part-0", "#part-1",
-    }  # fmt: skip
+        "#part-0",
+        "#part-1",
+    }
     for words in (
-        "Energy ledger", "Contact law hertz", "How to cite", "case_sha256", "Case as run",
-        "bead 9 is "
-            "clipped", "hertz: peak off by 9 %",
+        "Energy ledger",
+        "Contact law hertz",
+        "How to cite",
+        "case_sha256",
+        "Case as run",
+        "bead 9 is clipped",
+        "hertz: peak off by 9 %",
         'href="https://doi.org/10.1234/made-up"',
-    ):  # fmt: skip
+    ):
         assert words in page, words
     assert "&lt;b&gt;struck&lt;/b&gt; &amp; heard" in page and "<b>struck" not in page
     # peaks of the run itself
@@ -133,13 +158,18 @@ def concluded(computed, tmp_path):
         **{"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5}
     )
     law = {
-        "law": "flores", "rank": 1, "inputs": {"restitution": 0.7}, "residual": 0.0557,
+        "law": "flores",
+        "rank": 1,
+        "inputs": {"restitution": 0.7},
+        "residual": 0.0557,
         "per_bead": [0.01, None],
         "at_bound": ["restitution"],
-        "minima": [], "moves": [], "grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557],
-        "messages": ["an answer "
-            "at a bound"],
-    }  # fmt: skip
+        "minima": [],
+        "moves": [],
+        "grid": [[0.5], [0.7]],
+        "grid_residual": [0.1, 0.0557],
+        "messages": ["an answer at a bound"],
+    }
     equivalence = {
         "to": "ma-liu",
         "measure": "peaks",
@@ -156,15 +186,18 @@ def concluded(computed, tmp_path):
         "relative": 0.1,
     }
     fit = {
-        "trace": {"title": "A trace", "kind": "synthetic", "doi": ""}, "measure": "peaks",
+        "trace": {"title": "A trace", "kind": "synthetic", "doi": ""},
+        "measure": "peaks",
         "values": {"contact.psi": 2.8, "striker.speed": 1.7},
         "errors": {"contact.psi": 0.02, "striker.speed": None},
         "intervals": {"0.9": {"contact.psi": [2.7, 2.9], "striker.speed": [None, None]}},
-        "correlation": [[1.0, 0.9], [0.9, 1.0]], "not_told_apart": [["contact.psi",
-        "striker.speed"]], "messages": [],
-        "sensors": [{"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3,
-        6)],
-    }  # fmt: skip
+        "correlation": [[1.0, 0.9], [0.9, 1.0]],
+        "not_told_apart": [["contact.psi", "striker.speed"]],
+        "messages": [],
+        "sensors": [
+            {"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3, 6)
+        ],
+    }
     save_conclusion(tmp_path / "f.json", "fit", case, fit)
     save_conclusion(
         tmp_path / "other.json",

@@ -36,59 +36,104 @@ BRASS = "brass-260-half-hard"
 # What another value of each key is, in the first of the three cases that takes it; a key of the
 # schema that is not here fails the test.
 STRUCK = {
-    "title": "{striker.speed} m/s", "chain.beads": 7, "chain.radius": 3e-3, "chain.mass": 2e-4,
+    "title": "{striker.speed} m/s",
+    "chain.beads": 7,
+    "chain.radius": 3e-3,
+    "chain.mass": 2e-4,
     "chain.material": BRASS,
-    "chain.gap": 1e-7, "chain.drag": 30.0, "chain.radius_factor": [1, 1, 1.1, 1, 1, 1],
+    "chain.gap": 1e-7,
+    "chain.drag": 30.0,
+    "chain.radius_factor": [1, 1, 1.1, 1, 1, 1],
     "chain.mass_factor": [1, 2, 1, 1, 1, 1],
-    "chain.modulus_factor": [1, 1, 0.5, 1, 1, 1], "chain.gap_added": [0, 0, 1e-7, 0, 0],
+    "chain.modulus_factor": [1, 1, 0.5, 1, 1, 1],
+    "chain.gap_added": [0, 0, 1e-7, 0, 0],
     "chain.disorder_seed": 3,
-    "chain.segment": [{"count": 6, "radius": 2e-3}], "striker.speed": 1.1, "striker.radius": 4e-3,
+    "chain.segment": [{"count": 6, "radius": 2e-3}],
+    "striker.speed": 1.1,
+    "striker.radius": 4e-3,
     "striker.mass": 1e-3,
-    "striker.material": BRASS, "ends.left": "free", "ends.right": "rigid",
+    "striker.material": BRASS,
+    "ends.left": "free",
+    "ends.right": "rigid",
     "ends.left_material": BRASS,
-    "ends.right_material": BRASS, "contact.law": "hertz", "contact.psi": 2.0, "contact.xi": 9.0,
+    "ends.right_material": BRASS,
+    "contact.law": "hertz",
+    "contact.psi": 2.0,
+    "contact.xi": 9.0,
     "sensors.beads": [1, 5],
-    "sensors.contacts": [1], "sensors.interval": 2e-7, "snapshots.interval": 1e-5,
-    "energy.ledger": False, "energy.interval": 1e-5,
-    "energy.bound": 0.02, "time.end": 2e-5, "time.step": "fast", "time.force_step": True,
+    "sensors.contacts": [1],
+    "sensors.interval": 2e-7,
+    "snapshots.interval": 1e-5,
+    "energy.ledger": False,
+    "energy.interval": 1e-5,
+    "energy.bound": 0.02,
+    "time.end": 2e-5,
+    "time.step": "fast",
+    "time.force_step": True,
     "tolerance": {"striker.speed": 0.02},
-    "chain.material.youngs_modulus": 1e11, "chain.material.poissons_ratio": 0.25,
+    "chain.material.youngs_modulus": 1e11,
+    "chain.material.poissons_ratio": 0.25,
     "chain.material.density": 8000.0,
-    "chain.material.yield_stress": 5e8, "chain.material.hardness": 2e9,
-    "chain.material.source": "mine", "chain.material.name": "mine",
+    "chain.material.yield_stress": 5e8,
+    "chain.material.hardness": 2e9,
+    "chain.material.source": "mine",
+    "chain.material.name": "mine",
     "initial": {"velocity": [0.1, 0, 0, 0, 0, 0]},
-}  # fmt: skip
+}
 DRIVEN = {
-    "chain.precompression": 4.0, "chain.mass": 2e-4, "chain.beads": 8, "chain.radius": 3e-3,
+    "chain.precompression": 4.0,
+    "chain.mass": 2e-4,
+    "chain.beads": 8,
+    "chain.radius": 3e-3,
     "chain.material": BRASS,
-    "initial.file": "other.csv", "initial": None, "ends.left": "wall", "ends.left.drive": "force",
+    "initial.file": "other.csv",
+    "initial": None,
+    "ends.left": "wall",
+    "ends.left.drive": "force",
     "ends.left.file": "again.csv",
-    "ends.right.signal": "harmonic", "ends.right.amplitude": 2e-7, "ends.right.frequency": 9e4,
+    "ends.right.signal": "harmonic",
+    "ends.right.amplitude": 2e-7,
+    "ends.right.frequency": 9e4,
     "ends.right.phase": 0.1,
-    "ends.right.ramp": 2e-6, "ends.right.duration": 1e-5, "time.end": 2e-5,
+    "ends.right.ramp": 2e-6,
+    "ends.right.duration": 1e-5,
+    "time.end": 2e-5,
     "ends.right": {"drive": "displacement", "time": [0.0, 1e-5], "value": [0.0, 0.0]},
     "contact.restitution": 0.7,
-}  # fmt: skip
+}
 PAIRED = {
-    "chain.segment.0.count": 4, "chain.segment.0.radius": 3e-3, "chain.segment.0.mass": 3e-4,
+    "chain.segment.0.count": 4,
+    "chain.segment.0.radius": 3e-3,
+    "chain.segment.0.mass": 3e-4,
     "chain.segment.0.material": BRASS,
-    "chain.segment.0.repeat": 2, "chain.segment.0.gap": 1e-7, "chain.segment.0.drag": 20.0,
+    "chain.segment.0.repeat": 2,
+    "chain.segment.0.gap": 1e-7,
+    "chain.segment.0.drag": 20.0,
     "chain.segment.0.velocity": 0.2,
-    "chain.segment.1.displacement": 1e-8, "chain.segment.0.taper": None, "chain.radius": 3e-3,
-    "chain.mass": 2e-4, "chain.gravity": 9.81,
-    "chain.material": BRASS, "contact.pair": None, "contact.pair.0.restitution": 0.4,
+    "chain.segment.1.displacement": 1e-8,
+    "chain.segment.0.taper": None,
+    "chain.radius": 3e-3,
+    "chain.mass": 2e-4,
+    "chain.gravity": 9.81,
+    "chain.material": BRASS,
+    "contact.pair": None,
+    "contact.pair.0.restitution": 0.4,
     "contact.pair.0.materials": [BRASS, BRASS],
-    "contact.restitution": 0.8, "striker.speed": 2.0, "striker.radius": 1e-3,
-}  # fmt: skip
+    "contact.restitution": 0.8,
+    "striker.speed": 2.0,
+    "striker.radius": 1e-3,
+}
 
 
 def struck() -> Case:
     return Case(
-        title="struck at {striker.speed}", chain={"beads": 6, "radius": 2.38e-3, "mass": 0.45e-3,
-        "material": "steel-316"},
-        striker={"speed": 1.77}, ends={"right": "wall"}, contact={"law": "ma-liu", "psi": 2.84,
-        "xi": 13.0}, **SHORT,
-    )  # fmt: skip
+        title="struck at {striker.speed}",
+        chain={"beads": 6, "radius": 2.38e-3, "mass": 0.45e-3, "material": "steel-316"},
+        striker={"speed": 1.77},
+        ends={"right": "wall"},
+        contact={"law": "ma-liu", "psi": 2.84, "xi": 13.0},
+        **SHORT,
+    )
 
 
 def driven(folder: Path) -> Case:
@@ -112,10 +157,13 @@ def paired() -> Case:
     two = [{"count": 3, "repeat": 1}, {"count": 3, "radius": 2e-3, "material": BRASS}]
     own = [{"materials": ["steel-316", BRASS], "restitution": 0.5}]
     return Case(
-        title="pairs", chain={"radius": 2.38e-3, "material": "steel-316", "segment": two},
+        title="pairs",
+        chain={"radius": 2.38e-3, "material": "steel-316", "segment": two},
         striker={"speed": 1.0, "material": MATERIAL},
-        ends={"right": "wall"}, contact={"law": "tsuji", "restitution": 0.9, "pair": own}, **SHORT,
-    )  # fmt: skip
+        ends={"right": "wall"},
+        contact={"law": "tsuji", "restitution": 0.9, "pair": own},
+        **SHORT,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -164,9 +212,13 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(bases, tmp_path, 
         gc.run_many([case.replace(**{"chain.drag": 1.0}), case], out=tmp_path / "many.h5")
         there = gc.open_ensemble(tmp_path / "many.h5").cases[1]
     assert (there == case, there.title, there.as_given()) == (True, case.title, case.as_given())
-    differ = [key for key,
-        value in others.items() if key != "ends.left.file" and key != "initial.file"
-              and under(there, key, value) != under(case, key, value)]  # fmt: skip
+    differ = [
+        key
+        for key, value in others.items()
+        if key != "ends.left.file"
+        and key != "initial.file"
+        and under(there, key, value) != under(case, key, value)
+    ]
     figure(
         f"{name}, {way}: keys of {len(others)} under which the case is another one",
         len(differ),

@@ -204,10 +204,13 @@ BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
 
 def chain_of_two() -> Chain:
     return Chain(
-        radius=np.full(2, BEAD_RADIUS), mass=np.full(2, BEAD_MASS),
-        velocity=np.array([0.5 * SPEED, -0.5 * SPEED]), gap=np.zeros(1),
-        material=(MATERIALS["steel-316"],), material_index=np.zeros(2, dtype=int),
-    )  # fmt: skip
+        radius=np.full(2, BEAD_RADIUS),
+        mass=np.full(2, BEAD_MASS),
+        velocity=np.array([0.5 * SPEED, -0.5 * SPEED]),
+        gap=np.zeros(1),
+        material=(MATERIALS["steel-316"],),
+        material_index=np.zeros(2, dtype=int),
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,14 +264,19 @@ def test_a_changed_case_reads_again_what_changed(monkeypatch):
 
 
 CHANGES = [
-    {"striker.speed": 2.0}, {"chain.beads": 80}, {"chain.material": "steel-210"},
+    {"striker.speed": 2.0},
+    {"chain.beads": 80},
+    {"chain.material": "steel-210"},
     {"chain.material.density": 8000.0},
     {"striker": None, "sensors.contacts": [1]},
-    {"contact.law": "flores", "contact.restitution": 0.65}, {"sensors.beads": [3, 5]},
-    {"snapshots": None}, {"ends.right": "wall"},
-    {"chain": {"beads": 66, "radius": 1e-3, "material": "steel-316"}}, {"title": "another"},
+    {"contact.law": "flores", "contact.restitution": 0.65},
+    {"sensors.beads": [3, 5]},
+    {"snapshots": None},
+    {"ends.right": "wall"},
+    {"chain": {"beads": 66, "radius": 1e-3, "material": "steel-316"}},
+    {"title": "another"},
     {"energy": {"ledger": False}},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)

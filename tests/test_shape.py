@@ -19,11 +19,16 @@ MOST_ARGUMENTS = 10
 SWEEPS = {"sweep", "sweep_rate", "forces", "dissipate"}
 
 TABLES = {
-    "bodies": fields.BODY, "contacts": fields.CONTACT, "events": fields.EVENT,
-    "corrections": fields.CORRECTION, "jumps": fields.STEP_JUMP,
-    "clock": fields.RUN, "records": (*fields.RECORD, *fields.PLAN), "drives": fields.DRIVE,
+    "bodies": fields.BODY,
+    "contacts": fields.CONTACT,
+    "events": fields.EVENT,
+    "corrections": fields.CORRECTION,
+    "jumps": fields.STEP_JUMP,
+    "clock": fields.RUN,
+    "records": (*fields.RECORD, *fields.PLAN),
+    "drives": fields.DRIVE,
     "energies": fields.ENERGY,
-}  # fmt: skip
+}
 
 
 def functions() -> list[tuple[str, ast.FunctionDef]]:

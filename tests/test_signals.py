@@ -66,10 +66,16 @@ def closed_forms(time: np.ndarray) -> dict[str, tuple[dict[str, Any], np.ndarray
 
 
 def test_a_row_that_noise_or_an_oscillation_drives_has_no_first_pulse():
-    assert [driven(**signal).driven_without_pulse for signal in (HARMONIC, CHIRP, NOISE, HALF_SINE,
-        GAUSSIAN)] == [
-        "harmonic", "chirp", "noise", "", "",
-    ]  # fmt: skip
+    assert [
+        driven(**signal).driven_without_pulse
+        for signal in (HARMONIC, CHIRP, NOISE, HALF_SINE, GAUSSIAN)
+    ] == [
+        "harmonic",
+        "chirp",
+        "noise",
+        "",
+        "",
+    ]
     assert driven(time=[0.0, 1e-4, 2e-3], value=[0.0, 1.0, 0.0]).driven_without_pulse == ""
     other = driven(**HALF_SINE).replace(**{"ends.right": {"drive": "force", **HARMONIC}})
     assert other.driven_without_pulse == "harmonic"
@@ -241,50 +247,79 @@ def test_a_signal_is_changed_by_its_keys():
 
 TAKE = "take it out"
 SENTENCES = [
-    ({"signal": "harmonic"}, [
-        "ends.left.amplitude: got nothing, allowed a finite number; give the largest displacement "
-        "[m] or force [N] of "
-        "a harmonic, chirp or pulse",
-        "ends.left.frequency: got nothing, allowed a number above 0; give the frequency of a "
-        "harmonic [Hz]"]),
-    ({**HALF_SINE, "file": "a.csv", "seed": 3}, [
-        'ends.left.file: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
-        f'duration; {TAKE}',
-        'ends.left.seed: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
-        f'duration; {TAKE}']),
-    ({"time": [0, 1], "value": [0, 1], "rms": 1.0}, ["ends.left.rms: got a key beside time and "
-        f"value, allowed time, value; {TAKE}"]),
-    ({**NOISE, "band": [3.0, 2.0]}, [
-        "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the two "
-        "edges of the band [Hz]"]),
-    ({**NOISE, "band": [1100.0, 1900.0]}, [
-        "ends.left.band: got 1100 to 1900 Hz, allowed a band that holds a multiple of 1000 Hz, "
-        "one over the length of "
-        "the signal; widen the "
-        "band, or lengthen the signal"]),
-    ({**HARMONIC, "duration": 5e-4, "ramp": 3e-4}, [
-        "ends.left.ramp: got 0.0003, allowed at most half the duration, 0.00025; shorten the "
-        "ramp, which comes at the "
-        "start and at the end, or "
-        "lengthen the signal"]),
-    ({**HARMONIC, "drive": "displacement"}, [
-        "ends.left.ramp: got no ramp of a displacement that does not begin at 0, allowed a number "
-        "above 0; give the time [s] in which the "
-        "signal rises, or take out the phase"]),
-    ({**CHIRP, "duration": 5e-4}, [
-        "ends.left.ramp: got no ramp of a signal that ends at 0.0005 s, before the run, allowed a "
-        "number above 0, or a "
-        "duration from 0.001; give "
-        "a ramp [s]: it ends at rest then"]),
-    ({**HARMONIC, "frequency": 1e9}, [
-        "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the "
-        "signal or the run, or "
-        "take a lower frequency or a "
-        "longer ramp"]),
-    ({"signal": "harmonc"}, [
-        'ends.left.signal: got "harmonc", allowed "harmonic", "chirp", "noise" or "pulse"; did '
-        'you mean "harmonic"?']),
-]  # fmt: skip
+    (
+        {"signal": "harmonic"},
+        [
+            "ends.left.amplitude: got nothing, allowed a finite number; give the largest "
+            "displacement [m] or force [N] of a harmonic, chirp or pulse",
+            "ends.left.frequency: got nothing, allowed a number above 0; give the frequency of a "
+            "harmonic [Hz]",
+        ],
+    ),
+    (
+        {**HALF_SINE, "file": "a.csv", "seed": 3},
+        [
+            'ends.left.file: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
+            f"duration; {TAKE}",
+            'ends.left.seed: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
+            f"duration; {TAKE}",
+        ],
+    ),
+    (
+        {"time": [0, 1], "value": [0, 1], "rms": 1.0},
+        [f"ends.left.rms: got a key beside time and value, allowed time, value; {TAKE}"],
+    ),
+    (
+        {**NOISE, "band": [3.0, 2.0]},
+        [
+            "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the "
+            "two edges of the band [Hz]"
+        ],
+    ),
+    (
+        {**NOISE, "band": [1100.0, 1900.0]},
+        [
+            "ends.left.band: got 1100 to 1900 Hz, allowed a band that holds a multiple of 1000 Hz, "
+            "one over the length of the signal; widen the band, or lengthen the signal"
+        ],
+    ),
+    (
+        {**HARMONIC, "duration": 5e-4, "ramp": 3e-4},
+        [
+            "ends.left.ramp: got 0.0003, allowed at most half the duration, 0.00025; shorten the "
+            "ramp, which comes at the start and at the end, or lengthen the signal"
+        ],
+    ),
+    (
+        {**HARMONIC, "drive": "displacement"},
+        [
+            "ends.left.ramp: got no ramp of a displacement that does not begin at 0, allowed a "
+            "number above 0; give the time [s] in which the signal rises, or take out the phase"
+        ],
+    ),
+    (
+        {**CHIRP, "duration": 5e-4},
+        [
+            "ends.left.ramp: got no ramp of a signal that ends at 0.0005 s, before the run, "
+            "allowed a number above 0, or a duration from 0.001; give a ramp [s]: it ends at rest "
+            "then"
+        ],
+    ),
+    (
+        {**HARMONIC, "frequency": 1e9},
+        [
+            "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the "
+            "signal or the run, or take a lower frequency or a longer ramp"
+        ],
+    ),
+    (
+        {"signal": "harmonc"},
+        [
+            'ends.left.signal: got "harmonc", allowed "harmonic", "chirp", "noise" or "pulse"; did '
+            'you mean "harmonic"?'
+        ],
+    ),
+]
 
 
 @pytest.mark.parametrize(("signal", "sentences"), SENTENCES)

@@ -201,8 +201,7 @@ def test_a_coefficient_that_is_no_number_is_refused():
     with pytest.raises(
         LawError,
         match="coefficient stiffness: got a value that is not a number, allowed: numbers; check "
-        "the "
-        "inputs and the material",
+        "the inputs and the material",
     ):
         contacts_of(Wrong, steel_row(2), inputs_for("hertz"))
 
@@ -510,10 +509,18 @@ def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was(c
     state.advance(43)
     before = {name: array.tobytes() for name, array in state.arrays().items()}
     with pytest.raises(ValueError, match=words):
-        state.take({**{name: array + array for name,
-            array in state.arrays().items() if name not in ("clock", "events")},
-                    "clock": state.arrays()["clock"], "events": state.tables.events,
-                    **changes})  # fmt: skip
+        state.take(
+            {
+                **{
+                    name: array + array
+                    for name, array in state.arrays().items()
+                    if name not in ("clock", "events")
+                },
+                "clock": state.arrays()["clock"],
+                "events": state.tables.events,
+                **changes,
+            }
+        )
     assert before == {name: array.tobytes() for name, array in state.arrays().items()}
 
 

@@ -84,12 +84,19 @@ def test_a_toml_table_gives_what_python_gives():
 def test_all_mistakes_of_what_is_drawn_are_told_together():
     problems = Problems()
     wrong = {
-        "a": {"nomal": [1, 2]}, "b": {"normal": [1, -1]}, "c": {"uniform": [3, 1]},
+        "a": {"nomal": [1, 2]},
+        "b": {"normal": [1, -1]},
+        "c": {"uniform": [3, 1]},
         "d": {"weibull_min": {"c": -1}},
-        "e": {"weibull_min": {"scale": 1, "x": 2}}, "f": [], "g": 3, "h": {"log": [-1, 2, 3]},
+        "e": {"weibull_min": {"scale": 1, "x": 2}},
+        "f": [],
+        "g": 3,
+        "h": {"log": [-1, 2, 3]},
         "i": {"linear": [1, 2, 2.5]},
-        "j": {"disorder": [1, 2]}, "k": {"normal": [1, "x"]}, "l": {"normal": [1]},
-    }  # fmt: skip
+        "j": {"disorder": [1, 2]},
+        "k": {"normal": [1, "x"]},
+        "l": {"normal": [1]},
+    }
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'did you mean "normal"?' in problems.sentences[0]
@@ -291,9 +298,12 @@ def same(study, place, case, **select):
 def test_a_product_holds_every_combination_and_its_draws():
     case = short()
     before = case.resolved()
-    vary = {"contact.law": ["ma-liu", "hertz"], "striker.speed": [0.5, 1.0],
+    vary = {
+        "contact.law": ["ma-liu", "hertz"],
+        "striker.speed": [0.5, 1.0],
         "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
-            "contact.psi": gc.normal(2.84, 0.05)}  # fmt: skip
+        "contact.psi": gc.normal(2.84, 0.05),
+    }
     with pytest.raises(
         gc.errors.CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"
     ):
@@ -712,9 +722,16 @@ def test_figures_of_a_study_say_what_they_show():
     from granchain import figures
 
     case = short(**{"contact.law": "hertz"})
-    study = gc.sweep(case, {"striker.speed": [0.3, 1.0, 3.0], "chain.mass": [4e-4, 4.5e-4],
-        "contact.law": ["hertz"],
-                            "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}, n=16)  # fmt: skip
+    study = gc.sweep(
+        case,
+        {
+            "striker.speed": [0.3, 1.0, 3.0],
+            "chain.mass": [4e-4, 4.5e-4],
+            "contact.law": ["hertz"],
+            "chain.radius": gc.disorder(gc.normal(1.0, 0.02)),
+        },
+        n=16,
+    )
     drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
     assert {
         "peaks",

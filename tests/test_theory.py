@@ -379,10 +379,9 @@ def test_the_exponents_of_depth_are_the_published_ones_and_those_of_a_uniform_li
 
 def test_theory_loads_no_law_no_engine_and_no_scipy():
     code = (
-        "import sys, granchain.theory\n"
-        "bad = [name for name in sys.modules if name.startswith(('granchain.contact', "
-        "'granchain.engine', 'scipy', 'numba'))]\n"
-        "sys.exit(', '.join(bad) or 0)"
+        "import sys, granchain.theory\nbad = [name for name in sys.modules if "
+        "name.startswith(('granchain.contact', 'granchain.engine', 'scipy', "
+        "'numba'))]\nsys.exit(', '.join(bad) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -124,12 +124,22 @@ def test_a_title_names_keys_of_tables_and_leaves_other_braces_alone():
 
 def test_a_title_stays_one_line_that_a_case_may_have():
     many = {f"sensors.{name}": [1, 2, 3] for name in ("beads", "contacts")} | {
-        "striker.speed": 2, "striker.radius": 1e-3, "striker.mass": 1e-3, "chain.mass": 1e-3,
-        "chain.radius": 1e-3, "chain.beads": 60,
-        "time.end": 1e-3, "time.step": 1e-9, "energy.bound": 1e-3, "snapshots.interval": 1e-6,
-        "ends.right": "wall", "contact.psi": 3,
-        "contact.xi": 12.0, "sensors.interval": 1e-7, "chain.gravity": 1.0,
-    }  # fmt: skip
+        "striker.speed": 2,
+        "striker.radius": 1e-3,
+        "striker.mass": 1e-3,
+        "chain.mass": 1e-3,
+        "chain.radius": 1e-3,
+        "chain.beads": 60,
+        "time.end": 1e-3,
+        "time.step": 1e-9,
+        "energy.bound": 1e-3,
+        "snapshots.interval": 1e-6,
+        "ends.right": "wall",
+        "contact.psi": 3,
+        "contact.xi": 12.0,
+        "sensors.interval": 1e-7,
+        "chain.gravity": 1.0,
+    }
     for title in ("rig B", "x" * 1000, "é; = {" * 160):
         case = load_case("steel-chain").replace(title=title).replace(**many)
         assert (
@@ -146,8 +156,12 @@ def test_a_title_stays_one_line_that_a_case_may_have():
 def test_the_value_of_a_change_cannot_write_into_the_title(tmp_path):
     (tmp_path / "a{contact.psi}; b\x1b.csv").write_text("0, 0\n1, 0\n")
     (tmp_path / "case.toml").write_text(load_case("steel-chain").toml)
-    case = load_case(tmp_path / "case.toml").replace(striker=None, **{
-        "ends.left": {"drive": "force", "file": "a{contact.psi}; b\x1b.csv"},
-        "sensors.contacts": []})  # fmt: skip
+    case = load_case(tmp_path / "case.toml").replace(
+        striker=None,
+        **{
+            "ends.left": {"drive": "force", "file": "a{contact.psi}; b\x1b.csv"},
+            "sensors.contacts": [],
+        },
+    )
     assert "ends.left.file = a(contact.psi), b\\x1b.csv" in case.title
     assert Case(**case.resolved()).title == case.title

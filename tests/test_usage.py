@@ -103,29 +103,41 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
     [
         (["rum"], 'command: got "rum", allowed run, '),
         (["rum"], '; did you mean "run"? see granchain --help'),
-        (["traces"],
-        "traces command: got nothing, allowed import; name one of these, or see granchain "
-            "traces --help"),
+        (
+            ["traces"],
+            "traces command: got nothing, allowed import; name one of these, or see granchain "
+            "traces --help",
+        ),
         (["run", "--stes=3"], 'run: got the option "--stes", allowed --set, --out, '),
         (["run", "--stes=3"], '--help; did you mean "--set"? see granchain run --help'),
-        (["run", "--out"],
-        "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here); "
-            "give it, or see"),
-        (["run", "--json=3"],
-        "run --json: got a value, allowed --json alone; take the value out, or see granchain "
-            "run --help"),
-        (["run", "a", "b", "c d"],
-        'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or '
-            'quote a value'),
+        (
+            ["run", "--out"],
+            "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here); "
+            "give it, or see",
+        ),
+        (
+            ["run", "--json=3"],
+            "run --json: got a value, allowed --json alone; take the value out, or see granchain "
+            "run --help",
+        ),
+        (
+            ["run", "a", "b", "c d"],
+            'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or '
+            "quote a value",
+        ),
         (["compare"], "compare FILE...: got nothing, allowed FILE... (Output file of a run"),
         (["compare", "a.h5"], "compare --trace: got nothing, allowed DIR (Folder of the trace"),
-        (["animate", "a.h5", "--frames=7.5"], 'animate --frames: got "7.5", allowed a whole '
-            'number (Pictures, 2 to 600'),
-        (["animate", "a.h5", "--magnify", "x"], 'animate --magnify: got "x", allowed a number '
-            '(Times that'),
+        (
+            ["animate", "a.h5", "--frames=7.5"],
+            'animate --frames: got "7.5", allowed a whole number (Pictures, 2 to 600',
+        ),
+        (
+            ["animate", "a.h5", "--magnify", "x"],
+            'animate --magnify: got "x", allowed a number (Times that',
+        ),
         (["-z"], 'command: got the option "-z", allowed --version'),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_command_line_is_refused_with_what_is_meant(line, sentence, capsys) -> None:
     assert obey(line) == 2
     assert sentence in capsys.readouterr().err

@@ -122,14 +122,22 @@ def test_of_two_files_of_one_name_the_second_is_refused(here: Path) -> None:
 BAD = {
     "syntax": ("x = 1\ndef f(:\n", "line 2: got invalid syntax, allowed Python; mend it there"),
     "nested without end": ("a." * 100_000 + "a", "is not Python (maximum recursion depth exceeded"),
-    "import": ("\nimport nothing_of_that_name\n", "line 2: ModuleNotFoundError: No module named "
-        "'nothing_of_that_name'; allowed: code"),
-    "exit": ("raise SystemExit", "line 1: SystemExit; allowed: code that runs to its end; mend it "
-        "there"),
-    "generator": ("\nraise GeneratorExit('soon')\n", "line 2: GeneratorExit: soon; allowed: code "
-        "that runs to its end"),
-    "interruption of its own": ("raise KeyboardInterrupt", "line 1: KeyboardInterrupt; allowed: "
-        "code that runs to its end"),
+    "import": (
+        "\nimport nothing_of_that_name\n",
+        "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; allowed: code",
+    ),
+    "exit": (
+        "raise SystemExit",
+        "line 1: SystemExit; allowed: code that runs to its end; mend it there",
+    ),
+    "generator": (
+        "\nraise GeneratorExit('soon')\n",
+        "line 2: GeneratorExit: soon; allowed: code that runs to its end",
+    ),
+    "interruption of its own": (
+        "raise KeyboardInterrupt",
+        "line 1: KeyboardInterrupt; allowed: code that runs to its end",
+    ),
     "text that fails": (
         "class Silent(Exception):\n    def __str__(self):\n        raise ValueError\nraise Silent",
         "line 4: Silent; allowed: code that runs to its end",
@@ -139,17 +147,24 @@ BAD = {
         "KeyboardInterrupt\nraise Silent",
         "line 4: Silent; allowed: code that runs to its end",
     ),
-    "module of no name": ("class Odd(Exception):\n    __module__ = None\nraise Odd(1)",
-    "line 3: Odd: "
-        "1; allowed"),
-    "no law": ("x = 1",
-    "got no contact law, allowed one or more; define a class based on granchain.ContactLaw "
-        "and set its name"),
-    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), "force: got "
-        "no @staticmethod, allowed:"),
-    "a name that is taken": (LAW.replace("own-spring", "hertz"), 'name: got "hertz", which is '
-        'taken'),
-}  # fmt: skip
+    "module of no name": (
+        "class Odd(Exception):\n    __module__ = None\nraise Odd(1)",
+        "line 3: Odd: 1; allowed",
+    ),
+    "no law": (
+        "x = 1",
+        "got no contact law, allowed one or more; define a class based on granchain.ContactLaw "
+        "and set its name",
+    ),
+    "malformed": (
+        LAW.replace("    @staticmethod\n    def force", "    def force"),
+        "force: got no @staticmethod, allowed:",
+    ),
+    "a name that is taken": (
+        LAW.replace("own-spring", "hertz"),
+        'name: got "hertz", which is taken',
+    ),
+}
 
 
 @pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
@@ -309,10 +324,14 @@ def test_a_force_that_reads_the_rate_runs_with_its_damping(here: Path) -> None:
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("body", "reads"),
-    [("return o", False), ("del r\n    return o", False), ("return o * r", True), ("return max(o, "
-        "(lambda: r)())", True),
-     ("return other(o, r)", True)],
-)  # fmt: skip
+    [
+        ("return o", False),
+        ("del r\n    return o", False),
+        ("return o * r", True),
+        ("return max(o, (lambda: r)())", True),
+        ("return other(o, r)", True),
+    ],
+)
 def test_whether_a_force_reads_its_rate_is_found_in_its_code(body: str, reads: bool) -> None:
     space: dict[str, object] = {}
     exec(f"def force(o, r, c, h):\n    {body}", space)

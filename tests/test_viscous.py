@@ -281,10 +281,15 @@ def test_identified_the_damping_is_that_of_the_inverse_of_the_clamped_restitutio
 
 
 IDENTIFIED = [
-    ("kelvin-voigt", "clamped"), ("kelvin-voigt", "tensile"), ("wang-liu-viscous", "clamped"),
-    ("tsuji", "clamped"), ("tsuji", "tensile"),
-    ("jankowski", None), ("jankowski-both-phases", "clamped"), ("jankowski-both-phases", "tensile"),
-]  # fmt: skip
+    ("kelvin-voigt", "clamped"),
+    ("kelvin-voigt", "tensile"),
+    ("wang-liu-viscous", "clamped"),
+    ("tsuji", "clamped"),
+    ("tsuji", "tensile"),
+    ("jankowski", None),
+    ("jankowski-both-phases", "clamped"),
+    ("jankowski-both-phases", "tensile"),
+]
 
 
 @pytest.mark.parametrize(("law", "separation"), IDENTIFIED)

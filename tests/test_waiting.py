@@ -44,10 +44,24 @@ class Endless(ContactLaw):
         d = overlap if overlap > 1e-60 else 0.0
         return 0.5 * c[0] * d * d
 '''
-RUN = ["run", "steel-chain", "--law-module", "endless.py", "--set", "contact.law=endless", "--set",
+RUN = [
+    "run",
+    "steel-chain",
+    "--law-module",
+    "endless.py",
+    "--set",
+    "contact.law=endless",
+    "--set",
     "contact.stiffness=1e7",
-       "--set", "chain.beads=3", "--set", "sensors.beads=[2]", "--set", "sensors.contacts=[1]",
-       "--out", "never.h5"]  # fmt: skip
+    "--set",
+    "chain.beads=3",
+    "--set",
+    "sensors.beads=[2]",
+    "--set",
+    "sensors.contacts=[1]",
+    "--out",
+    "never.h5",
+]
 # After half a second in place of ten.
 SOON = (
     "import granchain.cli.waiting as w; w.AFTER = 0.5; from granchain.__main__ import main; main()"

@@ -265,17 +265,18 @@ class SliderCrankCase(MechanismCase):
         super().check(problems)
         if self.rod.length <= self.crank.length:
             problems.add(
-                "rod.length", f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m",
-                "above the "
-                    "crank's length",
+                "rod.length",
+                f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m",
+                "above the crank's length",
                 "take a longer rod or a shorter crank: this one does not come round",
-            )  # fmt: skip
+            )
         if self.clearance <= _ANGLE_ROUNDING * self.joint.bearing_radius:
             problems.add(
-                "joint.journal_radius", f"{self.joint.journal_radius:g} m in a bearing of "
-                    f"{self.joint.bearing_radius:g} m",
-                "below the bearing's radius", "give the joint a clearance above 0",
-            )  # fmt: skip
+                "joint.journal_radius",
+                f"{self.joint.journal_radius:g} m in a bearing of {self.joint.bearing_radius:g} m",
+                "below the bearing's radius",
+                "give the joint a clearance above 0",
+            )
         if self.rod.centre is not None and self.rod.centre > self.rod.length:
             problems.add(
                 "rod.centre",
@@ -330,26 +331,29 @@ class ScotchYokeCase(MechanismCase):
         super().check(problems)
         if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
             problems.add(
-                "pin.radius", f"{self.pin.radius:g} m in a slot "
-                    f"{self.slot.outer_radius - self.slot.inner_radius:g} m wide",
-                "below half its width", "give the pin a play above 0",
-            )  # fmt: skip
+                "pin.radius",
+                f"{self.pin.radius:g} m in a slot "
+                f"{self.slot.outer_radius - self.slot.inner_radius:g} m wide",
+                "below half its width",
+                "give the pin a play above 0",
+            )
         else:
             most = self.rod_length * math.sin(0.5 * self.slot.arc)
             if self.crank.length >= most:
                 problems.add(
-                    "crank.length", f"{self.crank.length:g} m, which drives the pin into the "
-                        "slot's end",
-                    f"below {most:.6g} m, the centre line's radius times the sine of half the "
-                    "arc", "take a shorter crank or a longer slot",
-                )  # fmt: skip
+                    "crank.length",
+                    f"{self.crank.length:g} m, which drives the pin into the slot's end",
+                    f"below {most:.6g} m, the centre line's radius times the sine of half the arc",
+                    "take a shorter crank or a longer slot",
+                )
         if self.force.form == "fitted" and self.fit() is None:
             known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
             problems.add(
-                "force.form", f'"fitted" without a fit to "{self.contact.law}"', "a law with a "
-                    f"table [[fitted]]: {known}",
+                "force.form",
+                f'"fitted" without a fit to "{self.contact.law}"',
+                f"a law with a table [[fitted]]: {known}",
                 'add one, or set force.form = "law"',
-            )  # fmt: skip
+            )
 
 
 MECHANISM_KINDS: dict[str, type[MechanismCase]] = {

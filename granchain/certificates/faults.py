@@ -34,8 +34,7 @@ def faults_of_measures(
     if creates(law, created, falls):
         found = (
             f"a closed cycle of overlap gives up to {100.0 * created.energy:.3g} % more than it "
-            "took, measured to "
-            f"{100.0 * max(created.error, QUADRATURE):.2g} %"
+            f"took, measured to {100.0 * max(created.error, QUADRATURE):.2g} %"
             if created.certain > CREATION
             else f"its loss falls with the largest overlap by up to {100.0 * falls:.3g} % of the "
             "work"
@@ -62,9 +61,8 @@ def faults_of_measures(
     if not scales and not law.fixed_units and not problems_of_units(law):
         problems.append(
             f"{law.name}: force or coefficients do not scale with metre, kilogram and second as "
-            "the declared units say; check the units of "
-            "inputs and coefficients, or set fixed_units = True where the source's constants hold "
-            "in its own units only"
+            "the declared units say; check the units of inputs and coefficients, or set "
+            "fixed_units = True where the source's constants hold in its own units only"
         )
     return problems
 
@@ -120,8 +118,7 @@ def fault_when_open(contact: Contact) -> str | None:
             if value != 0.0:
                 return (
                     f"{contact.name}: the force is {value:.3g} N at overlap {overlap:.3g} m and "
-                    f"rate {rate:g} m/s, allowed: exactly 0 "
-                    "for an open contact"
+                    f"rate {rate:g} m/s, allowed: exactly 0 for an open contact"
                 )
     return None
 

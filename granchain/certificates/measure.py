@@ -188,12 +188,20 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     scales = not problems_of_units(law) and dimension(law, values)
     problems += faults_of_measures(law, created, falls, seen, scales)
     return Certificate(
-        law=law, inputs=vars(values), delivered=delivered(law, values),
-        speeds=at_speeds(law, values), created=created.energy,
-        created_as_printed=printed, falls=falls, jumps=jumps(contact), onset=onset(contact),
-        order=seen, dimension=scales,
-        problems=problems, created_error=created.error,
-    )  # fmt: skip
+        law=law,
+        inputs=vars(values),
+        delivered=delivered(law, values),
+        speeds=at_speeds(law, values),
+        created=created.energy,
+        created_as_printed=printed,
+        falls=falls,
+        jumps=jumps(contact),
+        onset=onset(contact),
+        order=seen,
+        dimension=scales,
+        problems=problems,
+        created_error=created.error,
+    )
 
 
 def attempt(call: Callable[[], Any]) -> Any:

@@ -176,12 +176,12 @@ def read_bands(items: Sequence[str]) -> dict[str, Any]:
 
 # Factor and unit of a table.
 SHOWN = {
-    "peak": (1.0, "peak force [N]"), "arrival": (1e6, "arrival of the peak [us]"),
-    "width": (1e6, "width at "
-        "half height [us]"),
-    "impulse": (1e3, "impulse of the pulse [mN s]"), "speed": (1.0, "speed to the next sensor "
-        "[m/s]"),
-}  # fmt: skip
+    "peak": (1.0, "peak force [N]"),
+    "arrival": (1e6, "arrival of the peak [us]"),
+    "width": (1e6, "width at half height [us]"),
+    "impulse": (1e3, "impulse of the pulse [mN s]"),
+    "speed": (1.0, "speed to the next sensor [m/s]"),
+}
 
 
 def comparison_heading(found: Comparison) -> list[str]:

@@ -459,12 +459,20 @@ def collisions(asked: Study) -> list[ImpactRow]:
 
 
 UNITS = {
-    "restitution": "", "max_overlap": "m", "max_force": "N", "duration": "s", "approach_time": "s",
+    "restitution": "",
+    "max_overlap": "m",
+    "max_force": "N",
+    "duration": "s",
+    "approach_time": "s",
     "recovery_time": "s",
-    "overlap_duration": "s", "residual_overlap": "m", "contact_radius": "m", "dissipated": "J",
+    "overlap_duration": "s",
+    "residual_overlap": "m",
+    "contact_radius": "m",
+    "dissipated": "J",
     "dissipated_approach": "J",
-    "dissipated_recovery": "J", "time_step": "s",
-}  # fmt: skip
+    "dissipated_recovery": "J",
+    "time_step": "s",
+}
 
 
 def impact_table(asked: Study, rows: Sequence[ImpactRow]) -> str:

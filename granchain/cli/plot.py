@@ -158,9 +158,8 @@ def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, 
         drawn = study_figures(open_study(file, unsealed))
         if not drawn:
             notify(
-                f"{file}: no figure: a distribution takes {LEAST_DISTRIBUTION} runs, a curve a "
-                "key of several values, or several "
-                "sensors; sweep more"
+                f"{file}: no figure: a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key "
+                "of several values, or several sensors; sweep more"
             )
         figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in drawn.items()}
         names += map(hyphened, drawn)
@@ -300,8 +299,7 @@ def draw_all(
             more = f" and {len(there) - 1} more" if len(there) > 1 else ""
             raise FileError(
                 f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name "
-                "another folder with --out, or "
-                "replace them with --overwrite"
+                "another folder with --out, or replace them with --overwrite"
             )
         for target, draw in pictures.items():
             try:

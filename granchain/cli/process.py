@@ -114,9 +114,8 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         sentence = (
-            "file or disk: got "
-            f"{place}{error.strerror or text_of(error) or type(error).__name__}, allowed a place "
-            "that can be used"
+            f"file or disk: got {place}{error.strerror or text_of(error) or type(error).__name__}, "
+            "allowed a place that can be used"
         )
         return _reported(
             error,
@@ -127,9 +126,8 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     except BaseException as error:
         sentence = (
             "this is a defect of granchain, not of what you asked for; please report it with this "
-            "line, the command, what "
-            "`granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to it: "
-            f"{type(error).__name__}: {text_of(error)}"
+            "line, the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 "
+            f"adds to it: {type(error).__name__}: {text_of(error)}"
         )
         return _reported(error, BUG, sentence, arguments)
 

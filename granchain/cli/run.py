@@ -53,11 +53,13 @@ IN_VAIN = "interrupted before the run began; {} was not written"
 CheckpointOption = Annotated[
     str | None,
     typer.Option(
-        "--checkpoint", metavar="SECONDS", show_default=False,
+        "--checkpoint",
+        metavar="SECONDS",
+        show_default=False,
         help="Wall time between two checkpoints, FILE.chk; 0: none. Default: 30, and never more "
-            "than 2 % of the run's time.",
+        "than 2 % of the run's time.",
     ),
-]  # fmt: skip
+]
 
 ThreadsOption = Annotated[
     str,
@@ -209,8 +211,7 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
         if checkpoint.exists and not file.overwrite:
             raise FileError(
                 f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on "
-                "with --resume, begin anew with --overwrite, "
-                "or name another file"
+                "with --resume, begin anew with --overwrite, or name another file"
             )
         return None
     # beside a file, what was begun later with --overwrite goes on, and has its own case and law; an
@@ -240,8 +241,7 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
     if not same:
         raise FileError(
             f"{target}: got the run of another case, or of one with other changes, and keeps it, "
-            "allowed one of this case; name "
-            "another file"
+            "allowed one of this case; name another file"
         )
     if there.status is not Status.INTERRUPTED:
         (law,) = law_records([case])
@@ -253,8 +253,7 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
         if changed:
             raise LawError(
                 f"{target}: got what another law has computed: {changed}, allowed the law that "
-                "computed it; begin anew with --overwrite, "
-                "or name another file"
+                "computed it; begin anew with --overwrite, or name another file"
             )
         checkpoint.remove()
         notify(f"{target} is complete: there is nothing to go on with")

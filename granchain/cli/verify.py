@@ -123,13 +123,17 @@ def print_verification(found: Verification) -> None:
     )
     bars = [
         (
-            str(one.bead), number_text(one.peak), f"{one.peak_error:.2g}",
-            f"{one.peak_sampling:.2g}", number_text(one.arrival * 1e6),
-            f"{one.arrival_error * 1e6:.2g}", f"{one.arrival_sampling * 1e6:.2g}",
+            str(one.bead),
+            number_text(one.peak),
+            f"{one.peak_error:.2g}",
+            f"{one.peak_sampling:.2g}",
+            number_text(one.arrival * 1e6),
+            f"{one.arrival_error * 1e6:.2g}",
+            f"{one.arrival_sampling * 1e6:.2g}",
             f"{100.0 * one.relative_of_all:.2g}",
         )
         for one in found.sensors
-    ]  # fmt: skip
+    ]
     print_text(text_table([heads, *bars], ">>>>>>>>"))
     print_text(paragraph(step_words(found)))
 
@@ -156,10 +160,8 @@ def step_words(found: Verification) -> str:
     step, percent = found.sufficient_step, 100.0 * found.tolerance
     sentence = (
         f"At the case's own step, {found.time_step:.4g} s, every peak and arrival is within "
-        f"{100.0 * found.largest:.2g} %, the samples "
-        f"every {found.interval:.3g} s included. A step of {step:.3g} s, {step / found.limit:.3g} "
-        "of the stability limit, gives "
-        f"{percent:.3g} %"
+        f"{100.0 * found.largest:.2g} %, the samples every {found.interval:.3g} s included. A step "
+        f"of {step:.3g} s, {step / found.limit:.3g} of the stability limit, gives {percent:.3g} %"
     )
     if step >= found.largest_known_step:
         sentence += " or better; no larger one is recommended, for the order is not known there"

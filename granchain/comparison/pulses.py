@@ -220,9 +220,8 @@ def _shift_between(
     other = time_shift(step, real, model, noise).value + clocks
     if abs(other - value) > widths.max() and (np.abs(apart - other) > widths).all():
         messages.append(
-            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from "
-            "there, where no first pulse meets a first one; "
-            "the first pulses are laid over each other"
+            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from there, "
+            "where no first pulse meets a first one; the first pulses are laid over each other"
         )
     # A law whose wave is too slow makes a straight line of the differences over the row; a pulse
     # that is another one lies off it.
@@ -285,8 +284,7 @@ def _result_against(
         found = {"measured": real_merged, f"computed ({label})": model.merged}
         messages += [
             f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before "
-            "it had fallen to half; no speed is from "
-            "there"
+            "it had fallen to half; no speed is from there"
             for side, has_merged in found.items()
             if has_merged
         ]

@@ -115,10 +115,9 @@ def piezo_force(
             return sensor.force(front, back, mass)
         if messages is not None:
             messages.append(
-                f"bead {bead}: the halves of its sensor are unequal, and {result.law} has no "
-                f"force of its contacts {bead - 1} and {bead}: "
-                "the mean of the two was taken; record them: --set "
-                f"sensors.contacts=[{bead - 1},{bead}]"
+                f"bead {bead}: the halves of its sensor are unequal, and {result.law} has no force "
+                f"of its contacts {bead - 1} and {bead}: the mean of the two was taken; record "
+                f"them: --set sensors.contacts=[{bead - 1},{bead}]"
             )
     return np.asarray(result.sensor_force[:, np.flatnonzero(result.sensor_bead == bead)[0]])
 

@@ -62,8 +62,7 @@ def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
     if not pair.has("length"):
         raise LawError(
             "length: got nothing, allowed a number above 0 [m], the length of a line contact, for "
-            "spheres have none; give length under "
-            "[contact], or with the pair"
+            "spheres have none; give length under [contact], or with the pair"
         )
     return pair.length
 

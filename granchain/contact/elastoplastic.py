@@ -828,9 +828,8 @@ class BurgoyneDaraio(Elastoplastic):
             )
         if np.any(f_p <= f_y):
             raise LawError(
-                f"c1, c2: got a force of {float(np.min(f_p)):.6g} N at d_p, allowed: above that "
-                "at first yield, "
-                f"{float(np.max(f_y)):.6g} N; take larger ones"
+                f"c1, c2: got a force of {float(np.min(f_p)):.6g} N at d_p, allowed: above that at "
+                f"first yield, {float(np.max(f_y)):.6g} N; take larger ones"
             )
         # alpha + beta ln d = F_y/d_y + beta ln(d/d_y)
         log = elementary.over(elementary.log, d_p / d_y)

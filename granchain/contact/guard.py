@@ -126,10 +126,18 @@ class Elastoplastic(ContactLaw):
         the same share them, and so one loop."""
         own = len(cls.coefficients) - len(GUARD)
         return _derived(
-            (cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual,
-            cls.exponent),
-            cls.varying_exponent, own if guarded else -1, forgets,
-        )  # fmt: skip
+            (
+                cls.elastic_limit,
+                cls.elastic_stiffness,
+                cls.loading,
+                cls.loading_work,
+                cls.residual,
+                cls.exponent,
+            ),
+            cls.varying_exponent,
+            own if guarded else -1,
+            forgets,
+        )
 
 
 def _opening(

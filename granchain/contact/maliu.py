@@ -72,11 +72,10 @@ class MaLiu(Elastoplastic):
         "spheres of metal; impact speeds up to full plasticity, strain-rate effects neglected"
     )
     status = (
-        "verified against Wang, Liu & Liu 2022, table 2 (4 m/s) and table 5 (8 m/s); compared "
-        "with printed restitutions of steel of 200 to "
-        "800 HV under a ball of carbide (docs/measured.md): rms 0.023 of e with the best ratio of "
-        "hardness to yield stress, 3.72, at psi "
-        "2.84 and xi 13; not validated against a measured trace"
+        "verified against Wang, Liu & Liu 2022, table 2 (4 m/s) and table 5 (8 m/s); compared with "
+        "printed restitutions of steel of 200 to 800 HV under a ball of carbide "
+        "(docs/measured.md): rms 0.023 of e with the best ratio of hardness to yield stress, 3.72, "
+        "at psi 2.84 and xi 13; not validated against a measured trace"
     )
 
     @staticmethod

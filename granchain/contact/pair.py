@@ -71,8 +71,7 @@ class Pair:
         if name in PAIR_QUANTITIES:
             raise LawError(
                 f"{name}: got nothing, allowed a number above 0 [{PAIR_QUANTITIES[name]}], which "
-                "this contact law takes from the two "
-                "bodies; give it with the material"
+                "this contact law takes from the two bodies; give it with the material"
             )
         raise AttributeError(name)
 

@@ -116,9 +116,8 @@ def check_imports(module: ModuleType, file: Path) -> None:
         elif now != then:
             raise LawError(
                 f"{spec.origin}, which {file.name} imports: got a file that was edited after "
-                "Python had read it, and Python goes on with "
-                "what it read; allowed: one as it was read; "
-                f"importlib.reload(sys.modules[{name!r}]) and load the law file again, or "
+                "Python had read it, and Python goes on with what it read; allowed: one as it was "
+                f"read; importlib.reload(sys.modules[{name!r}]) and load the law file again, or "
                 "start a new process"
             )
 

@@ -467,9 +467,8 @@ class KuwabaraKono(Half):
     validity = "viscoelastic spheres; rates far below the sound's"
     status = (
         "verified against the series of the restitution for weak damping; compared with printed "
-        "impacts of a croquet ball on wood at 0.5 "
-        "to 6 m/s (docs/measured.md): e within 0.009 at all ten speeds with one damping constant; "
-        "not validated against a measured trace"
+        "impacts of a croquet ball on wood at 0.5 to 6 m/s (docs/measured.md): e within 0.009 at "
+        "all ten speeds with one damping constant; not validated against a measured trace"
     )
 
     @staticmethod

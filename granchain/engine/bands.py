@@ -127,10 +127,17 @@ class Bands:
         def do(b: int, j: int) -> None:
             start = starts[b]
             clamped[b] += piece(
-                start, min(band, until - start), j * each * tile, min(each, tiles - j * each), n,
+                start,
+                min(band, until - start),
+                j * each * tile,
+                min(each, tiles - j * each),
+                n,
                 samples_before(state, start),
-                pending[b > 0], state.tables, clock, state.records,
-            )  # fmt: skip
+                pending[b > 0],
+                state.tables,
+                clock,
+                state.records,
+            )
 
         in_wavefront(len(starts), -(-tiles // each), self.threads, do)
         clock.clamped += int(clamped.sum())

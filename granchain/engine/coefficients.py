@@ -82,8 +82,7 @@ def own_coefficients(
     if bad.any():
         raise LawError(
             f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value "
-            "that is not a number, allowed: numbers; "
-            "check the inputs and the material"
+            "that is not a number, allowed: numbers; check the inputs and the material"
         )
     return table
 
@@ -104,10 +103,9 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
     )
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
-            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} "
-            "windows of the largest overlap, allowed: at "
-            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the "
-            "residual overlap smoother"
+            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows "
+            f"of the largest overlap, allowed: at most {GUARD_WINDOWS}, which the energy guard "
+            "holds; make the loading curve or the residual overlap smoother"
         )
     return np.vstack([table, windows[:-1]])
 

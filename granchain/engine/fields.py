@@ -106,15 +106,29 @@ CONTACT = (
 
 # Lists of contacts within a step, as indices.
 EVENT = (
-    Field("changed", "event", "contacts whose kick is not the recorded force", kind=int,
-    most="contacts"),
-    Field("active", "event",
-    "contacts that had an event at the step before: those of a contact under load come at "
-        "each step", kind=int,
-          most="contacts"),
-    Field("listed", "contact", "1 where the contact is among the active ones", kind=int,
-    most="contacts"),
-)  # fmt: skip
+    Field(
+        "changed",
+        "event",
+        "contacts whose kick is not the recorded force",
+        kind=int,
+        most="contacts",
+    ),
+    Field(
+        "active",
+        "event",
+        "contacts that had an event at the step before: those of a contact under load come at "
+        "each step",
+        kind=int,
+        most="contacts",
+    ),
+    Field(
+        "listed",
+        "contact",
+        "1 where the contact is among the active ones",
+        kind=int,
+        most="contacts",
+    ),
+)
 
 # Of laws whose force jumps: records at a jump, and at the step after it, are corrected.
 CORRECTION = (

@@ -88,9 +88,18 @@ def whole_step(
             clock.entry += 1
         if LEDGER:
             dissipate(
-                v, a, dt, scale, back, force, contacts.elastic, contacts.clamp,
-                contacts.viscous_work, contacts.clamp_work, n
-            )  # fmt: skip
+                v,
+                a,
+                dt,
+                scale,
+                back,
+                force,
+                contacts.elastic,
+                contacts.clamp,
+                contacts.viscous_work,
+                contacts.clamp_work,
+                n,
+            )
         if DRIVEN:
             clock.drive_work, clock.drive_rest = added(
                 clock.drive_work, clock.drive_rest, scale * dt * power

@@ -105,8 +105,7 @@ def _speeds(law: type[ContactLaw], row: RestitutionInputs) -> tuple[np.ndarray, 
     if not own > 0.0:
         raise LawError(
             f"restitution = {{ law = {law.name} }}: got no impact speed, for nothing moves at the "
-            "start, allowed: a number above 0 [m/s]; "
-            "give impact_speed or restitution as a number"
+            "start, allowed: a number above 0 [m/s]; give impact_speed or restitution as a number"
         )
     return np.array([own]), False
 

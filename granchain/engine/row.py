@@ -215,10 +215,27 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
 
     @rows
     def sweep_rate(
-        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic,
-        clamp, viscous_work, clamp_work,
-        first, count,
-    ):  # fmt: skip
+        u,
+        v,
+        a,
+        start,
+        dt,
+        half_dt,
+        pending,
+        inverse_mass,
+        loads,
+        c,
+        h,
+        row,
+        peak,
+        reach,
+        elastic,
+        clamp,
+        viscous_work,
+        clamp_work,
+        first,
+        count,
+    ):
         """The same for a force that depends on the rate, predicted to the full step with the last
         step's accelerations.
 
@@ -270,9 +287,23 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
 
     @rows
     def forces(
-        u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work,
-        clamp_work, first, count
-    ):  # fmt: skip
+        u,
+        v,
+        a,
+        start,
+        half_dt,
+        pending,
+        c,
+        h,
+        row,
+        reach,
+        elastic,
+        clamp,
+        viscous_work,
+        clamp_work,
+        first,
+        count,
+    ):
         """Forces alone, with the ledger's parts as in a sweep."""
         clamped = 0
         u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
@@ -496,18 +527,49 @@ def tile_march(
                 return done, changed, length, slot, clamped, pending
             if changed > 0:
                 clamped += forces(
-                    u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp,
-                    viscous_work, clamp_work, first, count
-                )  # fmt: skip
+                    u,
+                    v,
+                    a,
+                    start,
+                    half_dt,
+                    pending,
+                    c,
+                    h,
+                    force_row,
+                    reach,
+                    elastic,
+                    clamp,
+                    viscous_work,
+                    clamp_work,
+                    first,
+                    count,
+                )
                 for e in range(changed):
                     k = events.changed[first + e]
                     force_row[k] = contacts.recorded[k]
             elif RATE:
                 clamped += sweep_rate(
-                    u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, force_row,
-                    peak, reach,
-                    elastic, clamp, viscous_work, clamp_work, first, count,
-                )  # fmt: skip
+                    u,
+                    v,
+                    a,
+                    start,
+                    dt,
+                    half_dt,
+                    pending,
+                    inverse_mass,
+                    loads,
+                    c,
+                    h,
+                    force_row,
+                    peak,
+                    reach,
+                    elastic,
+                    clamp,
+                    viscous_work,
+                    clamp_work,
+                    first,
+                    count,
+                )
             else:
                 sweep(
                     u,
@@ -596,17 +658,38 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             if LEDGER:
                 # of the step before, with its own velocities
                 dissipate(
-                    bodies.v, bodies.a, pending, 1.0, half_dt, contacts.force, contacts.elastic,
-                    contacts.clamp, contacts.viscous_work,
-                    contacts.clamp_work, n,
-                )  # fmt: skip
+                    bodies.v,
+                    bodies.a,
+                    pending,
+                    1.0,
+                    half_dt,
+                    contacts.force,
+                    contacts.elastic,
+                    contacts.clamp,
+                    contacts.viscous_work,
+                    contacts.clamp_work,
+                    n,
+                )
                 pending = 0.0
             move(row, clock)
         clock.clamped += forces(
-            bodies.u, bodies.v, bodies.a, contacts.start, half_dt, pending, row.c, row.h,
-            contacts.force, contacts.reach, contacts.elastic,
-            contacts.clamp, contacts.viscous_work, contacts.clamp_work, 0, n,
-        )  # fmt: skip
+            bodies.u,
+            bodies.v,
+            bodies.a,
+            contacts.start,
+            half_dt,
+            pending,
+            row.c,
+            row.h,
+            contacts.force,
+            contacts.reach,
+            contacts.elastic,
+            contacts.clamp,
+            contacts.viscous_work,
+            contacts.clamp_work,
+            0,
+            n,
+        )
         for e in range(changed):
             k = row.events.changed[e]
             contacts.force[k] = contacts.recorded[k]

@@ -284,10 +284,9 @@ def static_overlaps(
             most = within[mine][k]
             raise CaseError(
                 f"chain.precompression: got {forces[m][k]:.6g} N that contact "
-                f"{int(rows[m].contact_labels[k])} has to carry at rest, "
-                f"allowed: at most the force of the law {model.name} at its largest overlap, "
-                f"{most:.6g} m"
-                f"{largest_force(model, c[m][:, k], most)}; lower the precompression or gravity, "
+                f"{int(rows[m].contact_labels[k])} has to carry at rest, allowed: at most the "
+                f"force of the law {model.name} at its largest overlap, {most:.6g} "
+                f"m{largest_force(model, c[m][:, k], most)}; lower the precompression or gravity, "
                 "or take another law"
             )
     return overlaps

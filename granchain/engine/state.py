@@ -55,9 +55,12 @@ class Recording:
 
 # Tables that a run changes, with what their rows are; the history's rows are the law's own.
 CHANGING = {
-    "bodies": fields.BODY, "contacts": fields.CONTACT, "h": (), "events": fields.EVENT,
+    "bodies": fields.BODY,
+    "contacts": fields.CONTACT,
+    "h": (),
+    "events": fields.EVENT,
     "corrections": fields.CORRECTION,
-}  # fmt: skip
+}
 # Place of the events among the tables: the ones of whole numbers.
 EVENTS = fields.Tables._fields.index("events")
 # Steps at which something is recorded.
@@ -153,11 +156,14 @@ class State:
             # step, there and back
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
         return (
-            (len(fields.BODY), wide), (len(fields.CONTACT), width), (c.shape[0], width),
+            (len(fields.BODY), wide),
+            (len(fields.CONTACT), width),
+            (c.shape[0], width),
             (len(self.model.history), width),
-            (len(fields.EVENT), width), (len(fields.CORRECTION), wide if places else 0),
+            (len(fields.EVENT), width),
+            (len(fields.CORRECTION), wide if places else 0),
             (len(fields.STEP_JUMP), places * width),
-        )  # fmt: skip
+        )
 
     def _plan(self) -> dict[str, np.ndarray]:
         """What is recorded where and when: an array for each field of PLAN."""
@@ -171,10 +177,12 @@ class State:
             else None
         )
         return {
-            "sensor_left": beads, "sensor_right": beads + 1, "recorded": recorded,
+            "sensor_left": beads,
+            "sensor_right": beads + 1,
+            "recorded": recorded,
             "snapshot_at": self._instants(recording.snapshot_interval),
             "energy_at": self._instants(ledger),
-        }  # fmt: skip
+        }
 
     def _record_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of what is recorded, by name."""
@@ -188,14 +196,17 @@ class State:
             plan["snapshot_at"].size,
         )
         return {
-            "sensor_force": (sampled, beads), "contact_force": (sampled, contacts),
+            "sensor_force": (sampled, beads),
+            "contact_force": (sampled, contacts),
             "contact_overlap": (sampled, contacts),
-            "jump_force": (jumps, beads), "jump_time": (jumps, beads),
-            "displacement": (shots, n), "velocity": (shots, n),
+            "jump_force": (jumps, beads),
+            "jump_time": (jumps, beads),
+            "displacement": (shots, n),
+            "velocity": (shots, n),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
             "drag": (plan["energy_at"].size if self.features.drag else 0,),
             **{name: values.shape for name, values in plan.items()},
-        }  # fmt: skip
+        }
 
     @property
     def _stride(self) -> int:
@@ -233,11 +244,16 @@ class State:
             else (self._width, self.time_step.n_steps)
         )
         self._clock[0] = fields.clock_values(
-            dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies,
+            dt=self.time_step.value,
+            n_steps=self.time_step.n_steps,
+            n_bodies=self.chain.n_bodies,
             stride=self._stride,
-            front=self._first_front(), left_drive=left, right_drive=right,
-            tile=tile, band=band,
-        )  # fmt: skip
+            front=self._first_front(),
+            left_drive=left,
+            right_drive=right,
+            tile=tile,
+            band=band,
+        )
 
     def _put_bodies(self) -> None:
         bodies, chain = self.bodies, self.chain
@@ -365,12 +381,15 @@ class State:
         may."""
         records = self.records
         return {
-            "contacts": self.tables.events.shape[1], "steps": self.time_step.n_steps + 1,
+            "contacts": self.tables.events.shape[1],
+            "steps": self.time_step.n_steps + 1,
             "samples": len(records.sensor_force),
-            "snapshots": len(records.displacement), "entries": len(records.energies),
+            "snapshots": len(records.displacement),
+            "entries": len(records.energies),
             "any number": int(np.iinfo(np.int64).max),
-            "none": 0, "one": 1,
-        }  # fmt: skip
+            "none": 0,
+            "one": 1,
+        }
 
     def take(self, arrays: Mapping[str, Any]) -> None:
         """Go on from the `arrays` of a state with the same `set_up`.

@@ -106,9 +106,8 @@ def choose_step(
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
             f"time.step: got a stiffness or damping of the contacts of body {label} that is no "
-            "finite number, allowed: of the order of "
-            "real bodies; check radius, mass, modulus, yield stress and the law's inputs, and "
-            "their units"
+            "finite number, allowed: of the order of real bodies; check radius, mass, modulus, "
+            "yield stress and the law's inputs, and their units"
         )
     limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega * omega)) if omega > 0.0 else math.inf
     shown = (

@@ -77,8 +77,7 @@ def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
     if not chosen.any():
         raise GranchainError(
             f"between: got {low:g} to {high:g} degrees, where the result has no sample, allowed: "
-            f"two angles within 0 to {turned[-1]:.6g}; "
-            "name others, or run longer"
+            f"two angles within 0 to {turned[-1]:.6g}; name others, or run longer"
         )
     return Window(chosen, turned[chosen] - begin, (low, high))
 

@@ -126,8 +126,7 @@ def need_number(study: Any, name: str) -> None:
         got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
         raise GranchainError(
             f"study: got {got}, allowed the Dataset of a study; make it with granchain.sweep, or "
-            "open its file with "
-            "xarray.open_dataset(FILE, engine='h5netcdf')"
+            "open its file with xarray.open_dataset(FILE, engine='h5netcdf')"
         )
     known = study_numbers(study)
     if name not in known:
@@ -310,9 +309,11 @@ def study_power_law(
     found = shown_coordinate(study, name, along, lines)
     fits = [power_law(np.repeat(found.x, found.y.shape[-1]), line.ravel()) for line in found.y]
     words = found.labels or [""] * len(fits)
-    labels = [f"{word}: ".removeprefix(": ") + f"exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} "
-        f"{fit.error:.1g}" for word, fit in
-              zip(words, fits, strict=True)]  # fmt: skip
+    labels = [
+        f"{word}: ".removeprefix(": ") + f"exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} "
+        f"{fit.error:.1g}"
+        for word, fit in zip(words, fits, strict=True)
+    ]
     factor, label = label_of(study, name, largest_of(found.y))
     figure, axes = one_panel(ax, 8.0 if lines else 6.4, 4.2)
     put_lines(axes, found._replace(labels=labels), factor, given=ax is not None or not narrow())

@@ -42,8 +42,7 @@ NAMED_TUPLES: set[type] = set()
 
 REACHABLE = (
     "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, "
-    "fields of frozen dataclasses, members of "
-    "IntEnums, @njit and @vectorize functions"
+    "fields of frozen dataclasses, members of IntEnums, @njit and @vectorize functions"
 )
 # Where a name stands for nothing.
 MISSING: Any = object()
@@ -613,15 +612,19 @@ _INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
     ((enum.IntEnum,), "name the member alone, which is its number"),
     ((enum.Enum, np.generic), "take its value, a plain number"),
     ((enum.EnumMeta,), "name the member that is meant, of an IntEnum: Phase.LOADING"),
-    ((dict,), "give each value a name of its own, or put the numbers into a tuple or a NumPy "
-        "array"),
+    (
+        (dict,),
+        "give each value a name of its own, or put the numbers into a tuple or a NumPy array",
+    ),
     ((list, set, frozenset, range), "put the numbers into a tuple or a NumPy array"),
     ((np.ndarray,), "make it an array of numbers: numpy.array(...)"),
     ((type,), "put its functions and numbers at the top level of the file"),
-    ((types.MethodType,), "make it a plain function, and its object's numbers constants of the "
-        "file"),
+    (
+        (types.MethodType,),
+        "make it a plain function, and its object's numbers constants of the file",
+    ),
     ((functools.partial,), "write a function that makes the call"),
-)  # fmt: skip
+)
 
 
 def refusal(

@@ -344,7 +344,6 @@ def refusal_of(error: NumbaError) -> LawError | None:
     first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
     return LawError(
         f"{place[1]}, line {place[2]}: Numba cannot compile it: {first}; allowed: + - * /, "
-        "math.sqrt, comparisons, "
-        "a if b else c, plain functions, and log, exp, power of granchain.contact.elementary; "
-        "write it with these"
+        "math.sqrt, comparisons, a if b else c, plain functions, and log, exp, power of "
+        "granchain.contact.elementary; write it with these"
     )

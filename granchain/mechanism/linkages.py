@@ -165,9 +165,13 @@ def _slider_crank_joint(q0, q1, pin, m):
 
 
 SLIDER_CRANK = Linkage(
-    _slider_crank_surfaces, _slider_crank_applied, _slider_crank_energy, _slider_crank_power,
-    _slider_crank_joint, 1,
-)  # fmt: skip
+    _slider_crank_surfaces,
+    _slider_crank_applied,
+    _slider_crank_energy,
+    _slider_crank_power,
+    _slider_crank_joint,
+    1,
+)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -219,9 +223,13 @@ def _scotch_yoke_joint(q0, q1, pin, m):
 
 
 SCOTCH_YOKE = Linkage(
-    _scotch_yoke_surfaces, _scotch_yoke_applied, _scotch_yoke_energy, _scotch_yoke_power,
-    _scotch_yoke_joint, 3,
-)  # fmt: skip
+    _scotch_yoke_surfaces,
+    _scotch_yoke_applied,
+    _scotch_yoke_energy,
+    _scotch_yoke_power,
+    _scotch_yoke_joint,
+    3,
+)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -109,10 +109,17 @@ class Machine:
         stop = min(self.step + count, self.time_step.n_steps + 1)
         return Status(
             self._loop(
-                stop, self.dimensions, self.coordinates, self.surfaces, self.c, self.h, self.clock,
-                self.samples, self.entries
+                stop,
+                self.dimensions,
+                self.coordinates,
+                self.surfaces,
+                self.c,
+                self.h,
+                self.clock,
+                self.samples,
+                self.entries,
             )
-        )  # fmt: skip
+        )
 
 
 def run_mechanism(case: MechanismCase) -> Result:
@@ -150,9 +157,14 @@ def run_mechanism(case: MechanismCase) -> Result:
     data, messages = variables_of_mechanism(machine), messages_of_mechanism(machine, case)
     ended, more = balanced(status, data, case.energy.bound)
     result = Result(
-        data, case=case, law=case.contact.law, status=ended, time_step=step.value,
-        messages=[*messages, *more], provenance=provenance,
-    )  # fmt: skip
+        data,
+        case=case,
+        law=case.contact.law,
+        status=ended,
+        time_step=step.value,
+        messages=[*messages, *more],
+        provenance=provenance,
+    )
     if status.failed:
         place = f"surface {int(machine.clock.where)} of the joint"
         raise RunError(

@@ -59,23 +59,40 @@ def dimensions_of(case: MechanismCase) -> Dimensions:
     if isinstance(case, SliderCrankCase):
         rod, friction = case.rod, case.friction
         centre = 0.5 * rod.length if rod.centre is None else rod.centre
-        rubs = {} if friction is None else {
-            "friction": friction.coefficient, "slip_begin": friction.slip_begin,
-            "slip_full": friction.slip_full,
-        }  # fmt: skip
+        rubs = (
+            {}
+            if friction is None
+            else {
+                "friction": friction.coefficient,
+                "slip_begin": friction.slip_begin,
+                "slip_full": friction.slip_full,
+            }
+        )
         return Dimensions(
-            **crank, slider_mass=case.slider.mass, rod=rod.length, centre=centre, rod_mass=rod.mass,
-            rod_inertia=rod.inertia + rod.mass * centre * centre, clearance=case.clearance,
-            journal=case.joint.journal_radius, **rubs,
-        )  # fmt: skip
+            **crank,
+            slider_mass=case.slider.mass,
+            rod=rod.length,
+            centre=centre,
+            rod_mass=rod.mass,
+            rod_inertia=rod.inertia + rod.mass * centre * centre,
+            clearance=case.clearance,
+            journal=case.joint.journal_radius,
+            **rubs,
+        )
     assert isinstance(case, ScotchYokeCase)
     slot = case.slot
     return Dimensions(
-        **crank, slider_mass=case.slider.mass, rod=case.rod_length, clearance=case.clearance,
-        outer=slot.outer_radius, inner=slot.inner_radius,
-        end=0.5 * (slot.outer_radius - slot.inner_radius), pin=case.pin.radius,
-        arc_cos=math.cos(0.5 * slot.arc), arc_sin=math.sin(0.5 * slot.arc),
-    )  # fmt: skip
+        **crank,
+        slider_mass=case.slider.mass,
+        rod=case.rod_length,
+        clearance=case.clearance,
+        outer=slot.outer_radius,
+        inner=slot.inner_radius,
+        end=0.5 * (slot.outer_radius - slot.inner_radius),
+        pin=case.pin.radius,
+        arc_cos=math.cos(0.5 * slot.arc),
+        arc_sin=math.sin(0.5 * slot.arc),
+    )
 
 
 def pair_of_surfaces(
@@ -90,10 +107,13 @@ def pair_of_surfaces(
     effective one [kg]."""
     # what unlike materials have in common is said in one place, for a row of two beads
     row = Chain(
-        radius=np.array([radius_1, radius_2]), mass=np.full(2, 2.0 * mass), velocity=np.zeros(2),
-        gap=np.zeros(1), material=materials,
+        radius=np.array([radius_1, radius_2]),
+        mass=np.full(2, 2.0 * mass),
+        velocity=np.zeros(2),
+        gap=np.zeros(1),
+        material=materials,
         material_index=np.array([0, 1]),
-    )  # fmt: skip
+    )
     quantities = {name: float(values[1]) for name, values in row.pair().items().items()}
     difference = radius_1 - radius_2 if internal else radius_1 + radius_2
     quantities |= {
@@ -158,8 +178,7 @@ def contacts_of_joint(case: MechanismCase) -> Contacts:
         if model.uses_rate:
             raise CaseError(
                 f'force.alpha: got {case.force.alpha:g} s/m beside "{model.name}", allowed 0 with '
-                "a law that has damping of its own; take "
-                "it out, or take a law without damping"
+                "a law that has damping of its own; take it out, or take a law without damping"
             )
         model, c = damped(model, c, case.force.alpha)
         model = with_copies(model)

@@ -65,11 +65,16 @@ def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         list(facts["free"]) if isinstance(facts.get("free"), Mapping) else [],
     )
     rows = [
-        (brief(one.get("rank")), brief(one.get("law")), *(brief(inputs.get(key),
-        4) for key in free), scaled_by(one.get("residual"), 100.0),
-         ", ".join(map(str, listed_entries(one.get("at_bound")))) or "-")
-        for one in laws if isinstance(inputs := one.get("inputs") or {}, Mapping)
-    ]  # fmt: skip
+        (
+            brief(one.get("rank")),
+            brief(one.get("law")),
+            *(brief(inputs.get(key), 4) for key in free),
+            scaled_by(one.get("residual"), 100.0),
+            ", ".join(map(str, listed_entries(one.get("at_bound")))) or "-",
+        )
+        for one in laws
+        if isinstance(inputs := one.get("inputs") or {}, Mapping)
+    ]
     blocks: list[Block] = [
         Heading(f"What stands in for {to}", 1),
         Paragraph(
@@ -117,15 +122,18 @@ def as_equivalents(facts: Mapping[str, Any], laws: Sequence[Mapping[str, Any]]) 
     }
     return [
         SimpleNamespace(
-            **shared, law=one["law"], rank=one["rank"], inputs={key: float_of(value) for key,
-            value in one["inputs"].items()},
-            at_bound=one["at_bound"], residual=float_of(one["residual"]),
+            **shared,
+            law=one["law"],
+            rank=one["rank"],
+            inputs={key: float_of(value) for key, value in one["inputs"].items()},
+            at_bound=one["at_bound"],
+            residual=float_of(one["residual"]),
             per_bead=numbers_table(one["per_bead"]),
             grid=np.array([numbers_table(row) for row in one["grid"]]),
             grid_residual=numbers_table(one["grid_residual"]),
         )
         for one in laws
-    ]  # fmt: skip
+    ]
 
 
 def fit_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
@@ -387,12 +395,12 @@ def float_of(value: Any) -> float:
 
 # Factor and title of a table.
 COMPARED_NUMBERS = {
-    "peak": (1.0, "Peak force [N]"), "arrival": (1e6, "Arrival of the peak [us]"),
-    "width": (1e6, "Width at "
-        "half height [us]"),
-    "impulse": (1e3, "Impulse of the pulse [mN s]"), "speed": (1.0, "Speed to the next sensor "
-        "[m/s]"),
-}  # fmt: skip
+    "peak": (1.0, "Peak force [N]"),
+    "arrival": (1e6, "Arrival of the peak [us]"),
+    "width": (1e6, "Width at half height [us]"),
+    "impulse": (1e3, "Impulse of the pulse [mN s]"),
+    "speed": (1.0, "Speed to the next sensor [m/s]"),
+}
 
 
 def scaled_by(value: Any, factor: float) -> str:

@@ -110,12 +110,11 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
         ),
         Paragraph(
             f"Every figure is measured with the engine on {EXAMPLE_PAIR} (effective radius "
-            f"{pair.effective_radius * 1e3:g} mm, effective "
-            f"modulus {pair.effective_modulus / 1e9:.2f} GPa, effective mass "
-            f"{pair.effective_mass * 1e3:g} g, yield stress "
-            f"{pair.yield_stress / 1e6:g} MPa), at an impact speed of {IMPACT_SPEEDS[1]:g} m/s "
-            "where none is named. No law has been "
-            "validated against a measured trace unless its page says so."
+            f"{pair.effective_radius * 1e3:g} mm, effective modulus "
+            f"{pair.effective_modulus / 1e9:.2f} GPa, effective mass {pair.effective_mass * 1e3:g} "
+            f"g, yield stress {pair.yield_stress / 1e6:g} MPa), at an impact speed of "
+            f"{IMPACT_SPEEDS[1]:g} m/s where none is named. No law has been validated against a "
+            "measured trace unless its page says so."
         ),
         Heading("At a glance", 2),
         Paragraph(

@@ -29,8 +29,7 @@ from granchain.store import Result
 _FIGURE_WORDS = {
     "force_traces": "Force over time at each sensor.",
     "peaks": "Peak force, arrival, width and speed of the first pulse along the chain, with power "
-    "laws "
-    "of the bead's number.",
+    "laws of the bead's number.",
     "space_time": "Velocity of every body over time and place.",
     "bead_velocities": "Velocities of bodies over time.",
     "hysteresis": "Contact force over overlap of the recorded contacts.",
@@ -117,13 +116,15 @@ def pulse_blocks(numbers: Summary) -> list[Block]:
         return list(remarks)
     rows = tuple(
         (
-            str(one.bead), brief(one.peak),
+            str(one.bead),
+            brief(one.peak),
             ("merged " if one.merged else "")
             + (brief(1e6 * one.arrival) if one.complete else "not yet"),
-            brief(1e6 * one.width), brief(1e3 * one.impulse),
+            brief(1e6 * one.width),
+            brief(1e3 * one.impulse),
         )
         for one in numbers.sensors
-    )  # fmt: skip
+    )
     blocks: list[Block] = [
         Heading("First pulses", 2),
         Grid(

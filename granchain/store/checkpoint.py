@@ -153,8 +153,7 @@ def rows_in_output(path: Path, data_sha256: str, wanted: Mapping[str, StoredRows
         if provenance_of(opened.file)["data_sha256"] != data_sha256:
             raise RefusedError(
                 "got another file than the stopped run left, allowed that one, which holds its "
-                "records; put it back, or begin anew "
-                "with --overwrite"
+                "records; put it back, or begin anew with --overwrite"
             )
         datasets = datasets_of(opened.file, len(opened.content), MOST_VARIABLES, "an output file")
         for name, stored in wanted.items():

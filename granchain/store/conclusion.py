@@ -74,10 +74,16 @@ def save_conclusion(
     ------
     FileError
     """
-    about = {} if case is None else {
-        "case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml,
-        "case_sha256": case.sha256
-    }  # fmt: skip
+    about = (
+        {}
+        if case is None
+        else {
+            "case": case.as_given(),
+            "case_resolved": case.resolved(),
+            "case_toml": case.toml,
+            "case_sha256": case.sha256,
+        }
+    )
     document = {
         # its first bytes say whose file it is: see `files.OUTPUT_MARK`
         OUTPUT_MARK.decode(): FORMAT,
@@ -120,8 +126,7 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     ):
         raise FileError(
             f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out "
-            "FILE.json of compare, "
-            "equivalent or fit wrote"
+            "FILE.json of compare, equivalent or fit wrote"
         )
     seal = document.pop(SEALED_BY, None)
     if seal != sha256_of(document) and not unsealed:

@@ -131,10 +131,14 @@ class EnsembleWriter:
                 0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1
             )
             rows = self._file.create_dataset(
-                column, (self._count, *like.shape), "<f8", maxshape=(self._count,
-                *repeat(None, len(like.shape))), fillvalue=np.nan,
-                track_times=False, **storage_of((runs, *like.shape), self._packed, growing=True),
-            )  # fmt: skip
+                column,
+                (self._count, *like.shape),
+                "<f8",
+                maxshape=(self._count, *repeat(None, len(like.shape))),
+                fillvalue=np.nan,
+                track_times=False,
+                **storage_of((runs, *like.shape), self._packed, growing=True),
+            )
             self._columns[column] = Variable(like.dims, rows, like.unit, like.long_name)
         return column
 
@@ -273,8 +277,7 @@ def ensemble_file(
     if needed > LARGEST_ENSEMBLE:
         raise FileError(
             f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most "
-            f"{LARGEST_ENSEMBLE}; record less, or "
-            "save parts of it"
+            f"{LARGEST_ENSEMBLE}; record less, or save parts of it"
         )
     room_beside(path, needed)
     with new_hdf5(path, overwrite, needed + TEXT_OF_RUN * len(cases)) as file:

@@ -64,9 +64,8 @@ DAMAGED = (
 )
 UNSEALED = (
     "got a file without its seal, the hash of all its bytes that stands behind them: another "
-    "program changed it or cut it off, allowed one "
-    "that is as granchain wrote it; take another copy, run the case again, or read it at your own "
-    "risk with --unsealed (in Python: "
+    "program changed it or cut it off, allowed one that is as granchain wrote it; take another "
+    "copy, run the case again, or read it at your own risk with --unsealed (in Python: "
     "unsealed=True)"
 )
 
@@ -166,9 +165,8 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
         name = Path(os.path.realpath(place.parent)) / place.name
         if any(map(name.is_relative_to, _NO_FILES)) and not name.is_relative_to(_FILES_IN_MEMORY):
             raise FileError(
-                f"{os.fspath(path)}: got {name}, a name of the system's for a device or a "
-                "process, allowed a file; name one in a folder "
-                "of yours"
+                f"{os.fspath(path)}: got {name}, a name of the system's for a device or a process, "
+                "allowed a file; name one in a folder of yours"
             )
         if not os.path.islink(name):
             return name if links else Path(path)
@@ -198,8 +196,7 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
     except (OSError, ValueError) as error:
         raise FileError(
             f"{os.fspath(path)}: got a place where no folder can be made "
-            f"({getattr(error, 'strerror', None) or error}), allowed a folder; "
-            "name another"
+            f"({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
         ) from None
     if made:
         passes(place)
@@ -234,8 +231,7 @@ def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) 
     if not overwrite:
         raise FileError(
             f"{target}: got a file that exists and is kept, allowed a new one; name another file, "
-            "or replace it with --overwrite (in "
-            "Python: overwrite=True)"
+            "or replace it with --overwrite (in Python: overwrite=True)"
         )
     if not replaceable(target, marks):
         raise FileError(
@@ -371,8 +367,7 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
         if needed > free:
             raise FileError(
                 f"{target}: got a file of up to {needed:.3g} bytes, allowed {free:.3g}, which are "
-                "free on its disk; make room, name a file "
-                "on another disk, or record less"
+                "free on its disk; make room, name a file on another disk, or record less"
             )
 
 

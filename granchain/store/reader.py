@@ -236,8 +236,7 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
     except HoldsEnsembleError:
         raise HoldsEnsembleError(
             f"{os.fspath(path)}: got an ensemble, the results of many runs, allowed that of one; "
-            "open it with granchain.open_ensemble, or "
-            "save one of them to a file of its own: "
+            "open it with granchain.open_ensemble, or save one of them to a file of its own: "
             f'granchain.open_ensemble({os.fspath(path)!r})[0].save("one.h5")'
         ) from None
     except RefusedError as refused:

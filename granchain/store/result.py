@@ -305,8 +305,7 @@ class Result:
         if self.unread or self.thinned:
             raise FileError(
                 f"{os.fspath(path)}: got a result that was read from its file in part, allowed a "
-                "whole one; read all of it: "
-                "granchain.open_result(FILE)"
+                "whole one; read all of it: granchain.open_result(FILE)"
             )
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
@@ -317,11 +316,16 @@ class Result:
             )
         with claim(path, overwrite):
             write_file(
-                path, self.variables, self._attributes, self._about, overwrite,
+                path,
+                self.variables,
+                self._attributes,
+                self._about,
+                overwrite,
                 # who has stopped a run waits
-                packed=self.status is not Status.INTERRUPTED, sealed=self.sealed,
+                packed=self.status is not Status.INTERRUPTED,
+                sealed=self.sealed,
                 progress=progress or float,
-            )  # fmt: skip
+            )
 
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file."""

@@ -240,10 +240,12 @@ class StoredEnsemble:
         document = self.document(place)
         result.provenance |= {
             "case_json": canonical(self.given(place), ordered=True),
-            "case_resolved_json": canonical(document), "case_sha256": digest_of_case(document),
-            "data_sha256": self._hashes[place], "law_sha256": str(law_sha256),
+            "case_resolved_json": canonical(document),
+            "case_sha256": digest_of_case(document),
+            "data_sha256": self._hashes[place],
+            "law_sha256": str(law_sha256),
             "law_json": str(record),
-        }  # fmt: skip
+        }
         result.title = str(document.get("title", ""))
         result.sealed = self.sealed
         return result

@@ -218,9 +218,8 @@ def scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
 
 _FORMS = (
     "a list, { linear = [low, high, count] }, { log = [low, high, count] }, { normal = [mean, sd] "
-    "}, { uniform = [low, high] }, "
-    "{ lognormal = [median, sigma] }, another of scipy.stats as { NAME = { parameter = number } "
-    "}, or { disorder = { normal = [1.0, sd] } }"
+    "}, { uniform = [low, high] }, { lognormal = [median, sigma] }, another of scipy.stats as { "
+    "NAME = { parameter = number } }, or { disorder = { normal = [1.0, sd] } }"
 )
 
 

@@ -64,9 +64,8 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
         elif not law.__module__.startswith("granchain."):
             raise LawError(
                 f'executor: got the law "{name}", which no file holds, allowed one of granchain, '
-                "or of a file that a worker can load; save "
-                "it as a Python file and load that with granchain.contact.user.load_law_module, "
-                "or --law-module"
+                "or of a file that a worker can load; save it as a Python file and load that with "
+                "granchain.contact.user.load_law_module, or --law-module"
             )
     return found
 
@@ -89,9 +88,8 @@ def compute(text: str) -> str:
     if (task["version"], task["source"]) != (granchain_version(), source_hash()):
         raise GranchainError(
             f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed "
-            f"{task['version']} (source "
-            f"{task['source'][:12]}), which the study was begun with; install the same on every "
-            "worker, and start it anew"
+            f"{task['version']} (source {task['source'][:12]}), which the study was begun with; "
+            "install the same on every worker, and start it anew"
         )
     for law in task["laws"]:
         load_same(law["path"], law["sha256"])
@@ -192,10 +190,14 @@ class Elsewhere:
             }.values()
         )
         self._about = {
-            "version": granchain_version(), "source": source_hash(), "laws": law_files(cases),
-            "case": case, "threads": 1,
-            "traces": traces, "folder": None if folder is None else os.fspath(folder.absolute()),
-        }  # fmt: skip
+            "version": granchain_version(),
+            "source": source_hash(),
+            "laws": law_files(cases),
+            "case": case,
+            "threads": 1,
+            "traces": traces,
+            "folder": None if folder is None else os.fspath(folder.absolute()),
+        }
 
     def measured(self, done: Callable[[Sequence[int], Measures], Any]) -> Measures:
         """Measures of all members; `done` is called as for `measure`.
@@ -306,9 +308,8 @@ class Elsewhere:
             text = path.read_text()
         except OSError as error:
             raise CaseError(
-                f"executor: got no file {path.name} in the folder of the study "
-                f"({error.strerror}), allowed workers that share it; name "
-                "a file in a folder that they see"
+                f"executor: got no file {path.name} in the folder of the study ({error.strerror}), "
+                "allowed workers that share it; name a file in a folder that they see"
             ) from error
         with contextlib.suppress(OSError):
             path.unlink()
@@ -376,9 +377,8 @@ def dask_at(address: str) -> Iterator[Any]:
     except (OSError, ValueError, TimeoutError) as error:
         raise GranchainError(
             f"--dask: got no answer from {shown(address)} within {ANSWER_SECONDS:g} s "
-            f"({type(error).__name__}), allowed the address of a "
-            "scheduler that runs; start one with dask scheduler, and give what it prints, "
-            "tcp://HOST:8786"
+            f"({type(error).__name__}), allowed the address of a scheduler that runs; start one "
+            "with dask scheduler, and give what it prints, tcp://HOST:8786"
         ) from None
     with client:
         client.run_on_scheduler(_give_up_after, LOST - 1)

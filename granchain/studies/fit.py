@@ -656,9 +656,8 @@ def _concluded(
         if others:
             messages.append(
                 f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
-                "combination of them, and these values are "
-                "one of many; give the case a value of one of them, or measure what tells them "
-                "apart"
+                "combination of them, and these values are one of many; give the case a value of "
+                "one of them, or measure what tells them apart"
             )
         else:
             messages.append(
@@ -684,9 +683,8 @@ def _concluded(
         messages.append("the search had not come to an end: the values are the best that it met")
     if degrees and scatter > MUCH_SCATTER:
         messages.append(
-            f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: "
-            "the case lacks something, which the errors "
-            "take for noise"
+            f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: the "
+            "case lacks something, which the errors take for noise"
         )
     if not degrees:
         messages.append(

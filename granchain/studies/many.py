@@ -88,9 +88,8 @@ def run_many(
         if sum(room) > MEMORY:
             raise CaseError(
                 f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, "
-                f"allowed {MEMORY // 2**30} GiB; let them go "
-                "to a file as they come, with out=, or raise the interval under [sensors], "
-                "[snapshots] or [energy]"
+                f"allowed {MEMORY // 2**30} GiB; let them go to a file as they come, with out=, or "
+                "raise the interval under [sensors], [snapshots] or [energy]"
             )
         with Interruptions():
             work.advance(lots(room, LOT, RESULTS_TOGETHER))

@@ -53,9 +53,8 @@ MEANING = {
 
 UNLIKE = (
     "members take their wave speed from different sensors, as pulses have merged or not come: a "
-    "pulse that slows down has another speed "
-    "over another part of the chain; see merged and wave_speed_sensors, and compare arrivals at "
-    "the same sensors"
+    "pulse that slows down has another speed over another part of the chain; see merged and "
+    "wave_speed_sensors, and compare arrivals at the same sensors"
 )
 
 
@@ -75,9 +74,11 @@ def variables_of_study(
         Whether there are forces of the sensors.
     """
     dims, shape = plan.dims, plan.shape
-    variables = {name: Variable((name,), np.arange(n), "1", f"index of the {name}") for name,
-        n in zip(dims, shape, strict=True)
-                 if name in ("run", "draw")}  # fmt: skip
+    variables = {
+        name: Variable((name,), np.arange(n), "1", f"index of the {name}")
+        for name, n in zip(dims, shape, strict=True)
+        if name in ("run", "draw")
+    }
     for key, listed in plan.listed.items():
         unit, meaning = about_key(plan.case, key)
         variables[key] = Variable(

@@ -168,8 +168,7 @@ class Work:
         if self.executor is not None and self.summary is not None:
             raise CaseError(
                 "summary: got a function beside an executor, allowed one of the two: members "
-                "travel as data; leave out the executor, or "
-                "keep the traces and sum them up"
+                "travel as data; leave out the executor, or keep the traces and sum them up"
             )
 
     def measured(
@@ -388,9 +387,8 @@ def to_file(
             if changed is not None:
                 raise LawError(
                     f"{os.fspath(out)}: got a member of another law: {changed[1]} "
-                    f"({changed[0].title[:100]}), allowed the law that "
-                    "computed it; begin anew with --overwrite (in Python: overwrite=True), or "
-                    "name another file"
+                    f"({changed[0].title[:100]}), allowed the law that computed it; begin anew "
+                    "with --overwrite (in Python: overwrite=True), or name another file"
                 )
             # a case that comes twice is computed once
             missing = list({names[place]: place for place in reversed(found.missing)}.values())[
@@ -410,8 +408,7 @@ def to_file(
             if found.missing:
                 warnings.warn(
                     f"interrupted: {len(cases) - len(found.missing)} of {len(cases)} members are "
-                    f"in {part.path}; go on with --resume (in "
-                    "Python: resume=True)",
+                    f"in {part.path}; go on with --resume (in Python: resume=True)",
                     GranchainWarning,
                     stacklevel=3,
                 )

@@ -210,15 +210,13 @@ def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Col
     ):
         raise TraceError(
             f"{where}: got no heading that names a time, allowed one such as time [s]; where "
-            f"{shown(time.name)} holds times, say their "
-            "unit: --time-unit us; where it is a force, say how often the samples were taken: "
-            "--interval 1e-6"
+            f"{shown(time.name)} holds times, say their unit: --time-unit us; where it is a force, "
+            "say how often the samples were taken: --interval 1e-6"
         )
     if not forces:
         raise TraceError(
             f"{where}: got one column, allowed a time and a force at least; where the file holds "
-            "forces alone, say how often they "
-            "were taken: --interval 1e-6"
+            "forces alone, say how often they were taken: --interval 1e-6"
         )
     return time, forces
 
@@ -254,8 +252,7 @@ def _with_units(
         if column.unit is not None and unit is not None and not same(column.unit, unit):
             problems.append(
                 f"{where}: {_called(column, 'force')}: got the unit {column.unit} where the lines "
-                f"above say {shown(unit)}, allowed one; "
-                "take out the one that is wrong"
+                f"above say {shown(unit)}, allowed one; take out the one that is wrong"
             )
     return [
         replace(column, unit=column.unit if column.unit is not None else unit)
@@ -349,16 +346,14 @@ def _labelled(
         offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(found))
         problems.append(
             f"{where}: got {len(forces)} {'column' if len(forces) == 1 else 'columns'} of force, "
-            f"{names}, allowed columns that name one "
-            "bead each, such as bead 9; say which bead each is, and - for a column that is none: "
-            f"--beads {offered}"
+            f"{names}, allowed columns that name one bead each, such as bead 9; say which bead "
+            f"each is, and - for a column that is none: --beads {offered}"
         )
         return [], forces
     if len(found) != len(forces):
         problems.append(
             f"{where}: --beads: got {len(found)} labels for {len(forces)} columns of force, "
-            f"{names}, allowed one for each; write - for "
-            "a column to leave out"
+            f"{names}, allowed one for each; write - for a column to leave out"
         )
         return [], []
     return [bead for bead in found if bead is not None], [
@@ -394,16 +389,14 @@ def _resampled(
     """Times and forces on an even grid, by straight lines between the samples, with a note."""
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
         raise TraceError(
-            f"{where}: --resample: got samples that are no finite numbers or out of order, "
-            "allowed finite numbers, time increasing; "
-            "mend the file first"
+            f"{where}: --resample: got samples that are no finite numbers or out of order, allowed "
+            "finite numbers, time increasing; mend the file first"
         )
     count = int((time[-1] - time[0]) / interval * (1.0 + 1e-12)) + 1
     if not 1 < count <= 100 * len(time):
         raise TraceError(
-            f"{where}: --resample: got {interval:g} s, which makes {count} samples of "
-            f"{len(time)}, allowed from 2 to 100 times as many; "
-            "give the interval in seconds"
+            f"{where}: --resample: got {interval:g} s, which makes {count} samples of {len(time)}, "
+            "allowed from 2 to 100 times as many; give the interval in seconds"
         )
     limit.check(where, time.nbytes + force.nbytes, count * (1 + force.shape[1]))
     grid = time[0] + interval * np.arange(count)

@@ -183,8 +183,7 @@ def import_trace(
         got = "--set" if changes else f"--kind {shown(kind)[1:-1]}"
         raise TraceError(
             f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, '
-            "allowed what it says; change it there, or "
-            "make it anew with --overwrite"
+            "allowed what it says; change it there, or make it anew with --overwrite"
         )
     if not existing:
         document = {"title": source.stem, "kind": kind, "origin": origin} | (
@@ -202,8 +201,7 @@ def import_trace(
             if (target / name).exists() and source.samefile(target / name):
                 raise TraceError(
                     f"{target / name}: got the file that is imported, allowed a folder that does "
-                    "not hold it; name another folder with "
-                    "--out"
+                    "not hold it; name another folder with --out"
                 )
         write_whole(target / CURVES, csv_blocks(trace), overwrite)
         if not existing:

@@ -102,8 +102,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str, where: str) -
         if key == "mode" and values[:1] and values[0].lower() == "fast":
             raise TraceError(
                 f"{where}: line {line}: got the mode Fast, which holds counts of the converter, "
-                "allowed volts or newtons; "
-                "save it as Detail CSV"
+                "allowed volts or newtons; save it as Detail CSV"
             )
         if key in _FACTORS and any(_printed_number(value) not in (None, 1.0) for value in values):
             raise TraceError(

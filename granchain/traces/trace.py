@@ -109,8 +109,7 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
             )
             problems.append(
                 f"{name}: got a value that is no finite number at sample {places}, allowed finite "
-                "numbers; "
-                "mend the file at its source, or cut the trace before it"
+                "numbers; mend the file at its source, or cut the trace before it"
             )
     if problems:
         return problems
@@ -129,8 +128,7 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     if off[worst] > MOST_UNEVEN:
         problems.append(
             f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is "
-            f"{mean:.6g} s, allowed steps that differ "
-            f"from their mean by at most {MOST_UNEVEN:g} of it; put the samples on an even grid "
-            f"first: --resample {mean:.3g}"
+            f"{mean:.6g} s, allowed steps that differ from their mean by at most {MOST_UNEVEN:g} "
+            f"of it; put the samples on an even grid first: --resample {mean:.3g}"
         )
     return problems

@@ -88,8 +88,7 @@ def cell_of(case: Case) -> Cell:
         allowed = f"a cell of at most {MOST_MASSES} beads that comes at least twice"
         raise CaseError(
             f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed "
-            f"{allowed}; "
-            "give equal beads, or segments with repeat"
+            f"{allowed}; give equal beads, or segments with repeat"
         )
     place = chain.positions()
     length = float(place[beads.start + size] - place[beads.start])
@@ -130,8 +129,7 @@ def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
         if not d > 0.0:
             raise CaseError(
                 "chain.precompression: got contacts that carry no force at rest, allowed a chain "
-                "pressed together; "
-                "give a precompression [N]: small waves run in a row of springs"
+                "pressed together; give a precompression [N]: small waves run in a row of springs"
             )
         if (d, c, h) not in found:
             wide, near = (

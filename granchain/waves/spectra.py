@@ -424,11 +424,10 @@ def stays_small(result: Result, count: int, messages: list[str]) -> bool:
         return True
     low, high = float(force[:, worst].min()), float(force[:, worst].max())
     messages.append(
-        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} "
-        "N, allowed for small waves: within "
-        f"{100.0 * SMALL_WAVES:.0f} % of {force[0, worst]:.4g} N at rest; the contacts are no "
-        "springs, and bands shift or vanish: lower "
-        "the drive's amplitude"
+        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} N, "
+        f"allowed for small waves: within {100.0 * SMALL_WAVES:.0f} % of {force[0, worst]:.4g} N "
+        "at rest; the contacts are no springs, and bands shift or vanish: lower the drive's "
+        "amplitude"
     )
     return False
 

@@ -134,8 +134,9 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     "integer": _pair("K", "K = {}", values=("2", "3")),
     "switch": _pair("2.0 if K else 3.0", "K = {}", values=("True", "False")),
     "sign of zero": _pair("math.copysign(2.0, K)", "K = {}", values=("0.0", "-0.0")),
-    "last bit of a float": _pair("1e16 * (K - 1.0)", "K = {}",
-    values=("1.0", "1.0000000000000002")),
+    "last bit of a float": _pair(
+        "1e16 * (K - 1.0)", "K = {}", values=("1.0", "1.0000000000000002")
+    ),
     "float in place of an integer": _pair("7 // K + 7.0 / K", "K = {}", values=("2", "2.5")),
     "complex number": _pair("K.imag", "K = 1.0 + {}j"),
     "text": _pair("2.0 + len(K)", "K = {}", values=("'a'", "'bc'")),
@@ -151,25 +152,30 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     "nested tuple": _pair("K[1][1]", "K = (1.0, (2.0, {}))"),
     "NumPy float in a tuple": _pair("K[1]", "K = (1.0, np.float64({}))"),
     "named tuple": _pair("K.b", PAIR + "K = namedtuple('K', 'a b')(1.0, {})"),
-    "fields of a named tuple": _pair("K.a", PAIR + "K = namedtuple('K', '{}')(2.0, 3.0)",
-    values=("a b", "b a")),
+    "fields of a named tuple": _pair(
+        "K.a", PAIR + "K = namedtuple('K', '{}')(2.0, 3.0)", values=("a b", "b a")
+    ),
     "array": _pair("K[1]", "K = np.array([1.0, {}])"),
     "array of two dimensions": _pair("K[1, 0]", "K = np.array([[1.0, 2.0], [{}, 4.0]])"),
     "array of integers": _pair("K[1]", "K = np.array([1, {}])", values=("2", "3")),
     "kind of an array": _pair(of(WIDTH, "K[0]"), "K = np.array([0.1], dtype=np.{})", values=WIDTHS),
-    "shape of an array": _pair("K.shape[0]", "K = np.ones(6).reshape({})",
-    values=("(2, 3)", "(3, 2)")),
-    "order of an array": _pair("K.strides[0]", "K = np.array([[1.0, 2.0], [3.0, 4.0]], "
-        "order={})", values=("'C'", "'F'")),
+    "shape of an array": _pair(
+        "K.shape[0]", "K = np.ones(6).reshape({})", values=("(2, 3)", "(3, 2)")
+    ),
+    "order of an array": _pair(
+        "K.strides[0]", "K = np.array([[1.0, 2.0], [3.0, 4.0]], order={})", values=("'C'", "'F'")
+    ),
     "last element of a long array": _pair("K[-1]", "K = np.append(np.ones(10_000), {})"),
     "default argument": _pair(CALL, "def shape(x, k={}):\n    return k * x"),
-    "default argument that is a tuple": _pair(CALL, "def shape(x, k=(1.0, {})):\n    return k[1] "
-        "* x"),
+    "default argument that is a tuple": _pair(
+        CALL, "def shape(x, k=(1.0, {})):\n    return k[1] * x"
+    ),
     "default argument of a lambda": _pair(CALL, "shape = lambda x, k={}: k * x"),
     "default argument of a function within": _pair(CALL, of(WITHIN, ", k={}", "k")),
     "function": _pair(CALL, of(SHAPE_OF, "{} * x")),
-    "function of a function": _pair(CALL, "def inner(x):\n    return {} * x\n" + of(SHAPE_OF,
-    "inner(x)")),
+    "function of a function": _pair(
+        CALL, "def inner(x):\n    return {} * x\n" + of(SHAPE_OF, "inner(x)")
+    ),
     "constant of a function": _pair(CALL, "K = {}\n" + of(SHAPE_OF, "K * x")),
     "lambda": _pair(CALL, "shape = lambda x: {} * x"),
     "function within a function": _pair(CALL, of(WITHIN, "", "{}")),
@@ -178,69 +184,85 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     "enclosed tuple": _pair("shape(d)", of(MAKER, "K[1][0]") + "shape = maker((1.0, ({},)))"),
     "enclosed array": _pair("shape(d)", of(MAKER, "K[0]") + "shape = maker(np.array([{}]))"),
     "enclosed NumPy float": _pair("shape(d)", of(MAKER, "K") + "shape = maker(np.float64({}))"),
-    "enclosed function": _pair(CALL, of(MAKER, "K(d)") + "def one(x):\n    return {} * x\nshape = "
-        "maker(one)"),
-    "number of an enclosed module": _pair("shape(d)", of(MAKER, "K.B") + "import near\nshape = "
-        "maker(near)", "B = {}"),
+    "enclosed function": _pair(
+        CALL, of(MAKER, "K(d)") + "def one(x):\n    return {} * x\nshape = maker(one)"
+    ),
+    "number of an enclosed module": _pair(
+        "shape(d)", of(MAKER, "K.B") + "import near\nshape = maker(near)", "B = {}"
+    ),
     "local number of a function within": _pair(
-        CALL, "def shape(x):\n    k = {}\n    def within(y):\n        return k * y\n    return "
-            "within(x)"
+        CALL,
+        "def shape(x):\n    k = {}\n    def within(y):\n        return k * y\n    return within(x)",
     ),
     "decorator": _pair(CALL, WRAPPED),
     "imported function": _pair(CALL, "from near import shape", of(SHAPE_OF, "{} * x")),
-    "imported default argument": _pair(CALL, "from near import shape", "def shape(x, k={}):\n    "
-        "return k * x"),
+    "imported default argument": _pair(
+        CALL, "from near import shape", "def shape(x, k={}):\n    return k * x"
+    ),
     "imported number": _pair("K", "from near import K", "K = {}"),
     "imported array": _pair("K[0]", "from near import K", "K = np.array([{}])"),
-    "constant of an imported function": _pair(CALL, "from near import shape",
-    "K = {}\n" + of(SHAPE_OF, "K * x")),
+    "constant of an imported function": _pair(
+        CALL, "from near import shape", "K = {}\n" + of(SHAPE_OF, "K * x")
+    ),
     "number of a module": _pair("n.K", "import near as n", "K = {}"),
     "function of a module": _pair("n.shape(d) / d", "import near as n", of(SHAPE_OF, "{} * x")),
     "array of a module": _pair("n.K[0]", "import near as n", "K = np.array([{}])"),
     "number two levels down": _pair("pkg.sub.K", "import pkg", "", "K = {}"),
-    "function two levels down": _pair("pkg.sub.shape(d) / d", "import pkg", "",
-    of(SHAPE_OF, "{} * x")),
+    "function two levels down": _pair(
+        "pkg.sub.shape(d) / d", "import pkg", "", of(SHAPE_OF, "{} * x")
+    ),
     "array two levels down": _pair("pkg.sub.K[0]", "import pkg", "", "K = np.array([{}])"),
     "number three levels down": _pair("near.pkg.sub.K", "import near", "import pkg", "K = {}"),
     "@njit function": _pair(CALL, NUMBA + of(NJIT, "{} * x")),
     "constant of an @njit function": _pair(CALL, NUMBA + "K = {}\n" + of(NJIT, "K * x")),
-    "array of an @njit function": _pair(CALL, NUMBA + "K = np.array([{}])\n" + of(NJIT,
-    "K[0] * x")),
-    "default argument of an @njit function": _pair(CALL, NUMBA + "@njit\ndef shape(x, k={}):\n    "
-        "return k * x"),
-    "@njit function of an @njit function": _pair(CALL, NUMBA + "@njit\ndef inner(x):\n    return "
-        "{} * x\n" + of(NJIT, "inner(x)")),
+    "array of an @njit function": _pair(
+        CALL, NUMBA + "K = np.array([{}])\n" + of(NJIT, "K[0] * x")
+    ),
+    "default argument of an @njit function": _pair(
+        CALL, NUMBA + "@njit\ndef shape(x, k={}):\n    return k * x"
+    ),
+    "@njit function of an @njit function": _pair(
+        CALL, NUMBA + "@njit\ndef inner(x):\n    return {} * x\n" + of(NJIT, "inner(x)")
+    ),
     "enclosed number of an @njit function": _pair(
-        "shape(d)", NUMBA + of(MAKER, "K").replace("    def",
-        "    @njit\n    def") + "shape = maker({})"
+        "shape(d)",
+        NUMBA + of(MAKER, "K").replace("    def", "    @njit\n    def") + "shape = maker({})",
     ),
     "type of a variable of an @njit function": _pair(
-        of(WIDTH, "shape(0.1)"), NUMBA + "@njit(locals={{}})\ndef shape(x):\n    y = x\n    "
-            "return y", values=("'y': float32", "")
+        of(WIDTH, "shape(0.1)"),
+        NUMBA + "@njit(locals={{}})\ndef shape(x):\n    y = x\n    return y",
+        values=("'y': float32", ""),
     ),
     "types that an @njit function takes": _pair(
-        of(WIDTH, "shape(0.1)"), NUMBA + "@njit('{}')\n" + of(SHAPE_OF, "x"),
-        values=("float64(float32)", "float64(float64)")
+        of(WIDTH, "shape(0.1)"),
+        NUMBA + "@njit('{}')\n" + of(SHAPE_OF, "x"),
+        values=("float64(float32)", "float64(float64)"),
     ),
     "imported @njit function": _pair(CALL, "from near import shape", of(NJIT, "{} * x")),
-    "@njit function two levels down": _pair("pkg.sub.shape(d) / d", "import pkg", "",
-    of(NJIT, "{} * x")),
+    "@njit function two levels down": _pair(
+        "pkg.sub.shape(d) / d", "import pkg", "", of(NJIT, "{} * x")
+    ),
     "@vectorize function": _pair(CALL, NUMBA + of(VECTORIZE, "{} * x")),
     "constant of a @vectorize function": _pair(CALL, NUMBA + "K = {}\n" + of(VECTORIZE, "K * x")),
     "types that a @vectorize function takes": _pair(
         of(WIDTH, "shape(0.1)"), NUMBA + "@vectorize(['{}'])\n" + of(SHAPE_OF, "x"), values=CASTS
     ),
     "imported @vectorize function": _pair(CALL, "from near import shape", of(VECTORIZE, "{} * x")),
-    "function of another module": _pair("{}(d) / d", "import near, pkg",
-    *(of(SHAPE_OF, f"{k} * x") for k in ("2.0", "3.0")),
-                                        values=("near.shape", "pkg.sub.shape")),
+    "function of another module": _pair(
+        "{}(d) / d",
+        "import near, pkg",
+        *(of(SHAPE_OF, f"{k} * x") for k in ("2.0", "3.0")),
+        values=("near.shape", "pkg.sub.shape"),
+    ),
     "function of NumPy": _pair("np.{}(2.25)", values=("sqrt", "cbrt")),
     "constant of a library": _pair("math.{}", values=("pi", "e")),
-    "function of a library under one name": _pair("root(2.25)", "from math import {} as root",
-    values=("sqrt", "exp")),
-    "name of a built-in function": _pair("abs(-2.0)", "{}", values=("", "def abs(x):\n    return "
-        "3.0")),
-}  # fmt: skip
+    "function of a library under one name": _pair(
+        "root(2.25)", "from math import {} as root", values=("sqrt", "exp")
+    ),
+    "name of a built-in function": _pair(
+        "abs(-2.0)", "{}", values=("", "def abs(x):\n    return 3.0")
+    ),
+}
 
 # The same for what Python runs and Numba does not compile: a loop that is plain Python has to
 # follow too.
@@ -265,40 +287,50 @@ IN_PROCESS: dict[str, tuple[Files, str]] = {
     "a constant assigned": (Files("K = 2.0", "K"), "K = 3.0"),
     "a function defined anew": (Files(SHAPE, CALL), "def shape(x): return 3.0 * x"),
     "the law's own function replaced": (
-        Files("", "2.0"), "Mine.force = staticmethod(lambda overlap, rate, c, h: 3.0 * c[0] * "
-            "overlap)"
+        Files("", "2.0"),
+        "Mine.force = staticmethod(lambda overlap, rate, c, h: 3.0 * c[0] * overlap)",
     ),
-    "code put into a function": (Files(SHAPE, CALL), "shape.__code__ = (lambda x, k: 3.0 * "
-        "x).__code__"),
+    "code put into a function": (
+        Files(SHAPE, CALL),
+        "shape.__code__ = (lambda x, k: 3.0 * x).__code__",
+    ),
     "defaults replaced": (Files(SHAPE, CALL), "shape.__defaults__ = (3.0,)"),
-    "an enclosed number replaced": (Files(of(MAKER, "K") + "shape = maker(2.0)", "shape(d)"),
-    "shape.__closure__[0].cell_contents "
-        "= 3.0"),
+    "an enclosed number replaced": (
+        Files(of(MAKER, "K") + "shape = maker(2.0)", "shape(d)"),
+        "shape.__closure__[0].cell_contents = 3.0",
+    ),
     "an array written to": (Files("K = np.array([2.0])", "K[0]"), "K[0] = 3.0"),
     "a default array written to": (
         Files("def shape(x, k=np.array([2.0])):\n    return k[0]", "shape(d)"),
-        "shape.__defaults__[0][0] "
-            "= 3.0"
+        "shape.__defaults__[0][0] = 3.0",
     ),
     "a module's number assigned": (Files("import near", "near.K", "K = 2.0"), "near.K = 3.0"),
-    "a number two levels down assigned": (Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
-    "pkg.sub.K "
-        "= 3.0"),
-    "a module exchanged": (Files("import pkg, near", "pkg.sub.K", "K = 3.0", "K = 2.0"),
-    "pkg.sub = "
-        "near"),
+    "a number two levels down assigned": (
+        Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
+        "pkg.sub.K = 3.0",
+    ),
+    "a module exchanged": (
+        Files("import pkg, near", "pkg.sub.K", "K = 3.0", "K = 2.0"),
+        "pkg.sub = near",
+    ),
     "an imported module reloaded": (
         Files("import near", "near.shape(d) / d", of(SHAPE_OF, "2.0 * x")),
-        RELOADED.replace("{}", "near")
+        RELOADED.replace("{}", "near"),
     ),
-    "a module two levels down reloaded": (Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
-    RELOADED.replace("{}", "pkg.sub")),
-    "a constant of an @njit function assigned": (Files(NUMBA + "K = 2.0\n" + of(NJIT, "K * x"),
-    CALL), "K = 3.0"),
-    "a constant of a @vectorize function assigned": (Files(NUMBA + "K = 2.0\n" + of(VECTORIZE,
-    "K * x"), CALL), "K = 3.0"),
+    "a module two levels down reloaded": (
+        Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
+        RELOADED.replace("{}", "pkg.sub"),
+    ),
+    "a constant of an @njit function assigned": (
+        Files(NUMBA + "K = 2.0\n" + of(NJIT, "K * x"), CALL),
+        "K = 3.0",
+    ),
+    "a constant of a @vectorize function assigned": (
+        Files(NUMBA + "K = 2.0\n" + of(VECTORIZE, "K * x"), CALL),
+        "K = 3.0",
+    ),
     "a built-in name taken": (Files("", "abs(-2.0)"), "def abs(x): return 3.0"),
-}  # fmt: skip
+}
 
 
 @contextlib.contextmanager

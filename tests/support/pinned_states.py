@@ -42,11 +42,13 @@ CHAINS: dict[str, Chain] = {
     "loaded": example_chain(N_BODIES, precompression=60.0, gravity=9.81, right=End(WALL)),
     "between walls": example_chain(N_BODIES, left=End(WALL), right=End(WALL), has_striker=False),
     "driven": example_chain(
-        N_BODIES, has_striker=False, left=End("displacement", None, MOMENTS,
-        np.array([0.0, 2e-6, 0.0])),
-        right=End("force", None, MOMENTS, np.array([0.0, 50.0, 0.0])), velocity=np.zeros(N_BODIES),
+        N_BODIES,
+        has_striker=False,
+        left=End("displacement", None, MOMENTS, np.array([0.0, 2e-6, 0.0])),
+        right=End("force", None, MOMENTS, np.array([0.0, 50.0, 0.0])),
+        velocity=np.zeros(N_BODIES),
     ),
-}  # fmt: skip
+}
 
 # Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to
 # work in is left out, and the step that the state allows, which is looked at where a block ends.
@@ -56,9 +58,17 @@ CONTACTS = (
     "viscous_total", "viscous_rest", "clamp_total", "clamp_rest",
 )  # fmt: skip
 NUMBERS = (
-    "dt", "drive_work", "left_last", "right_last", "left_speed", "right_speed", "left_force",
-    "right_force", "pending", "drive_rest",
-)  # fmt: skip
+    "dt",
+    "drive_work",
+    "left_last",
+    "right_last",
+    "left_speed",
+    "right_speed",
+    "left_force",
+    "right_force",
+    "pending",
+    "drive_rest",
+)
 COUNTS = ("step", "front", "sample", "snapshot", "entry", "clamped", "n_jumps", "echoes")
 RECORDS = (
     "sensor_force",

@@ -88,14 +88,19 @@ def arrays(law_name: str, chain: Chain, recorded: bool, changes: dict) -> dict[s
     assert state.step == N_STEPS + 1
     records = state.records
     return {
-        "coefficients": state.c, "step": np.array([dt, step.limit]), "bodies": state.tables.bodies,
+        "coefficients": state.c,
+        "step": np.array([dt, step.limit]),
+        "bodies": state.tables.bodies,
         "contacts": state.tables.contacts,
-        "history": state.h, "clock": state.arrays()["clock"], "sensors": records.sensor_force,
+        "history": state.h,
+        "clock": state.arrays()["clock"],
+        "sensors": records.sensor_force,
         "forces": records.contact_force,
-        "overlaps": records.contact_overlap, "displacement": records.displacement,
+        "overlaps": records.contact_overlap,
+        "displacement": records.displacement,
         "velocity": records.velocity,
         "energies": records.energies,
-    }  # fmt: skip
+    }
 
 
 def scans(law_name: str) -> dict[str, str]:
