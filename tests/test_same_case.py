@@ -265,7 +265,9 @@ def differing(case: Case, changes: list[tuple[str, object]], executor: Executor)
 FIRST = ("chain.mass", "chain.radius", "chain.material", "initial.file")
 
 
-@pytest.mark.parametrize("name", ["struck", "driven", "paired"])
+@pytest.mark.parametrize(
+    "name", ["struck", "driven", pytest.param("paired", marks=pytest.mark.long)]
+)
 def test_a_member_that_a_thread_computes_has_the_same_bits(bases, name, figure):
     case, others = bases[name]
     changes = [(key, value) for key, value in sensible(case, others) if key in FIRST]
