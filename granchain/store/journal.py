@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from granchain.store.files import (
+    BYTES_AT_ONCE,
     LARGEST_FILE,
     NEW_FILE,
     StoredFile,
@@ -29,12 +31,20 @@ _HEAD, _END = b"%016d\n", b"\n%s\n"
 FRAME_HEAD, FRAME_END = 17, 66
 
 
-def frame(content: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
-    """Bytes as a journal holds them."""
+def frame(content: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """Bytes as a journal holds them, some megabytes at a time: the hash is found as they come."""
     digest = hashlib.sha256()
+    yield _HEAD % sum(map(len, content))
     for piece in content:
-        digest.update(piece)
-    return [_HEAD % sum(map(len, content)), *content, _END % digest.hexdigest().encode()]
+        for at in range(0, len(piece), BYTES_AT_ONCE):
+            digest.update(piece[at : at + BYTES_AT_ONCE])
+            yield piece[at : at + BYTES_AT_ONCE]
+    yield _END % digest.hexdigest().encode()
+
+
+def frame_size(content: Sequence[bytes | memoryview]) -> int:
+    """Bytes that a frame takes."""
+    return FRAME_HEAD + sum(map(len, content)) + FRAME_END
 
 
 class FrameFile:
@@ -103,8 +113,8 @@ class FrameFile:
         FileError
             Where it cannot be written, or what has its name is another file.
         """
-        pieces = [self.mark, *frame(content)] if content else [self.mark]
-        size = sum(map(len, pieces))
+        pieces = chain([self.mark], frame(content) if content else ())
+        size = len(self.mark) + (frame_size(content) if content else 0)
         with new_file(self.path, True, marks or (self.mark,), size) as part:
             with part.open("wb") as file:
                 for done in put_pieces(file, pieces):
@@ -122,8 +132,7 @@ class FrameFile:
         FileError
             Where it cannot be written.
         """
-        pieces = frame(content)
-        size = sum(map(len, pieces))
+        size = frame_size(content)
         with (
             sentences(self.path, size),
             os.fdopen(os.open(self.path, NEW_FILE & ~os.O_CREAT & ~os.O_EXCL), "wb", 0) as file,
@@ -131,7 +140,7 @@ class FrameFile:
             os.ftruncate(file.fileno(), self.length)
             file.seek(self.length)
             try:
-                for done in put_pieces(file, pieces):
+                for done in put_pieces(file, frame(content)):
                     progress(done / size)
                 os.fsync(file.fileno())
             except OSError:
