@@ -93,7 +93,7 @@ def members(law: str, recorded: str, count: int, rounds: int) -> dict[str, dict[
             mock.patch.object(Stack, "advance", timed(march, Stack.advance)),
             mock.patch.object(set_up_together, "set_up", timed(before, set_up_together.set_up)),
             mock.patch.object(
-                set_up_together, "pieces_of", timed(before, set_up_together.pieces_of)
+                set_up_together, "batches_of", timed(before, set_up_together.batches_of)
             ),
         ):
             begin = time.process_time()
