@@ -30,8 +30,9 @@ $(VENV)/.locked: requirements.lock pyproject.toml
 	if [ -z "$$python" ]; then echo "env: no Python 3.11 or newer found; install one, or name it: make env PYTHON3=..." >&2; exit 1; fi; \
 	echo "env: packages of requirements.lock into $(VENV)"; \
 	[ -x $(PYTHON) ] || "$$python" -m venv $(VENV)
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r <(awk '/^uv==/,!/\\$$/' requirements.lock)
+	@$(PYTHON) -m uv pip install -q --python $(PYTHON) --require-hashes -r requirements.lock
+	@$(PYTHON) -m uv pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e .
 	@touch $@
 
 run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figures
