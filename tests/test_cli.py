@@ -369,7 +369,7 @@ WRONG = {
     ),
     "unknown law name": (("laws", "herz"), 2, ("herz", 'did you mean "hertz"?')),
     "missing output file": (("info", "nothing.h5"), 4, ("nothing.h5", "got no file of this name")),
-    "no output file": (("info", "there.h5"), 4, ("there.h5", "not HDF5")),
+    "no output file": (("info", "there.h5"), 4, ("there.h5", "granchain did not write")),
     "no file to plot": (("plot", "nothing.h5"), 4, ("nothing.h5", "got no file of this name")),
     "law file missing": (
         ("laws", "--law-module", "nothing.py"),

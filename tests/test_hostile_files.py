@@ -2,7 +2,6 @@
 files, no silent wrong number."""
 
 import copy
-import hashlib
 import json
 import math
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.example_results import a_result, everything, file_of
+from support.example_results import a_result, everything, file_of, seal
 from support.rows import inputs_for, steel_row
 
 import granchain
@@ -27,7 +26,6 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
 from granchain.store import Checkpoint, files, open_result
-from granchain.store import verify_file as verify
 from granchain.store.checkpoint import Saved
 from granchain.store.journal import FRAME_END, FRAME_HEAD, frame
 
@@ -38,14 +36,6 @@ SECRET = b"the secret of another file" * 100
 @pytest.fixture(scope="module")
 def content():
     return file_of(a_result())
-
-
-def seal(path):
-    """Make the hash in the last line fit, as a stranger can."""
-    content = path.read_bytes()
-    if content[-files.SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
-        content = content[: -files.SEAL_LENGTH]
-    path.write_bytes(content + files.SEAL % hashlib.sha256(content).hexdigest().encode())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -69,11 +59,15 @@ def put(name, **made):
 def link(name, target):
     def edit(file, folder):
         del file[name]
-        file[name] = (
-            target
-            if isinstance(target, h5py.SoftLink)
-            else h5py.ExternalLink(folder / "other.h5", target)
-        )
+        file[name] = target or h5py.ExternalLink(folder / "other.h5", "/secret")
+
+    return edit
+
+
+def elsewhere(name, shape):
+    def edit(file, folder):
+        stored = [(str(folder / "secret.bin"), 0, 8 * math.prod(shape))]
+        replaced(file, name, shape=shape, dtype="<f8", external=stored)
 
     return edit
 
@@ -86,10 +80,6 @@ def attribute(place, name, value):
     return lambda file, folder: file[place].attrs.__setitem__(name, value)
 
 
-def text(name, value):
-    return lambda file, folder: file[f"provenance/{name}"].__setitem__((), value)
-
-
 def virtual_dataset(file, folder):
     layout = h5py.VirtualLayout((13,), "<f8")
     layout[:] = h5py.VirtualSource(folder / "other.h5", "secret", (13,))
@@ -98,19 +88,8 @@ def virtual_dataset(file, folder):
 
 
 def shapes_together(file, folder):
-    for name in ("time", "sensor_force"):
-        del file[name]
     for k in range(100):
         file.create_dataset(f"dent_{k}", shape=(400 * 1024,), dtype="<f8", chunks=(1000,))
-
-
-def gzip_twice(file, folder):
-    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    made.set_chunk((13,))
-    made.set_deflate(9)
-    made.set_deflate(9)
-    del file["mass"]
-    h5py.h5d.create(file.id, b"mass", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((13,)), made)
 
 
 def variable_that_would_hide_a_method(file, folder):
@@ -118,129 +97,53 @@ def variable_that_would_hide_a_method(file, folder):
     file["save"].attrs["units"] = file["save"].attrs["long_name"] = "m"
 
 
-def group_for_a_variable(file, folder):
-    del file["mass"]
-    file.create_group("mass")
-
-
-def root_for_provenance(file, folder):
-    del file["provenance"]
-    file["provenance"] = file["/"]
-
-
 def data_changed(file, folder):
     file["sensor_force"][3, 1] += 1e-9
 
 
-def a_thousand_names(file, folder):
-    for k in range(1000):
+def thousands_of_names(file, folder):
+    for k in range(2000):
         file[f"x{k}"] = file["mass"]
 
 
 # Edits of a good file, each with words that the refusal must hold.
+DAMAGED = "damaged or changed after it was written"
 HOSTILE = {
-    "external_link": (link("sensor_force", "/secret"), "'sensor_force'", "link"),
-    "soft_link": (link("mass", h5py.SoftLink("/radius")), "'mass'", "link"),
-    "external_link_in_provenance": (link("provenance/case_toml", "/text"), "'case_toml'", "link"),
-    "external_storage": (
-        lambda file, folder: replaced(
-            file, "mass", shape=(13,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 104)]
-        ),
-        "'mass'",
-        "another file",
-    ),
-    "external_storage_in_provenance": (
-        lambda file, folder: replaced(
-            file,
-            "provenance/started",
-            shape=(1,),
-            dtype="<f8",
-            external=[(str(folder / "secret.bin"), 0, 8)],
-        ),
-        "'started'",
-        "single value of its own",
-    ),
-    "virtual_dataset": (virtual_dataset, "'mass'", "another file"),
+    "external_link": (link("sensor_force", None), "'sensor_force' is a link"),
+    "soft_link": (link("mass", h5py.SoftLink("/radius")), "'mass' is a link"),
+    "link_in_provenance": (link("provenance/started", None), "'provenance/started' is a link"),
+    "external_storage": (elsewhere("mass", (13,)), "'mass' keeps its data in another file"),
+    "storage_of_provenance": (elsewhere("provenance/started", (1,)), "started' keeps its data in"),
+    "virtual_dataset": (virtual_dataset, "'mass' keeps its data in another file"),
     "640_gigabytes": (
         put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)),
-        "claims",
-        "bytes",
+        "claims 640000",
     ),
     "more_bytes_than_a_number_counts": (
         put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)),
         "claims",
-        "bytes",
     ),
-    "shapes_together": (shapes_together, "claims", "bytes"),
+    "shapes_together": (shapes_together, "claims"),
     "chunk_larger_than_data": (
         put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)),
-        "'mass'",
-        "pieces larger",
+        "claims",
     ),
-    "gzip_twice": (gzip_twice, "'mass'", "packed"),
-    "another_filter": (
-        put("mass", data=np.zeros(13), chunks=(13,), compression="lzf"),
-        "'mass'",
-        "packed",
+    "thousands_of_names": (thousands_of_names, "holds more than 2000 names"),
+    "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), DAMAGED),
+    "missing_axis": (without("bead"), DAMAGED),
+    "hidden_method": (variable_that_would_hide_a_method, DAMAGED),
+    "no_provenance": (without("provenance"), DAMAGED),
+    "nested": (
+        lambda file, folder: file["provenance/messages"].__setitem__((), "[" * 100_000),
+        DAMAGED,
     ),
-    "texts_for_numbers": (
-        put("mass", shape=(13,), dtype=h5py.string_dtype()),
-        "'mass'",
-        "type object",
-    ),
-    "labels_with_fractions": (put("bead", data=np.zeros(13)), "'bead'", "type float64"),
-    "missing_axis": (without("bead"), "is over snapshot_time, bead, but there is no bead"),
-    "another_length": (
-        put("mass", data=np.zeros(12)),
-        "mass has the shape (12,), its axes bead have (13,)",
-    ),
-    "an_axis_too_many": (
-        put("bead", data=np.zeros((13, 1), "<i8")),
-        "bead has 2 axes, and must have 1",
-    ),
-    "no_space_at_all": (put("mass", data=h5py.Empty("<f8")), "'mass'", "has no axis"),
-    "unknown_variable": (
-        lambda file, folder: file.__setitem__("x", np.zeros((12, 2))),
-        "'x'",
-        "neither a variable of an output file nor one value per contact",
-    ),
-    "hidden_method": (variable_that_would_hide_a_method, "cannot be the name of a variable"),
-    "unknown_group": (
-        lambda file, folder: file.create_group("more"),
-        "'more'",
-        "not what an output file has",
-    ),
-    "group_for_a_variable": (group_for_a_variable, "'mass'", "not what an output file has"),
-    "root_for_provenance": (root_for_provenance, "'bead'", "no place"),
-    "unknown_provenance": (
-        lambda file, folder: file.__setitem__("provenance/host", "here"),
-        "'host'",
-        "no place",
-    ),
-    "no_provenance": (without("provenance"), "has no provenance"),
-    "fixed_length": (put("provenance/started", data=np.bytes_(b"now")), "started is not one text"),
-    "no_number": (text("wall_time", np.nan), "wall_time is not one finite number"),
-    "no_messages": (text("messages", '{"a": 1}'), "not a list of texts"),
-    "nested": (text("messages", "[" * 100_000), "damaged", "HDF5 says"),
     "data_changed": (data_changed, "its data differ from their hash"),
-    "no_data_hash": (without("provenance/data_sha256"), "its data differ from their hash"),
-    "no_unit": (
-        lambda file, folder: file["mass"].attrs.__delitem__("units"),
-        "the attribute units is missing",
-    ),
-    "another_unit": (attribute("mass", "units", "g"), "mass is in 'g', and must be in 'kg'"),
-    "law_that_is_a_number": (attribute("/", "law", 3), "law is not one text"),
-    "infinite_step": (attribute("/", "time_step", np.inf), "time_step is not one finite number"),
-    "unknown_status": (attribute("/", "status", "fine"), "ended as 'fine'", "does not know"),
-    "another_format": (
-        attribute("/", "granchain_format", "1.4"),
-        "has the format '1.4', allowed '1'",
-    ),
+    "unknown_status": (attribute("/", "status", "fine"), DAMAGED),
+    "another_format": (attribute("/", "granchain_format", "4"), "has the format '4', allowed '1'"),
     "no_format": (
         lambda file, folder: file.attrs.__delitem__("granchain_format"),
-        "got HDF5 that granchain did not write",
+        "got a file that granchain did not write",
     ),
-    "a_thousand_names": (a_thousand_names, "names, an output file at most 200"),
 }
 
 
@@ -252,7 +155,7 @@ def folder(tmp_path_factory, content):
     with h5py.File(folder / "other.h5", "w") as other:
         other["secret"] = np.frombuffer(SECRET[:104], "<f8")
         other["text"] = SECRET.decode()
-    for name, (edit, *_) in HOSTILE.items():
+    for name, (edit, _) in HOSTILE.items():
         path = folder / f"{name}.h5"
         path.write_bytes(content)
         with h5py.File(path, "r+") as file:
@@ -269,10 +172,7 @@ def test_a_hostile_file_is_refused_with_its_reason(folder, name):
         open_result(folder / f"{name}.h5")
     assert time.process_time() - start < 5.0
     assert str(caught.value).startswith(f"{folder / name}.h5: ")
-    for words in HOSTILE[name][1:]:
-        assert words in str(caught.value)
-    # Every other refusal is our own, not an error of HDF5 that happened on the way.
-    assert ("HDF5 says" in str(caught.value)) == ("HDF5 says" in HOSTILE[name][1:])
+    assert HOSTILE[name][1] in str(caught.value)
     assert SECRET[:10].decode() not in str(caught.value)
 
 
@@ -425,26 +325,21 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
 # Not an output file at all.
 
 
-@pytest.mark.parametrize("read", [open_result, verify])
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("text.h5", "got a file that is not HDF5, allowed an output file of granchain"),
-        ("empty.h5", "got an empty file, allowed an output file; granchain never leaves"),
-        ("folder", "got a folder, allowed an output file; name one in it"),
+        ("text.h5", "got a file that granchain did not write, allowed an output file"),
+        ("empty.h5", "got a file that granchain did not write"),
+        ("other.h5", "got a file that granchain did not write"),
+        ("folder", "got a file that cannot be read (Is a directory), allowed an output file"),
         ("missing.h5", "got no file of this name, allowed an output file"),
-        ("no/such/folder.h5", "got no file of this name"),
-        (
-            "text.h5/a.h5",
-            "got a file that cannot be read (Not a directory), allowed an output file",
-        ),
-        ("pipe", "got a device, pipe or socket, allowed an output file; name one"),
-        ("other.h5", "got HDF5 that granchain did not write"),
-        ("huge.h5", "got 5000000000 bytes, allowed for an output file: at most 4294967296"),
+        ("text.h5/a.h5", "got a file that cannot be read (Not a directory)"),
+        ("pipe", "got a device, a pipe, or 0 bytes, allowed an output file"),
+        ("huge.h5", "or 5000000000 bytes, allowed an output file: a file of at most 4294967296"),
         ("null\0character", "got a file that cannot be read"),
     ],
 )
-def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path, read, name, sentence):
+def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path, name, sentence):
     (tmp_path / "text.h5").write_text("time,force\n")
     (tmp_path / "empty.h5").touch()
     (tmp_path / "folder").mkdir()
@@ -453,20 +348,18 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path, read, name, s
         other["x"] = np.zeros(3)
     with open(tmp_path / "huge.h5", "wb") as huge:
         huge.truncate(5_000_000_000)
-    start = time.process_time()
     with pytest.raises(FileError) as caught:
-        read(tmp_path / name)
-    assert time.process_time() - start < 5.0
-    assert f"{tmp_path / name}: " in str(caught.value)
-    assert sentence in str(caught.value)
+        open_result(tmp_path / name)
+    assert str(caught.value).startswith(f"{tmp_path / name}: ") and sentence in str(caught.value)
 
 
 def test_a_name_from_a_file_cannot_command_the_terminal(tmp_path, content):
     path = tmp_path / "a.h5"
     path.write_bytes(content)
     with h5py.File(path, "r+") as file:
-        file.create_group("\x1b[2J\u202e evil")
-    with pytest.raises(FileError) as caught:
+        file["\x1b[2J\u202e evil"] = h5py.SoftLink("/mass")
+    seal(path)
+    with pytest.raises(FileError, match="is a link") as caught:
         open_result(path)
     assert all(letter.isprintable() for letter in str(caught.value))
 
@@ -543,10 +436,6 @@ def forged(checkpointed, edit):
     return b"granchain checkpoint 1\n" + b"".join(frame([line, b"\n", bytes(arrays)]))
 
 
-def integers(values):
-    return np.asarray(values, dtype="<i8").tobytes()
-
-
 def clock_set(name, value):
     """Puts a value into the clock: an index that the compiled loop would write at."""
 
@@ -575,45 +464,32 @@ def shape_set(name, shape):
 
 
 def place_beyond_the_chain(header, arrays, places):
-    arrays[places["events"]] = integers(
-        np.full((places["events"].stop - places["events"].start) // 8, 10**9)
-    )
+    events = arrays[places["events"]]
+    arrays[places["events"]] = np.full(len(events) // 8, 10**9, "<i8").tobytes()
 
 
+NOT_OURS = "got a checkpoint that granchain did not write"
 FORGED = {
-    "a header that is no JSON": (lambda *parts: b"{", "damaged"),
-    "a header nested without end": (lambda *parts: b"[" * 15_000, "damaged"),
-    "a header without end": (lambda *parts: b" " * 1_000_000, "damaged"),
-    "a header that is no table": (lambda *parts: b"[1]", "damaged"),
-    "no arrays": (header_set(arrays=[]), "longer than its arrays"),
-    "arrays that are none": (header_set(arrays=7), "got a checkpoint that granchain did not write"),
-    "a type that is code": (header_set(arrays=[["bodies", "|O", 0, [3]]]), "a type or shape"),
-    "a type that is none": (header_set(arrays=[["bodies", ["<f8"], 0, [3]]]), "a type or shape"),
-    "a shape beyond memory": (shape_set("bodies", [10**9, 10**9]), "longer than the file"),
-    "a shape of nothing times more than there is": (
-        shape_set("bodies", [0, 10**30]),
-        "got a checkpoint that granchain did not write",
-    ),
-    "a negative shape": (shape_set("bodies", [-1, -8]), "a type or shape"),
-    "a shape of fractions": (shape_set("bodies", [1.5]), "a type or shape"),
+    "a header that is no JSON": (lambda *parts: b"{", NOT_OURS),
+    "a header nested without end": (lambda *parts: b"[" * 15_000, NOT_OURS),
+    "a header without end": (lambda *parts: b" " * 1_000_000, NOT_OURS),
+    "a header that is no table": (lambda *parts: b"[1]", NOT_OURS),
+    "a type that is code": (header_set(arrays=[["bodies", "|O", 0, [3]]]), NOT_OURS),
+    "a shape beyond memory": (shape_set("bodies", [10**9, 10**9]), NOT_OURS),
+    "a shape of nothing times more than there is": (shape_set("bodies", [0, 10**30]), NOT_OURS),
+    "a negative shape": (shape_set("bodies", [-1, -8]), NOT_OURS),
     "another shape": (shape_set("clock", [len(fields.RUN), 1]), "clock is"),
     "rows that are nowhere": (
         lambda header, *parts: header["arrays"][0].__setitem__(2, 10**12),
-        "its records are not what it says of them",
+        NOT_OURS,
     ),
     "an array that no run has": (
         lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"),
         "holds the arrays",
     ),
-    "an infinite time": (header_set(wall_time=math.inf), "incomplete"),
-    "a start that is no text": (header_set(started=[1]), "incomplete"),
     "another set-up": (header_set(set_up="0" * 64), "was set up from other numbers than this run"),
     "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, and must be 0 to"),
-    "a negative step": (clock_set("step", -1), "step is -1"),
     "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, and must be 6"),
-    "a front beyond the chain": (clock_set("front", 10**6), "front is 1000000"),
-    "samples beyond the end": (clock_set("sample", 10**6), "sample is 1000000"),
-    "snapshots beyond the end": (clock_set("snapshot", -(10**6)), "snapshot is -1000000"),
     "a contact beyond the chain": (place_beyond_the_chain, "a contact that is not there"),
 }
 
@@ -647,9 +523,9 @@ def test_every_count_is_one_that_a_checkpoint_is_checked_for(state):
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, state, content):
     (tmp_path / "run.chk").write_bytes(content)
     with pytest.raises(
-        FileError, match=r"run\.chk: got (an empty file|a file that is not a checkpoint)"
+        FileError, match=r"run\.chk: got a file that is not a checkpoint of this granchain"
     ):
         resumed(tmp_path / "run.chk", state)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileError, match="got a device, pipe or socket, allowed a checkpoint"):
+    with pytest.raises(FileError, match=r"got a device, a pipe, .* allowed a checkpoint"):
         resumed(tmp_path / "pipe", state)

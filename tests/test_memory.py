@@ -1,5 +1,4 @@
-"""No file from elsewhere takes more memory to read than was allowed, counted before any is
-taken; of a result, only what is asked for."""
+"""No file from elsewhere takes more memory to read than was allowed: counted before."""
 
 import functools
 import io
@@ -16,13 +15,9 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from support.example_results import a_result, file_of
-from test_hostile_files import seal
 
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
-from granchain.figures import drawn
-from granchain.store import open_result, reader
 from granchain.store.limit import COPIES
 from granchain.traces import Asked, import_trace, read_trace
 
@@ -119,16 +114,12 @@ TOO_LARGE = {
     "HDF5, one byte a number, packed": lambda path, count: filled(
         path, lambda file: zeros(file, count, compression="gzip")
     ),
-    "HDF5, packed by lzf": lambda path, count: filled(
-        path, lambda file: zeros(file, count, compression="lzf")
-    ),
     "HDF5 with a piece larger than its data": lambda path, count: filled(
         path,
         lambda file: file.create_dataset(
             "time", (9,), "f8", maxshape=(None,), chunks=(4 * count + SMALL_PIECE // 8,)
         ),
     ),
-    "HDF5 packed twice": lambda path, count: filled(path, lambda file: packed_twice(file, count)),
     "MATLAB, packed": lambda path, count: scipy.io.savemat(
         path, {"t": np.zeros((count, 1), "u1")}, do_compression=True
     ),
@@ -155,14 +146,6 @@ SMALL_PIECE = 2**27
 def bytes_of(count):
     """So much in a file that what it claims is no more than a thousand times its size."""
     return np.random.default_rng(1).integers(0, 255, count // 900 + 100_000, "u1").reshape(-1, 1, 1)
-
-
-def packed_twice(file, count):
-    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    made.set_chunk((100,))
-    made.set_deflate(9)
-    made.set_deflate(9)
-    h5py.h5d.create(file.id, b"time", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((100,)), made)
 
 
 def numbers_of(limit):
@@ -337,119 +320,6 @@ def test_a_limit_is_a_number_of_bytes(here, capsys):
 
 
 # --------------------------------------------------------------------------------------------------
-# granchain's own files
-
-
-OWN = {
-    "the sensors": ("sensor_force", lambda n: (("time", n // 4), ("sensor_bead", 4))),
-    "one sensor": ("sensor_force", lambda n: (("time", n), ("sensor_bead", 1))),
-    "the snapshots": ("velocity", lambda n: (("snapshot_time", n // 13),)),
-    "what nobody draws": ("contact_peak_force", lambda n: (("contact", n),)),
-}
-
-
-def own(path, which, numbers):
-    """A sealed output file with a variable of so many numbers, and its axes, that were never
-    written."""
-    name, axes = OWN[which]
-    axes = dict(axes(numbers))
-    path.write_bytes(file_of(a_result()))
-    with h5py.File(path, "r+") as file:
-        for other, variable in a_result().variables.items():
-            if set(variable.dims) & set(axes):
-                texts = {key: file[other].attrs[key] for key in ("units", "long_name")}
-                kind = file[other].dtype
-                del file[other]
-                lengths = [
-                    axes.get(axis, variable.shape[k]) for k, axis in enumerate(variable.dims)
-                ]
-                if other == name or len(lengths) == 1:
-                    chunks = tuple(
-                        min(length, 4096 if k == 0 else 32) for k, length in enumerate(lengths)
-                    )
-                    file.create_dataset(other, lengths, kind, chunks=chunks).attrs.update(texts)
-        claimed = sum(
-            dataset.size * 8 for dataset in file.values() if isinstance(dataset, h5py.Dataset)
-        )
-        # So long a file as a thousandth of what it claims, at least.
-        del file["provenance/messages"]
-        file["provenance/messages"] = json.dumps([["x" * (claimed // 900), False]])
-    seal(path)
-
-
-@pytest.mark.promise("R9")
-@pytest.mark.parametrize("which", OWN)
-def test_what_was_never_written_into_a_result_takes_nothing(
-    which, here, capsys, monkeypatch, figure
-):
-    # 24 MB a variable, of which summary and picture may take an eighth.
-    numbers, share = 3 * 10**6, 3e6
-    from granchain.cli import files
-
-    monkeypatch.setattr(files, "LARGEST_SUMMARY", share)
-    monkeypatch.setattr(reader, "AT_ONCE", 2**20)
-    own(here / "run.h5", which, numbers)
-    took = {}
-    for command in ("info", "plot", "info --verify"):
-        tracemalloc.start()
-        try:
-            if command == "plot":
-                result = open_result("run.h5", drawn, share)
-            else:
-                assert obey([*command.split(), "run.h5"]) == (4 if "--verify" in command else 0)
-            took[command] = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-    told = capsys.readouterr()
-    # Its data do not fit their hash, which is found piece by piece, once in a process of its own.
-    assert "its data differ from their hash" in told.err and OWN[which][0] in told.out
-    assert (
-        "not looked into, being more than 3e+06 bytes: time, sensor_bead, sensor_force" in told.out
-    ) == ("sensor" in which)
-    assert (OWN[which][0] in result.unread) == (which == "what nobody draws")
-    assert sum(variable.data.nbytes for variable in result.variables.values()) < 1.5 * share
-    with pytest.raises(FileError, match="was read from its file in part"):
-        result.save("other.h5")
-    figure(
-        "memory that a command took of a result, of that of its largest variable",
-        max(took.values()) / (8 * numbers),
-        at_most=0.5,
-    )
-
-
-@pytest.mark.parametrize(("columns", "chunk"), [(1, 1000), (3, 777), (40, 64)])
-def test_a_long_trace_is_drawn_with_its_extremes(here, columns, chunk, monkeypatch):
-    count, most = 200_000, 8 * 20_000 * columns
-    values = np.random.default_rng(columns).standard_normal((count, columns)).cumsum(axis=0)
-    monkeypatch.setattr(reader, "AT_ONCE", 8 * columns * 10_000)
-    monkeypatch.setattr(reader, "STRETCHES_OF_A_PICTURE", 200)
-    with h5py.File("long.h5", "w") as file:
-        file["time"] = 1e-6 * np.arange(count)
-        file.create_dataset("sensor_force", data=values, chunks=(chunk, columns))
-        dims = {"time": ("time",), "sensor_force": ("time", "sensor_bead")}
-        assert reader.thinned_rows(file, dims, 8 * count * (columns + 1)) == {}
-        (rows,) = reader.thinned_rows(file, dims, most).values()
-        kept = reader._rows_of_dataset(file["sensor_force"], rows)
-    assert (
-        (kept == values[rows]).all()
-        and (np.diff(rows) > 0).all()
-        and rows[0] == 0
-        and rows[-1] == count - 1
-    )
-    assert len(rows) * 8 * (columns + 1) <= 1.1 * most
-    if columns < 10:
-        assert (kept.max(axis=0) == values.max(axis=0)).all() and (
-            kept.min(axis=0) == values.min(axis=0)
-        ).all()
-        # A peak is found to the same value: the samples beside it are there.
-        for column in range(columns):
-            top = int(values[:, column].argmax())
-            assert {max(top - 1, 0), min(top + 1, count - 1)} <= set(rows.tolist())
-    else:
-        assert np.ptp(np.diff(rows)) <= 1
-
-
-# --------------------------------------------------------------------------------------------------
 # Measured in processes of their own: all that they take, not NumPy's part alone.
 
 
@@ -498,25 +368,5 @@ def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, 
     figure(
         "memory of a process that refused a file of more than 1 GB, of the limit",
         (took - base("npy")) / 1e9,
-        at_most=1.0,
-    )
-
-
-@pytest.mark.long
-@pytest.mark.promise("R9")
-@pytest.mark.parametrize("which", OWN)
-@pytest.mark.parametrize("command", ["info", "info --verify", "plot"])
-def test_info_and_plot_of_a_result_of_gigabytes_take_little(command, which, here, figure):
-    (here / "small.h5").write_bytes(file_of(a_result()))
-    _, small, _ = measured([*command.split(), "small.h5"], here)
-    # seven variables have the axis of contacts
-    own(here / "run.h5", which, 24 * 10**7 // (7 if which == "what nobody draws" else 1))
-    ended, took, told = measured([*command.split(), "run.h5"], here)
-    assert ended == (4 if "--verify" in command else 0) and ("differ from their hash" in told) == (
-        "--verify" in command
-    ), told
-    figure(
-        f"memory that {command} took of a result of 2 to 4 GB [GB]",
-        (took - small) / 1e9,
         at_most=1.0,
     )

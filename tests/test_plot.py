@@ -203,7 +203,7 @@ def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(her
     assert obey(["plot", "fast.h5", "text.h5", "gone.h5"]) == 4
     said = capsys.readouterr().err
     assert (
-        "text.h5: got a file that is not HDF5" in said
+        "text.h5: got a file that granchain did not write" in said
         and "gone.h5: got no file of this name" in said
     )
     assert obey(["plot", "found.json", "--out", "out"]) == 4
@@ -429,7 +429,6 @@ def a_row(count, end="free"):
         "law": "hertz",
         "status": Status.COMPLETE,
         "time_step": 1e-8,
-        "thinned": {},
     }
     case = SimpleNamespace(ends=SimpleNamespace(left=end, right=end))
     return SimpleNamespace(variables=data, case=case, **names, **data)

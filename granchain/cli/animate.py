@@ -9,12 +9,9 @@ from typing import Annotated
 import typer
 
 from granchain.cli.options import FileArgument, OverwriteOption, WidthOption, app, check_width
-from granchain.cli.text import notify, print_text
+from granchain.cli.text import print_text
 from granchain.errors import CaseError, FileError, GranchainError
 
-# Bytes of displacements and velocities that are read: those of a hundred snapshots of a hundred
-# thousand bodies.
-LARGEST_MOTION = 1.6e8
 # What is read of a file.
 WANTED = {
     "displacement",
@@ -70,7 +67,6 @@ def animate(
     result = open_result(
         file,
         variables=lambda headers: [name for name in headers if name in WANTED],
-        most=LARGEST_MOTION,
     )
     if "crank_angle" in result.unread:
         raise FileError(
@@ -90,8 +86,6 @@ def animate(
         raise
     except GranchainError as error:
         raise CaseError(f"animate: {error}") from None
-    for axis, (kept, count) in result.thinned.items():
-        notify(f"{axis}: {kept} of {count} instants are read, as more would not fit into memory")
     print_text(target)
 
 

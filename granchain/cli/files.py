@@ -130,11 +130,10 @@ def info(
         return
     from granchain.analysis import SUMMARISED, summary
     from granchain.store import open_result
-    from granchain.store import verify_file as verified
     from granchain.store.reader import HoldsEnsembleError
 
     try:
-        data_sha256 = verified(file) if verify else None
+        data_sha256 = open_result(file).data_sha256 if verify else None
         result = open_result(file, variables=in_memory, unsealed=unsealed)
     except HoldsEnsembleError:
         info_of_ensemble(file, verify, unsealed, as_json)

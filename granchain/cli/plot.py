@@ -25,8 +25,6 @@ from granchain.errors import CaseError, FileError, GranchainError, nearest
 if TYPE_CHECKING:
     from granchain.store import Result
 
-# Bytes that are drawn of one axis of time.
-LARGEST_PLOT = 1.6e7
 # Files whose names stand in the name of a figure of all of them.
 MOST_NAMES_OF_A_FIGURE = 3
 
@@ -213,7 +211,7 @@ def figures_of_results(
 
     stems = stems_of(files)
     results: list[Result] = [
-        open_result(file, variables=drawn, most=LARGEST_PLOT, unsealed=unsealed) for file in files
+        open_result(file, variables=drawn, unsealed=unsealed) for file in files
     ]
     figures: dict[str, Draw] = {}
     if len(results) > 1:
@@ -239,11 +237,6 @@ def figures_of_results(
         for name, advice in missing.items():
             if asked is None or name in asked:
                 notify(f"{before}no {name}: {advice}")
-        for axis, (kept, count) in result.thinned.items():
-            notify(
-                f"{before}{axis}: {kept} of {count} instants are drawn, with the smallest and "
-                "largest values between them"
-            )
     return figures, known
 
 

@@ -196,9 +196,7 @@ def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: 
                     "--resume"
                 )
             result.save(file.target, replace, progress.writing(file.target))
-        if result.status is Status.INTERRUPTED:
-            checkpoint.rely_on(result.variables, result.provenance["data_sha256"])
-        else:
+        if result.status is not Status.INTERRUPTED:
             checkpoint.remove()
     return result
 

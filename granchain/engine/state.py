@@ -397,7 +397,7 @@ class State:
         Parameters
         ----------
         arrays : mapping of str to array
-            Every name that `arrays` gives; one that is in a file has `read_into(array)`.
+            Every name that `arrays` gives.
 
         Raises
         ------
@@ -436,10 +436,7 @@ class State:
             # the loop would write beyond the list
             raise ValueError("active and listed do not name the same contacts, each once")
         for name, mine in views.items():
-            if hasattr(arrays[name], "read_into"):
-                arrays[name].read_into(mine)
-            else:
-                mine[:] = arrays[name]
+            mine[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
         """Refuse whole numbers with which the loop would write where it must not, and what the

@@ -245,13 +245,7 @@ def bead_velocities(
 def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, str]:
     """Times, velocities of bodies, and how they were found between snapshots."""
     time, velocity = np.asarray(result.snapshot_time), np.asarray(result.velocity)[:, places]
-    # Of a long file smallest and largest values are read, which are no course.
-    if (
-        "snapshot_time" in result.thinned
-        or "displacement" not in result.variables
-        or len(time) < 3
-        or not np.isfinite(velocity).all()
-    ):
+    if "displacement" not in result.variables or len(time) < 3 or not np.isfinite(velocity).all():
         return time, velocity, ""
     found = between_snapshots(
         time, np.asarray(result.displacement)[:, places], velocity, max(1, COURSE // len(time))

@@ -19,9 +19,6 @@ from granchain.store.conclusion import read_conclusion
 from granchain.store.study import is_study, open_study
 from granchain.store.variables import Unread
 
-# Bytes that a figure draws of one axis of time.
-LARGEST_PICTURE = 4e6
-
 
 def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> bytes:
     """One page of HTML about output files: it needs no network and no script to be read.
@@ -73,7 +70,7 @@ def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Bloc
     def needed(headers: Mapping[str, Unread]) -> set[str]:
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
-    result = open_result(path, variables=needed, most=LARGEST_PICTURE, unsealed=unsealed)
+    result = open_result(path, variables=needed, unsealed=unsealed)
     if "crank_angle" not in result.variables:
         return run_blocks(result, name)
     try:

@@ -185,13 +185,6 @@ def pictures(result: Result) -> list[Block]:
         Paragraph(f"No {name.replace('_', ' ')}: {advice}.")
         for name, advice in lacking(result).items()
     ]
-    blocks += [
-        Paragraph(
-            f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values "
-            "between them."
-        )
-        for axis, (kept, count) in result.thinned.items()
-    ]
     return blocks
 
 

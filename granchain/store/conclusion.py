@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import Any
 from granchain.case import Case
 from granchain.errors import FileError
 from granchain.plain_data import sha256_of
-from granchain.store.files import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, write_whole
+from granchain.store.files import DAMAGED, OUTPUT_MARK, UNSEALED, claim, open_whole, write_whole
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.variables import FORMAT
 
@@ -108,39 +107,19 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     FileError
         Where it is missing, too large, of another kind or changed.
     """
-    file = StoredFile(path, "a file of numbers", LARGEST_CONCLUSION)
+    with open_whole(path, "a file of numbers", LARGEST_CONCLUSION) as file:
+        content = file.read()
     try:
-        content = file.part(0, len(file))
-        document = json.loads(
-            content,
-            parse_float=finite_or_none,
-            parse_int=whole_number,
-            parse_constant=lambda _: None,
-        )
-    except (ValueError, RecursionError):
-        document = None
-    if (
-        not isinstance(document, dict)
-        or OUTPUT_MARK.decode() not in document
-        or not isinstance(document.get("kind"), str)
-    ):
+        document = json.loads(content)
+        seal, kind = document.pop(SEALED_BY, None), document["kind"]
+        sealed = OUTPUT_MARK.decode() in document and seal == sha256_of(document)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        kind = None
+    if not isinstance(kind, str) or OUTPUT_MARK.decode() not in document:
         raise FileError(
             f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out "
             "FILE.json of compare, equivalent or fit wrote"
         )
-    seal = document.pop(SEALED_BY, None)
-    if seal != sha256_of(document) and not unsealed:
+    if not sealed and not unsealed:
         raise FileError(f"{os.fspath(path)}: {UNSEALED if seal is None else DAMAGED}")
-    return document
-
-
-def finite_or_none(text: str) -> float | None:
-    """A number; None for one that no double holds, which `save_conclusion` never writes."""
-    value = float(text)
-    return value if math.isfinite(value) else None
-
-
-def whole_number(text: str) -> int | None:
-    """A whole number; None for one that no 64 bits hold."""
-    value = int(text)
-    return value if -(2**63) <= value < 2**63 else None
+    return dict(document)

@@ -63,16 +63,15 @@ class EnsembleWriter:
     """
 
     def __init__(self, cases: Sequence[Case], file: Any, packed: bool = True):
-        self.first, self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
-        self._cases = cases
+        self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
+        self._cases, self.first = cases, cases[0].resolved()
         self._count, self._file, self._packed = len(self.changes), file, packed
         self._columns: dict[str, Variable] = {}
         self._kinds: dict[tuple, int] = {}
         self._kind = np.full(self._count, -1)
         self._step = np.full(self._count, np.nan)
         self._lengths: dict[str, np.ndarray] = {}
-        self._labels: dict[str, dict[bytes, tuple[int, np.ndarray]]] = {}
-        self._which: dict[str, np.ndarray] = {}
+        self._labels: dict[str, list[np.ndarray | None]] = {}
         self._messages: list[list[Message]] = [[] for _ in range(self._count)]
         self._laws: dict[tuple[str, str], int] = {}
         self._law = [-1] * self._count
@@ -87,11 +86,9 @@ class EnsembleWriter:
             names = {}
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
-                    known = self._labels.setdefault(name, {})
-                    number, _ = known.setdefault(
-                        variable.data.tobytes(), (len(known), variable.data)
+                    self._labels.setdefault(name, [None] * self._count)[first + place] = (
+                        variable.data
                     )
-                    self._which.setdefault(name, np.full(self._count, -1))[first + place] = number
                 else:
                     column = names[name] = self._column(name, variable)
                     held.setdefault(column, [None] * len(results))[place] = variable.data
@@ -181,63 +178,46 @@ class EnsembleWriter:
             "1",
             "which of the kinds in the provenance it is, by law and variables; -1: nothing there",
         )
-        dimension: dict[str, str] = {}
-        for axis, lengths in self._lengths.items():
-            name, count = COUNTED[axis]
-            dimension[axis] = name
-            found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
-            found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
-        for axis, known in self._labels.items():
+        lengths_of = dict(self._lengths)
+        for axis, mine in self._labels.items():
+            meaning = VARIABLES[axis].long_name
+            known = {labels.tobytes(): labels for labels in mine if labels is not None}
             if len(known) == 1:
-                ((_, labels),) = known.values()
-                found[axis] = Variable((axis,), labels, "1", VARIABLES[axis].long_name)
+                found[axis] = Variable((axis,), next(iter(known.values())), "1", meaning)
                 continue
-            name, count = UNSHARED[axis]
-            dimension[axis] = name
-            each = [np.zeros(0), *(labels for _, labels in known.values())]
-            mine = [each[which + 1] for which in self._which[axis]]
-            lengths = np.array([len(labels) for labels in mine])
-            table = np.full((self._count, lengths.max()), np.nan)
+            lengths = np.array([0 if labels is None else len(labels) for labels in mine])
+            lengths_of[axis], table = lengths, np.full((self._count, lengths.max()), np.nan)
             for row, labels in zip(table, mine, strict=True):
-                row[: len(labels)] = labels
+                if labels is not None:
+                    row[: len(labels)] = labels
+            found[axis] = Variable(("run", UNSHARED[axis][0]), table, "1", meaning)
+        dimension: dict[str, str] = {}
+        for axis, lengths in lengths_of.items():
+            name, count = (COUNTED | UNSHARED)[axis]
+            dimension[axis] = name
             found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
             found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
-            found[axis] = Variable(("run", name), table, "1", VARIABLES[axis].long_name)
         for name, column in self._columns.items():
             dims = ("run", *(dimension.get(axis, axis) for axis in column.dims))
             # a column of some kinds may have been left shorter than an axis
             column.data.resize((self._count, *(len(found[axis].data) for axis in dims[1:])))
             found[name] = replace(column, dims=dims)
-        about = {**self._provenance, "started": started, "wall_time": wall_time}
-        fill_file(self._file, found, self._attributes(status), about, self._packed)
-
-    def _attributes(self, status: Sequence[Status]) -> dict[str, Any]:
-        """Attributes of the file's root."""
         laws = dict.fromkeys([self.first["contact"]["law"], *self.varied.get("contact.law", ())])
-        found = {
+        ended = {one.label: status.count(one) for one in dict.fromkeys(status)}
+        attributes = {
             "Conventions": "CF-1.11",
             "title": f"{self._count} runs",
             "granchain_format": FORMAT,
             CONTENT: ENSEMBLE,
             "granchain_version": granchain_version(),
             "law": ", ".join(laws),
-            "status": ", ".join(
-                f"{status.count(one)} {one.label}" for one in dict.fromkeys(status)
-            ),
+            "status": ", ".join(f"{count} {label}" for label, count in ended.items()),
+            # CF: variables that are coordinates along an axis that is not theirs alone
+            **({"coordinates": " ".join(self.varied)} if self.varied else {}),
         }
-        # CF: variables that are coordinates along an axis that is not theirs alone
-        return found | ({"coordinates": " ".join(self.varied)} if self.varied else {})
-
-    @property
-    def _provenance(self) -> dict[str, str]:
-        """Where it comes from: the first case in full, what differs from it in each run, what each
-        kind of run holds, and the hash of
-        each run's data, which is that of its own file."""
-        kinds = [
-            {"law": law, "variables": [list(meaning) for meaning in meanings]}
-            for law, meanings in self._kinds
-        ]
-        return {
+        # the first case in full, what differs from it in each run, what each kind of run holds, and
+        # the hash of each run's data, which is that of its own file
+        about = {
             "versions": versions(),
             "source_hash": source_hash(),
             "platform": f"{platform.system()} {platform.machine()}",
@@ -246,11 +226,16 @@ class EnsembleWriter:
             "case_resolved_json": canonical(self.first),
             "changes": canonical(self.changes),
             "given": canonical(cases_as_given(self._cases), ordered=True),
-            "kinds": canonical(kinds),
+            "kinds": canonical(
+                [{"law": law, "variables": meanings} for law, meanings in self._kinds]
+            ),
             "laws": canonical({"of_run": self._law, "records": list(self._laws)}),
             "messages": canonical(self._messages),
             "run_sha256": canonical(self._hashes),
+            "started": started,
+            "wall_time": wall_time,
         }
+        fill_file(self._file, found, attributes, about, self._packed)
 
 
 @contextlib.contextmanager
@@ -335,46 +320,34 @@ def _values(values: Sequence[Any]) -> np.ndarray:
 
 def keys_that_differ(
     documents: Iterable[Mapping[str, Any]],
-) -> tuple[dict[str, Any], dict[str, list[Any]], list[dict[str, Any]]]:
-    """In what resolved cases differ, looked through one by one.
+) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
+    """In what resolved cases differ.
 
     Returns
     -------
-    first : dict
-        The first case.
     varied : dict of str to list
         The keys in which they differ, with dots, each with its value in every case; None where a
         case has it not. The title, which is written from them, is none.
     changes : list of dict
         Of each case, what it has under these keys, and its title where it is another.
     """
-    first: dict[str, Any] = {}
-    flat_first: dict[str, Any] = {}
-    columns: dict[str, list[Any]] = {}
-    changes: list[dict[str, Any]] = []
-    for count, document in enumerate(documents):
-        flat = dict(_flat_keys(document))
-        if not count:
-            first, flat_first = dict(document), flat
-        for name in (*flat_first, *(name for name in flat if name not in flat_first)):
-            mine = flat.get(name)
-            if name not in columns and (
-                mine != flat_first.get(name) or (name in flat) != (name in flat_first)
-            ):
-                columns[name] = [flat_first.get(name)] * count
-                for change in changes if name in flat_first and name != "title" else ():
-                    change[name] = flat_first[name]
-        for name, values in columns.items():
-            values.append(flat.get(name))
-        changes.append(
+    flats, names, absent = [dict(_flat_keys(one)) for one in documents], dict[str, None](), object()
+    for flat in flats:
+        for name in {**flats[0], **flat}:
+            if flat.get(name, absent) != flats[0].get(name, absent):
+                names[name] = None
+    same = flats[0].get("title")
+    return (
+        {name: [flat.get(name) for flat in flats] for name in names if name != "title"},
+        [
             {
                 name: flat[name]
-                for name in columns
-                if name in flat and (name != "title" or flat[name] != flat_first["title"])
+                for name in names
+                if name in flat and (name, flat[name]) != ("title", same)
             }
-        )
-    columns.pop("title", None)
-    return first, columns, changes
+            for flat in flats
+        ],
+    )
 
 
 def changed(

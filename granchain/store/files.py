@@ -15,10 +15,9 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from io import BufferedReader, FileIO
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from granchain.errors import FileError, printable
 
@@ -27,7 +26,7 @@ from granchain.errors import FileError, printable
 _HELD: dict[str, tuple[int, int]] = {}
 # Files that are not whole and folders that are empty, with the process that made them: they go
 # where it ends in the middle.
-_PASSING: dict[Path, int] = {}
+PASSING: dict[Path, int] = {}
 
 # Where names stand for devices and processes; in the last one there are files, in memory.
 _NO_FILES, _FILES_IN_MEMORY = (Path("/dev"), Path("/proc")), Path("/dev/shm")
@@ -50,7 +49,7 @@ NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Bytes that a disk must have free before a run begins: a page of a file system.
 LEAST_ROOM = 4096
 # Bytes that are read, or written, at once.
-_READ_AT_ONCE, BYTES_AT_ONCE = 1024**2, 16 * 1024**2
+BYTES_AT_ONCE = 16 * 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
 # An output file has this in its first bytes, the name of an attribute, and a file without it is
@@ -121,7 +120,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
         room_beside(target, LEAST_ROOM)
         yield
     finally:
-        if _HELD.get(key) == mine and os.getpid() == mine[0]:
+        if os.getpid() == mine[0]:
             del _HELD[key]
             with contextlib.suppress(OSError):
                 os.unlink(lock.lock_file)
@@ -132,21 +131,10 @@ def give_up() -> None:
     """Take away what this process has begun to write, and its lock files: it is about to end
     without coming to the end of its claims."""
     claims = [(Path(lock), process) for lock, (process, _) in list(_HELD.items())]
-    for path, process in [*reversed(list(_PASSING.items())), *claims]:
+    for path, process in [*reversed(list(PASSING.items())), *claims]:
         if process == os.getpid():
             with contextlib.suppress(OSError):
                 (path.rmdir if path.is_dir() else path.unlink)()
-
-
-def passes(path: Path) -> None:
-    """Say that something which this process has made goes where it ends in the middle: a file
-    that is not whole, an empty folder."""
-    _PASSING[path] = os.getpid()
-
-
-def stays(path: Path) -> None:
-    """Say that it does no longer, or is not there any more."""
-    _PASSING.pop(path, None)
 
 
 def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
@@ -199,30 +187,23 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
             f"({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
         ) from None
     if made:
-        passes(place)
+        PASSING[place] = os.getpid()
     try:
         yield place
     finally:
-        if made:
-            stays(place)
+        if PASSING.pop(place, None):
             with contextlib.suppress(OSError):
                 # refused where there is something in it
                 place.rmdir()
 
 
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
-    folder = target.parent
     if target.is_dir():
         raise FileError(f"{target}: got a folder, allowed a file; name one in it")
-    if not folder.exists():
+    if not target.parent.is_dir():
         raise FileError(
-            f"{target}: got the folder {folder}, which does not exist, allowed one that does; "
-            "make it first, or name another"
-        )
-    if not folder.is_dir():
-        raise FileError(
-            f"{target}: got {folder} for a folder, which is a file, allowed a folder; name a file "
-            "in a folder"
+            f"{target}: got the folder {target.parent}, which does not exist, allowed one that "
+            "does; make it first, or name another"
         )
     if not os.path.lexists(target):
         return
@@ -289,28 +270,31 @@ def new_file(
     with sentences(target, needed):
         _check_target(target, overwrite, marks)
         try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(part)
-            passes(part)
+            part.unlink(missing_ok=True)
+            PASSING[part] = os.getpid()
             os.close(os.open(part, NEW_FILE, 0o666))
             yield part
             with part.open("rb") as file:
                 os.fsync(file.fileno())
             _check_target(target, overwrite, marks)
-            _publish(part, target, overwrite)
+            os.replace(part, target)
         finally:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
-            stays(part)
-        _flush_folder(target)
+            PASSING.pop(part, None)
+            part.unlink(missing_ok=True)
+        # the new name survives a power cut, where the file system can flush a folder
+        with contextlib.suppress(OSError):
+            folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
 
 def write_whole(
     path: str | os.PathLike[str],
-    content: bytes | Iterable[bytes | memoryview],
+    content: bytes,
     overwrite: bool = False,
     marks: tuple[bytes, ...] = (),
-    progress: Callable[[float], Any] = float,
 ) -> None:
     """Write a file, whole or not at all; take the `claim` first.
 
@@ -318,23 +302,18 @@ def write_whole(
     ----------
     path : str or path
         Name of the file.
-    content : bytes, or several one after the other
+    content : bytes
         All of it.
     overwrite, marks
         As of `new_file`.
-    progress : callable
-        Called with the part that is written, 0 to 1.
 
     Raises
     ------
     FileError
         As `new_file`.
     """
-    pieces = [content] if isinstance(content, bytes) else list(content)
-    size = sum(map(len, pieces))
-    with new_file(path, overwrite, marks, size) as part, part.open("wb") as file:
-        for done in put_pieces(file, pieces):
-            progress(done / size)
+    with new_file(path, overwrite, marks, len(content)) as part:
+        part.write_bytes(content)
 
 
 def put_pieces(file: Any, pieces: Iterable[bytes | memoryview]) -> Iterator[int]:
@@ -347,15 +326,6 @@ def put_pieces(file: Any, pieces: Iterable[bytes | memoryview]) -> Iterator[int]
                 written = file.write(left)
                 left, done = left[written:], done + written
             yield done
-
-
-def seal_file(path: Path, size: int, sealed: bool = True) -> None:
-    """Cut a file to its size, and write its seal behind it."""
-    with path.open("r+b") as file:
-        file.truncate(size)
-        if sealed:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            file.write(SEAL % digest.encode())
 
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
@@ -371,82 +341,35 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
             )
 
 
-def _publish(part: Path, target: Path, overwrite: bool) -> None:
-    """Give a file that is whole its name; without `overwrite` unless the name is taken, even
-    since a moment ago."""
-    if overwrite:
-        os.replace(part, target)
-        return
-    try:
-        os.link(part, target)
-    except FileExistsError:
-        _check_target(target, False)
-        raise
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-            raise
-        # A file system without hard links: take the name with an empty file, then replace it.
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        try:
-            os.replace(part, target)
-        except OSError:
-            os.unlink(target)
-            raise
-
-
-def _flush_folder(target: Path) -> None:
-    """Make the new name survive a power cut."""
-    try:
-        descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        # A folder that may be written but not read, and file systems that cannot flush one.
-        if error.errno not in (errno.EACCES, errno.EINVAL, errno.EOPNOTSUPP):
-            raise FileError(
-                f"{target}: written, but the disk did not confirm its name ({error.strerror}); "
-                "keep a copy elsewhere"
-            ) from error
-
-
 @contextlib.contextmanager
 def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
     """Turn an error of the system into a FileError with advice."""
     try:
         yield
     except OSError as error:
+        advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; name a file elsewhere")
         bytes_needed = "" if needed is None else f" ({needed} bytes needed)"
-        raise FileError(f"{target}: not written{bytes_needed}: {_advice(error, target)}") from error
+        raise FileError(
+            f"{target}: not written{bytes_needed}: {advice.format(target.parent)}"
+        ) from error
 
 
-def _advice(error: OSError, target: Path) -> str:
-    folder = target.parent
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        free = ""
-        with contextlib.suppress(OSError):
-            room = os.statvfs(folder)
-            free = f", {room.f_bavail * room.f_frsize} bytes are free"
-        return f"the disk is full{free}; make room, or name a file on another disk"
-    if error.errno == errno.EFBIG:
-        return (
-            "files of this size are not allowed here (ulimit -f); raise the limit, or record less"
-        )
-    if error.errno == errno.EROFS:
-        return f"the folder {folder} is on a read-only disk; name a file in another folder"
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return f"the folder {folder} may not be written to; name a file in a folder of yours"
-    if error.errno == errno.ENOENT:
-        return f"the folder {folder} does not exist; make it first, or name a file in another one"
-    if error.errno == errno.ENAMETOOLONG:
-        return "the name is too long; choose a shorter one"
-    return f"{error.strerror or error}; name a file in another folder"
+_FULL = "the disk is full; make room, or name a file on another disk"
+_FORBIDDEN = "the folder {} may not be written to; name a file in a folder of yours"
+_ADVICE = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "files of this size are not allowed here (ulimit -f); raise the limit, or record "
+    "less",
+    errno.EROFS: "the folder {} is on a read-only disk; name a file in another folder",
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+}
 
 
-class StoredFile:
-    """A file that is read in parts: its bytes as they were when it was opened, whatever takes its
-    name meanwhile.
+def open_whole(path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE) -> BinaryIO:
+    """Open a file to read, as it is now, whatever takes its name meanwhile.
 
     Parameters
     ----------
@@ -460,79 +383,42 @@ class StoredFile:
     Raises
     ------
     FileError
-        Where it is no file, empty, too large, or may not be read.
+        Where it is no file, too large, or may not be read.
     """
-
-    def __init__(self, path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE):
-        self._descriptor = -1
-        name = os.fspath(path)
-        try:
-            # of a pipe without a writer: at once
-            self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except FileNotFoundError as error:
-            raise FileError(
-                f"{name}: got no file of this name, allowed {what}; look at the name and the folder"
-            ) from error
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise FileError(
-                f"{name}: got a file that cannot be read ({reason}), allowed {what}; look at its "
-                "permissions"
-            ) from error
-        state = os.fstat(self._descriptor)
-        if stat.S_ISDIR(state.st_mode):
-            raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
-        if not stat.S_ISREG(state.st_mode):
-            raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
-        if state.st_size == 0:
-            raise FileError(
-                f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take "
-                "another copy, or run the case again"
-            )
-        if state.st_size > largest:
-            raise FileError(
-                f"{name}: got {state.st_size} bytes, allowed for {what}: at most {largest}; name "
-                "another file, this is not one"
-            )
-        self._length = state.st_size
-
-    def __del__(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def part(self, start: int, stop: int) -> bytes:
-        """Bytes from one place to another."""
-        return os.pread(self._descriptor, max(0, stop - start), start)
-
-    def pieces(self, stop: int, start: int = 0) -> Iterator[bytes]:
-        """All bytes from one place to another, some at a time."""
-        for at in range(start, stop, _READ_AT_ONCE):
-            yield self.part(at, min(at + _READ_AT_ONCE, stop))
-
-    def stream(self) -> BufferedReader:
-        """The file from its beginning, for a library that reads files."""
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        return BufferedReader(FileIO(self._descriptor, "rb", closefd=False))
+    name = os.fspath(path)
+    try:
+        # of a pipe without a writer: at once
+        file = os.fdopen(os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = f"a file that cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise FileError(
+            f"{name}: got {'no file of this name' if missing else reason}, allowed {what}; look at "
+            "its name, folder and permissions"
+        ) from error
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode) or state.st_size > largest:
+        file.close()
+        raise FileError(
+            f"{name}: got a device, a pipe, or {state.st_size} bytes, allowed {what}: a file of at "
+            f"most {largest} bytes; name another"
+        )
+    return file
 
 
-def check_seal(path: str | os.PathLike[str], content: StoredFile, unsealed: bool = False) -> bool:
+def check_seal(path: str | os.PathLike[str], file: BinaryIO, unsealed: bool = False) -> bool:
     """Refuse a file that has no seal, or differs from it; False where it is read all the same,
     `unsealed`."""
-    start, end = SEAL.split(b"%s")
-    stop = max(0, len(content) - SEAL_LENGTH)
-    last = content.part(stop, len(content))
-    has_seal = last.startswith(start) and last.endswith(end)
-    total = hashlib.sha256()
-    for piece in content.pieces(stop if has_seal else 0):
-        total.update(piece)
-    if has_seal and last == SEAL % total.hexdigest().encode():
-        return True
-    if not unsealed:
-        raise FileError(f"{os.fspath(path)}: {DAMAGED if has_seal else UNSEALED}")
-    return False
+    digest, left = hashlib.sha256(), os.fstat(file.fileno()).st_size - SEAL_LENGTH
+    file.seek(0)
+    while left > 0 and (piece := file.read(min(left, BYTES_AT_ONCE))):
+        digest.update(piece)
+        left -= len(piece)
+    last = file.read()
+    sealed = last == SEAL % digest.hexdigest().encode()
+    if not sealed and not unsealed:
+        raise FileError(f"{os.fspath(path)}: {DAMAGED if last.startswith(SEAL[:-3]) else UNSEALED}")
+    return sealed
 
 
 def quoted(text: str) -> str:

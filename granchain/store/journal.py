@@ -8,8 +8,8 @@ members of a study that is not finished.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -20,8 +20,8 @@ from granchain.store.files import (
     BYTES_AT_ONCE,
     LARGEST_FILE,
     NEW_FILE,
-    StoredFile,
     new_file,
+    open_whole,
     put_pieces,
     sentences,
 )
@@ -66,11 +66,11 @@ class FrameFile:
     """
 
     def __init__(self, path: Path, mark: bytes, largest: int = LARGEST_FILE):
-        self.path, self.mark, self.length = path, mark, 0
-        self._largest, self._inode = largest, 0
+        self.path, self.mark, self.length, self._largest = path, mark, 0, largest
 
-    def read(self, what: str) -> tuple[StoredFile, list[tuple[int, int]]]:
-        """The file, and where in it each frame begins and ends, up to the first that is not whole.
+    def read(self, what: str) -> tuple[memoryview, list[memoryview]]:
+        """The file, and its frames up to the first that is not whole; all of it stays on the disk
+        until it is looked at.
 
         Parameters
         ----------
@@ -82,22 +82,22 @@ class FrameFile:
         FileError
             Where it cannot be read.
         """
-        file, frames = StoredFile(self.path, what, self._largest), []
-        self.length = at = len(self.mark) if file.part(0, len(self.mark)) == self.mark else 0
-        while at and (digits := file.part(at, at + FRAME_HEAD)).strip().isdigit():
+        frames = []
+        with open_whole(self.path, what, self._largest) as file:
+            size = os.fstat(file.fileno()).st_size
+            content = memoryview(
+                mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+            )
+        self.length = at = len(self.mark) if content[: len(self.mark)] == self.mark else 0
+        while at and (digits := bytes(content[at : at + FRAME_HEAD])).strip().isdigit():
             start, stop = at + FRAME_HEAD, at + FRAME_HEAD + int(digits)
-            if stop + FRAME_END > len(file):
-                break
-            digest = hashlib.sha256()
-            for piece in file.pieces(stop, start):
-                digest.update(piece)
             at = stop + FRAME_END
-            if file.part(stop, at) != _END % digest.hexdigest().encode():
+            digest = hashlib.sha256(content[start:stop]).hexdigest()
+            if content[stop:at] != _END % digest.encode():
                 break
-            frames.append((start, stop))
+            frames.append(content[start:stop])
             self.length = at
-        self._inode = os.stat(self.path).st_ino
-        return file, frames
+        return content, frames
 
     def begin(
         self,
@@ -115,11 +115,12 @@ class FrameFile:
         """
         pieces = chain([self.mark], frame(content) if content else ())
         size = len(self.mark) + (frame_size(content) if content else 0)
-        with new_file(self.path, True, marks or (self.mark,), size) as part:
-            with part.open("wb") as file:
-                for done in put_pieces(file, pieces):
-                    progress(done / size)
-            self._inode = part.stat().st_ino
+        with (
+            new_file(self.path, True, marks or (self.mark,), size) as part,
+            part.open("wb") as file,
+        ):
+            for done in put_pieces(file, pieces):
+                progress(done / size)
         self.length = size
 
     def append(
@@ -137,24 +138,13 @@ class FrameFile:
             sentences(self.path, size),
             os.fdopen(os.open(self.path, NEW_FILE & ~os.O_CREAT & ~os.O_EXCL), "wb", 0) as file,
         ):
-            os.ftruncate(file.fileno(), self.length)
+            file.truncate(self.length)
             file.seek(self.length)
             try:
                 for done in put_pieces(file, frame(content)):
                     progress(done / size)
                 os.fsync(file.fileno())
             except OSError:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(file.fileno(), self.length)
+                file.truncate(self.length)
                 raise
         self.length += size
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the file is still the one that was written or read here."""
-        with contextlib.suppress(OSError):
-            state = os.lstat(self.path)
-            return (
-                bool(self.length) and state.st_ino == self._inode and state.st_size >= self.length
-            )
-        return False

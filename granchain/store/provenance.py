@@ -43,8 +43,10 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
             f"{name} {','.join(variable.dims)} {variable.kind} "
             f"{','.join(map(str, variable.shape))}\n".encode()
         )
-        for piece in variable.pieces():
-            total.update(piece)
+        if variable.is_text:
+            total.update("\0".join(variable.data.ravel()).encode())
+        else:
+            total.update(np.ascontiguousarray(variable.data).data)
     return total.hexdigest()
 
 

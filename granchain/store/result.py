@@ -19,8 +19,6 @@ from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import LARGEST_FILE, claim
 from granchain.store.provenance import (
-    NUMBERS,
-    TEXTS,
     data_sha256,
     granchain_version,
     source_hash,
@@ -106,7 +104,6 @@ class Result:
         provenance: Mapping[str, Any] | None = None,
     ):
         self.unread: dict[str, Unread] = {}
-        self.thinned: dict[str, tuple[int, int]] = {}
         self.law = _storable(law)
         self.status = Status(status)
         self.time_step = float(time_step)
@@ -117,12 +114,6 @@ class Result:
             name: _storable(value) if isinstance(value, str) else float(value)
             for name, value in (provenance or {}).items()
         }
-        unknown = sorted(set(self._given) - {*TEXTS, *NUMBERS})
-        if unknown:
-            raise ValueError(
-                f"provenance: there is no place for {', '.join(unknown)}; allowed: "
-                f"{', '.join((*TEXTS, *NUMBERS))}"
-            )
         entries = entries_of(data, history)
         shapes = {
             name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values)
@@ -275,7 +266,7 @@ class Result:
         return (
             (self.law, self.status, self.time_step, self.messages)
             == (other.law, other.status, other.time_step, other.messages)
-            and (self.unread, self.thinned) == (other.unread, other.thinned)
+            and self.unread == other.unread
             and mine.keys() == theirs.keys()
             and all(variable.equals(theirs[name]) for name, variable in mine.items())
         )
@@ -302,10 +293,10 @@ class Result:
         FileError
             With path, bytes needed and what to do; the folder is then as it was.
         """
-        if self.unread or self.thinned:
+        if self.unread or not self.sealed:
             raise FileError(
-                f"{os.fspath(path)}: got a result that was read from its file in part, allowed a "
-                "whole one; read all of it: granchain.open_result(FILE)"
+                f"{os.fspath(path)}: got a result that was read from its file in part, or without "
+                "its seal, allowed a whole one; read all of it: granchain.open_result(FILE)"
             )
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
@@ -314,30 +305,23 @@ class Result:
                 f"{LARGEST_FILE}; record less: raise the interval "
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
+        about = {**self.provenance, "messages": json.dumps(self.messages)}
+        del about["granchain_version"]
         with claim(path, overwrite):
             write_file(
                 path,
                 self.variables,
                 self._attributes,
-                self._about,
+                about,
                 overwrite,
                 # who has stopped a run waits
                 packed=self.status is not Status.INTERRUPTED,
-                sealed=self.sealed,
                 progress=progress or float,
             )
 
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file."""
         return dataset_of(self.variables, self._attributes)
-
-    @property
-    def _about(self) -> dict[str, Any]:
-        """What a file says under `/provenance`."""
-        provenance = {
-            name: value for name, value in self.provenance.items() if name != "granchain_version"
-        }
-        return provenance | {"messages": json.dumps(self.messages)}
 
     @property
     def _attributes(self) -> dict[str, Any]:

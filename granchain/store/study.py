@@ -18,17 +18,10 @@ from typing import Any
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.store.files import OUTPUT_MARK, end_of_links, passes, replaceable, stays
+from granchain.store.files import OUTPUT_MARK, PASSING, end_of_links, replaceable
 from granchain.store.journal import FrameFile
 from granchain.store.provenance import data_sha256, source_hash, versions
-from granchain.store.reader import (
-    MOST_VARIABLES,
-    check_text,
-    dataset_in,
-    datasets_of,
-    open_hdf5,
-    text_attribute,
-)
+from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.store.writer import write_file
 
@@ -93,24 +86,20 @@ class StudyPart:
                     "with --resume, begin anew with --overwrite "
                     "(in Python: resume=True, overwrite=True), or name another file"
                 )
-            if go_on and os.path.getsize(self.path):
-                file, frames = self._journal.read("a part of a study")
-                records = [
-                    record
-                    for start, stop in frames
-                    for record in json.loads(file.part(start, stop))
-                ]
+            if go_on:
+                _, frames = self._journal.read("a part of a study")
+                records = [record for frame in frames for record in json.loads(bytes(frame))]
                 self.found = {record["point"]: record for record in records}
         self._holds_members = bool(self.found)
         if not self.found:
-            passes(self.path)
+            PASSING[self.path] = os.getpid()
             self._journal.begin([], marks=(OUTPUT_MARK,))
 
     def add(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Append the records of members that are done."""
         if records:
             self._holds_members = True
-            stays(self.path)
+            PASSING.pop(self.path, None)
             self._journal.append(
                 [json.dumps(records, separators=(",", ":"), allow_nan=False).encode()]
             )
@@ -120,7 +109,7 @@ class StudyPart:
         if not (keep and self._holds_members):
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
-            stays(self.path)
+            PASSING.pop(self.path, None)
 
 
 def packed(values: np.ndarray) -> str:
@@ -155,9 +144,7 @@ def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
     if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
         return False
     with open_hdf5(path, None, unsealed=unsealed) as opened:
-        return (
-            CONTENT in opened.file.attrs and text_attribute(opened.file, CONTENT) == STUDY_OF_RUNS
-        )
+        return bool(opened.file.attrs.get(CONTENT) == STUDY_OF_RUNS)
 
 
 def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
@@ -168,10 +155,5 @@ def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
     FileError
         Where it is missing, damaged, of another format or no study.
     """
-    with open_hdf5(path, STUDY_OF_RUNS, unsealed=unsealed) as opened:
-        for name, dataset in datasets_of(
-            opened.file, len(opened.content), MOST_VARIABLES, "a study"
-        ).items():
-            if dataset.dtype.str not in ("<f8", "<i8"):
-                check_text(dataset, name, dataset.shape)
-        return dataset_in(opened.content)
+    with open_hdf5(path, STUDY_OF_RUNS, unsealed=unsealed):
+        return dataset_in(path)

@@ -7,12 +7,13 @@ was made under `/provenance`.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from granchain.store.files import OUTPUT_MARK, SEAL_LENGTH, new_file, seal_file
+from granchain.store.files import OUTPUT_MARK, SEAL, SEAL_LENGTH, new_file
 from granchain.store.provenance import NUMBERS
 from granchain.store.variables import FORMAT, Variable, attributes_in_file
 
@@ -25,10 +26,8 @@ BESIDE_DATA, BESIDE_VARIABLE = 2**18, 2**11
 
 
 @contextlib.contextmanager
-def new_hdf5(
-    path: str | os.PathLike[str], overwrite: bool, needed: float, sealed: bool = True
-) -> Iterator[Any]:
-    """An HDF5 file that gets its name once it is whole; take the `claim` first.
+def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> Iterator[Any]:
+    """An HDF5 file that gets its seal and its name once it is whole; take the `claim` first.
 
     The disk's room is taken before: HDF5 may end the process where a disk is full.
 
@@ -39,8 +38,6 @@ def new_hdf5(
         Replace an output file of that name.
     needed : float
         Bytes that its data take at most.
-    sealed : bool
-        Close it with the hash of all its bytes.
     """
     import h5py
 
@@ -55,7 +52,9 @@ def new_hdf5(
             yield file
             file.flush()
             size = file.id.get_filesize()
-        seal_file(part, size, sealed)
+        with part.open("r+b") as disk:
+            disk.truncate(size)
+            disk.write(SEAL % hashlib.file_digest(disk, "sha256").hexdigest().encode())
 
 
 def write_file(
@@ -66,7 +65,6 @@ def write_file(
     overwrite: bool,
     *,
     packed: bool = True,
-    sealed: bool = True,
     progress: Callable[[float], Any] = float,
 ) -> None:
     """Write a file of these variables, whole or not at all; take the `claim` first.
@@ -80,15 +78,13 @@ def write_file(
         Replace an output file of that name.
     packed : bool
         Packing 100 MB takes 3 s.
-    sealed : bool
-        Close it with the hash of all its bytes.
     progress : callable
         Called with the part that is written, 0 to 1, between pieces of some megabytes.
     """
     needed = sum(stored_bytes(v) + BESIDE_VARIABLE for v in variables.values()) + sum(
         len(str(text)) for text in provenance.values()
     )
-    with new_hdf5(path, overwrite, needed, sealed) as file:
+    with new_hdf5(path, overwrite, needed) as file:
         fill_file(file, variables, attributes, provenance, packed, progress)
 
 

@@ -115,7 +115,7 @@ def run_many(
                 time.perf_counter() - clock,
             )
     work.warn(f"{os.fspath(out)} holds these")
-    return Ensemble(given, members, StoredEnsemble(out, trusted=True))
+    return Ensemble(given, members, StoredEnsemble(out))
 
 
 class Results:

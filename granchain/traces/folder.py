@@ -203,7 +203,7 @@ def import_trace(
                     f"{target / name}: got the file that is imported, allowed a folder that does "
                     "not hold it; name another folder with --out"
                 )
-        write_whole(target / CURVES, csv_blocks(trace), overwrite)
+        write_whole(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace

@@ -9,7 +9,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.status import Message, Status
-from granchain.store import Result
+from granchain.store import Result, files
 
 HISTORY = (
     Quantity("residual_overlap", "m", "overlap at which the contact opens", output=True),
@@ -131,3 +131,11 @@ def file_of(result):
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "a.h5")
         return (Path(folder) / "a.h5").read_bytes()
+
+
+def seal(path):
+    """Make the hash in the last line fit, as a stranger can."""
+    content = path.read_bytes()
+    if content[-files.SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
+        content = content[: -files.SEAL_LENGTH]
+    path.write_bytes(content + files.SEAL % hashlib.sha256(content).hexdigest().encode())
