@@ -346,7 +346,7 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     assert obey(command) == 4
     said = capfd.readouterr().err
     assert re.search(
-        rf"{target}: not written \(\d+ bytes needed\): the disk is full, \d+ bytes are free",
+        rf"{target}: not written \(\d+ bytes needed\): the disk is full; make room",
         said,
     )
     assert target.read_bytes() == before
