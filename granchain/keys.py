@@ -55,14 +55,23 @@ class Problems:
         self._above: set[str] = set()
         self._more = 0
 
-    def add(self, where: str, got: str, allowed: str, advice: str) -> None:
-        """Add one mistake."""
+    def add(
+        self,
+        where: str,
+        got: str,
+        allowed: str,
+        advice: str,
+        word: Any = None,
+        words: Iterable[str] = (),
+    ) -> None:
+        """Add one mistake; the one of `words` that `word` may have meant is the advice."""
         self._places.add(where)
         self._above.update(above(where))
-        if self.full:
+        if len(self._sentences) >= PROBLEMS:
             self._more += 1
         else:
             place = ".".join(shown(part)[1:-1] for part in where.split("."))
+            advice = suggestion(word, words, advice)
             self._sentences[f"{place}: got {got}, allowed {allowed}; {advice}"] = None
 
     def repeat(self, sentences: Iterable[str]) -> None:
@@ -72,24 +81,14 @@ class Problems:
     def add_unknown(self, where: str, allowed: Iterable[str], otherwise: str) -> None:
         """Add a key that is not among the allowed ones."""
         allowed = list(allowed)
-        advice = (
-            otherwise if self.full else suggestion(where.rpartition(".")[2], allowed, otherwise)
-        )
-        self.add(where, "an unknown key", ", ".join(allowed), advice)
-
-    @property
-    def full(self) -> bool:
-        """Whether no more sentences are reported."""
-        return len(self._sentences) >= PROBLEMS
+        word = where.rpartition(".")[2]
+        self.add(where, "an unknown key", ", ".join(allowed), otherwise, word, allowed)
 
     @property
     def sentences(self) -> list[str]:
         """All sentences, in order."""
-        return [*self._sentences] + (
-            [f"case: got {self._more} more mistakes, allowed none; mend these first"]
-            if self._more
-            else []
-        )
+        more = f"case: got {self._more} more mistakes, allowed none; mend these first"
+        return [*self._sentences] + [more] * (self._more > 0)
 
     def clear(self, *places: str) -> bool:
         """Whether nothing is wrong at these keys, above or below them: what a check across keys
@@ -216,13 +215,10 @@ def key(
 
 def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
     """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
-    bounds = {_BOUNDS[name]: limit for name, limit in limits.items()}
+    names = {"above": "gt", "low": "ge", "high": "le"}
+    bounds: Any = {names[name]: limit for name, limit in limits.items()}
     allowed = Quantity("", unit, **limits).range  # type: ignore[arg-type]
-    words = meaning + in_unit(unit)
-    return key(words, allowed, default, unit=unit, **bounds)  # type: ignore[arg-type]
-
-
-_BOUNDS = {"above": "gt", "low": "ge", "high": "le"}
+    return key(meaning + in_unit(unit), allowed, default, unit=unit, **bounds)
 
 
 def whole_key(meaning: str, default: Any = ...) -> Any:
@@ -260,11 +256,6 @@ class Table(BaseModel):
                 return in_si(value, about["unit"])
         return value
 
-    @classmethod
-    def keys_beside(cls, given: Any) -> Iterable[str]:
-        """The keys that such a table may have, beside those that are given."""
-        return cls.model_fields
-
 
 def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
     """What `key` declares of a key, with its meaning."""
@@ -283,14 +274,12 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
     except ValidationError as error:
         faults = error.errors(include_url=False)
     for fault in faults:
-        _add_fault(model, where, value, fault, problems)
-    if not isinstance(value, Mapping):
-        return None
+        _add_fault(model, where, fault, problems)
     faulty = {fault["loc"][0] for fault in faults if fault["loc"]}
+    if isinstance(value, Mapping):
+        value = {name: part for name, part in value.items() if name not in faulty}
     try:
-        return model.model_validate(
-            {name: part for name, part in value.items() if name not in faulty}
-        )
+        return model.model_validate(value)
     except ValidationError:
         return None
 
@@ -301,46 +290,28 @@ def add_missing(model: type[BaseModel], name: str, where: str, problems: Problem
     problems.add(where, "nothing", about["allowed"], f"give {about['meaning']}")
 
 
-def _add_fault(model: type[Table], where: str, given: Any, fault: Any, problems: Problems) -> None:
+def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -> None:
     """Add one fault that pydantic found: walk down to its key, which knows what is allowed."""
     place = [where] if where else []
-    about: dict[str, Any] = {
-        "allowed": f"a table [{where}]",
-        "choices": [],
-        "meaning": f"its keys under [{where}]",
-    }
+    about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": []}
+    about["meaning"] = f"its keys under [{where}]"
     inner: type[Table] | None = model
     for part in fault["loc"]:
         if isinstance(part, int):
             place.append(str(part))
         elif inner is not None and part in inner.model_fields:
             place.append(part)
-            about, model, inner = (
-                declared(inner, part),
-                inner,
-                table_in(inner.model_fields[part].annotation),
-            )
-        else:
-            continue
-        if isinstance(given, (list, tuple)):
-            # a list may be too short for what is missing in it
-            given = given[part] if isinstance(part, int) and part < len(given) else None
-        else:
-            given = given.get(part) if isinstance(given, Mapping) else None
-    got, advice = shown(fault["input"]), f"give {about['meaning']}"
+            about, model = declared(inner, part), inner
+            inner = table_in(inner.model_fields[part].annotation)
     if fault["type"] == "extra_forbidden":
-        return problems.add_unknown(
-            ".".join([*place, str(fault["loc"][-1])]),
-            (inner or model).keys_beside(given),
-            "take it out",
-        )
-    if fault["type"] == "missing":
-        got = "nothing"
-    elif fault["type"] == "value_error":
+        unknown = ".".join([*place, str(fault["loc"][-1])])
+        return problems.add_unknown(unknown, (inner or model).model_fields, "take it out")
+    got = "nothing" if fault["type"] == "missing" else shown(fault["input"])
+    advice = f"give {about['meaning']}"
+    if fault["type"] == "value_error":
         advice = str(fault["ctx"]["error"])
-    if not problems.full:
-        advice = suggestion(fault["input"], about["choices"], advice)
-    return problems.add(".".join(place), got, about["allowed"], advice)
+    words = about["choices"]
+    return problems.add(".".join(place), got, about["allowed"], advice, fault["input"], words)
 
 
 def table_in(annotation: Any) -> type[Table] | None:

@@ -13,7 +13,7 @@ import pytest
 
 import granchain as gc
 from granchain import figures
-from granchain.case.quantities import quantity_of, value_at
+from granchain.case.listing import quantity_of, value_at
 from granchain.cli import obey
 from granchain.studies import fit as module
 from granchain.studies.search import not_told_apart

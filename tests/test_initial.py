@@ -13,7 +13,7 @@ import pytest
 import granchain as gc
 from granchain.analysis import summary
 from granchain.case import Case
-from granchain.case.files import Files
+from granchain.case.document import Files
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError

@@ -12,8 +12,8 @@ import pytest
 import granchain as gc
 from granchain import errors
 from granchain.case import Case
-from granchain.case.dotted import set_value
-from granchain.case.quantities import quantity_of, value_at
+from granchain.case.document import set_value
+from granchain.case.listing import quantity_of, value_at
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together
 from granchain.pages.blocks import paragraphs

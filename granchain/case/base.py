@@ -9,22 +9,12 @@ from typing import Any, Self, get_origin
 
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
 
-from granchain.case.document import plain_tables
-from granchain.case.files import Files
+from granchain.case.document import Files, plain_tables
 from granchain.case.tables import HeadingTable
 from granchain.case.title import title_of
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.errors import CaseError
-from granchain.keys import (
-    Problems,
-    Table,
-    add_missing,
-    in_si,
-    read_table,
-    shown,
-    suggestion,
-    table_in,
-)
+from granchain.keys import Problems, Table, add_missing, in_si, read_table, shown, table_in
 from granchain.plain_data import sha256_of
 
 
@@ -52,21 +42,17 @@ class CheckedCase(Table):
         problems = context.get("problems") or Problems()
         # of unknown tables only the names are read
         names = [*HeadingTable.model_fields, *cls.model_fields]
-        known = {}
-        for name, value in dict(document).items():
-            if name in names:
-                known[name] = value
-            else:
-                problems.add_unknown(str(name), names, "take it out")
+        known = {name: value for name, value in dict(document).items() if name in names}
+        for name in (name for name in dict(document) if name not in known):
+            problems.add_unknown(str(name), names, "take it out")
         given = plain_tables(known, problems)
         tables = cls._tables(given, problems)
         own = cls._across(tables, given, context["files"], problems)
         if problems.sentences:
             raise CaseError(problems.sentences)
         case: Self = handler(tables)
-        case._document, case._toml = given, context.get("toml", "")
-        case._titled = context.get("titled") or given
-        for name, value in own.items():
+        own |= {"_document": given, "_toml": context.get("toml", "")}
+        for name, value in (own | {"_titled": context.get("titled") or given}).items():
             setattr(case, name, value)
         return case
 
@@ -77,16 +63,14 @@ class CheckedCase(Table):
         read_table(HeadingTable, "", title, problems)
         tables: dict[str, Any] = {}
         for name, field in cls.model_fields.items():
-            model = table_in(field.annotation)
+            model, value = table_in(field.annotation), document.get(name)
             if name not in document and field.is_required():
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables[name] = field.default
             elif model is None or get_origin(field.annotation) is tuple:
-                read = read_table(_key_alone(cls, name), "", {name: document[name]}, problems)
-                tables |= {} if read is None else dict(read)
+                tables |= dict(read_table(_key_alone(cls, name), "", {name: value}, problems) or ())
             else:
-                value = document[name]
                 if name == "contact" and isinstance(value, Mapping):
                     # read one by one, against the law
                     value = {key: entry for key, entry in value.items() if key != "pair"}
@@ -165,5 +149,11 @@ def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problem
         if slip.unknown:
             problems.add_unknown(place, [*names, *slip.words], slip.advice)
         else:
-            got = "nothing" if slip.got is None else shown(slip.got)
-            problems.add(place, got, slip.allowed, suggestion(slip.got, slip.words, slip.advice))
+            problems.add(
+                place,
+                "nothing" if slip.got is None else shown(slip.got),
+                slip.allowed,
+                slip.advice,
+                slip.got,
+                slip.words,
+            )

@@ -22,16 +22,17 @@ from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import PER_BODY, bodies_in, check_across, ledger_interval, sizes
 from granchain.case.document import (
     CASES,
+    Files,
     case_names,
     change,
     digest_of_case,
+    files_named,
     noted,
     plain_tables,
     read_document,
 )
-from granchain.case.files import Files, files_named
 from granchain.case.initial import bead_values, fastest_closing, moves
-from granchain.case.mechanism import mechanism_names
+from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.pairs import read_pairs
 from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
@@ -48,7 +49,7 @@ from granchain.case.tables import (
     ToleranceTable,
     body_like,
 )
-from granchain.case.title import title_of
+from granchain.case.title import title_of, without_changes
 from granchain.case.tolerances import tolerances_of
 from granchain.contact import laws
 from granchain.contact.law import Quantity
@@ -107,7 +108,7 @@ class Case(CheckedCase):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the keys, their values and units."""
-        from granchain.case.card import card_of
+        from granchain.case.listing import card_of
 
         return card_of(self)
 
@@ -117,11 +118,7 @@ class Case(CheckedCase):
         for name, word in words.items():
             written = written.replace(f"{{{name}}}", word)
         title = title_of(written, dict(self), self._titled, self._document)
-        return "; ".join(
-            part
-            for part in title.split("; ")
-            if part.partition(" = ")[0].removeprefix("no ") not in words
-        )
+        return without_changes(title, words)
 
     @property
     def beads(self) -> int:
@@ -155,50 +152,50 @@ class Case(CheckedCase):
             radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays;
             gap [m]: (n_bodies - 1,) array; material: list of Material.
         """
-        names = ("radius", "mass", "speed", "displacement", "drag", "gap")
-        columns: dict[str, list[Any]] = {name: [] for name in names}
-        material: list[Material] = []
-        if self.striker is not None:
-            own = body_like(self.striker, body_like(self.chain.places()[0][1], self.chain))
-            material.append(own.material)
-            values = (own.radius, own.mass, self.striker.speed, 0.0, 0.0, 0.0)
-            for name, value in zip(names, values, strict=True):
-                columns[name].append([value])
-        for repeat, group in self.chain.groups():
-            counts = [segment.count for segment in group]
-            kinds = [body_like(segment, self.chain) for segment in group]
-            for name, numbers in (
-                ("radius", [kind.radius for kind in kinds]),
-                ("mass", [kind.mass for kind in kinds]),
-                ("drag", [self.chain.of_segment(segment, "drag") for segment in group]),
-                ("gap", [self.chain.of_segment(segment, "gap") for segment in group]),
-            ):
-                columns[name].append(np.tile(np.repeat(numbers, counts), repeat))
-            for kind, count in list(zip(kinds, counts, strict=True)) * repeat:
-                material += [kind.material] * count
-        columns["speed"].append(bead_values("velocity", self.chain, self.initial))
-        columns["displacement"].append(bead_values("displacement", self.chain, self.initial))
-        arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
-        arrays["gap"] = arrays["gap"][:-1]
+        row = [
+            one
+            for repeat, group in self.chain.groups()
+            for one in [(body_like(own, self.chain), own, own.count) for own in group] * repeat
+        ]
+        counts = [count for _, _, count in row]
+
+        def each(values: list[float]) -> np.ndarray:
+            return np.repeat(np.array(values, dtype=float), counts)
+
+        arrays = {
+            "radius": each([kind.radius for kind, *_ in row]),
+            "mass": each([kind.mass for kind, *_ in row]),
+            "speed": bead_values("velocity", self.chain, self.initial),
+            "displacement": bead_values("displacement", self.chain, self.initial),
+            "drag": each([self.chain.of_segment(segment, "drag") for _, segment, _ in row]),
+            "gap": each([self.chain.of_segment(segment, "gap") for _, segment, _ in row])[:-1],
+        }
+        material = [kind.material for kind, _, count in row for _ in range(count)]
         self._disorder(arrays, material)
+        if self.striker is not None:
+            own = body_like(self.striker, row[0][0])
+            first = (own.radius, own.mass, self.striker.speed, 0.0, 0.0, 0.0)
+            for (name, beads), value in zip(arrays.items(), first, strict=True):
+                arrays[name] = np.concatenate([[value], beads])
+            material.insert(0, own.material)
         return {**arrays, "material": material}
 
-    def _disorder(self, arrays: dict[str, Any], material: list[Material]) -> None:
+    def _disorder(self, beads: dict[str, Any], material: list[Material]) -> None:
         """Give each bead its own size, mass and modulus, and each gap its own width, where the
-        case has them; the striker is left alone."""
-        chain, beads = self.chain, slice(0 if self.striker is None else 1, None)
+        case has them."""
+        chain = self.chain
         if chain.radius_factor is not None:
             factor = np.array(chain.radius_factor)
-            arrays["radius"][beads] *= factor
-            arrays["mass"][beads] *= factor * factor * factor
+            beads["radius"] *= factor
+            beads["mass"] *= factor * factor * factor
         if chain.mass_factor is not None:
-            arrays["mass"][beads] *= chain.mass_factor
+            beads["mass"] *= chain.mass_factor
         if chain.gap_added is not None:
-            arrays["gap"][beads] += chain.gap_added
+            beads["gap"] += chain.gap_added
         if chain.modulus_factor is not None:
-            material[beads] = [
+            material[:] = [
                 replace(own, youngs_modulus=own.youngs_modulus * factor)
-                for own, factor in zip(material[beads], chain.modulus_factor, strict=True)
+                for own, factor in zip(material, chain.modulus_factor, strict=True)
             ]
 
     def law_inputs(self) -> SimpleNamespace:
@@ -297,23 +294,25 @@ class Case(CheckedCase):
         """Whether a key takes this number without a look at any other: the striker's speed,
         inputs of the law."""
         law, inputs = laws().get(self.contact.law), self.contact.inputs()
-        if not isinstance(value, float) or self.tolerance is not None or self.contact.pair:
-            return False
         # by now another law may have the name, or give the restitution
         if (
-            law is None
+            not isinstance(value, float)
+            or self.tolerance is not None
+            or self.contact.pair
+            or law is None
             or law.inputs is not self._inputs_of_law
             or isinstance(inputs.get("restitution"), Mapping)
         ):
             return False
         if where == "striker.speed":
             return self.striker is not None and 0.0 < value < math.inf
-        numbers = {
-            f"contact.{one.name}": one
+        return any(
+            where == f"contact.{one.name}"
+            and one.kind == "number"
+            and type(inputs[one.name]) is float
+            and one.problem(value) is None
             for one in law.inputs
-            if one.kind == "number" and type(inputs[one.name]) is float
-        }
-        return where in numbers and numbers[where].problem(value) is None
+        )
 
     def _replace_numbers(self, changes: Mapping[str, float]) -> Case:
         """Another case, of numbers that stand alone."""
@@ -334,10 +333,8 @@ class Case(CheckedCase):
             tables: without defaults; files: name and text of each file that they name; titled:
             the tables that the title was written for, if they differ.
         """
-        files = [
-            [name, self._files.texts[name]] for name in dict.fromkeys(files_named(self._document))
-        ]
-        return {**super().as_given(), "files": files}
+        names = dict.fromkeys(files_named(self._document))
+        return {**super().as_given(), "files": [[name, self._files.texts[name]] for name in names]}
 
     def resolved(self) -> dict[str, Any]:
         """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials
@@ -394,14 +391,10 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     FileError
         For a file that cannot be read.
     """
-    if isinstance(name, str) and name in mechanism_names():
-        raise CaseError(
-            f'case: got {name}, a mechanism, allowed a chain of beads; run it with "granchain '
-            f'mechanism {name}"'
-        )
-    path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
-    names = [*case_names(), *mechanism_names()]
-    document, context = read_document(path, set, names, "contact.psi=2.9")
+    built_in: dict[Any, Path] = {name: CASES / f"{name}.toml" for name in case_names()}
+    built_in |= {name: MECHANISMS / f"{name}.toml" for name in mechanism_names()}
+    path = built_in.get(name, Path(name))
+    document, context = read_document(path, set, [*built_in], "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(
             f"case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "

@@ -1,4 +1,8 @@
-"""The document of a case: read as text, parsed as TOML, changed key by key, and as plain data."""
+"""The document of a case: read as text, parsed as TOML, looked up and changed key by key, with the
+files that it names, and as plain data.
+
+A key with dots, such as chain.segment.0.mass, names a place in it.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,18 @@ import re
 import stat
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from granchain.case.dotted import flattened, set_value
 from granchain.contact import laws
+from granchain.contact.law import ContactLaw
 from granchain.errors import CaseError, FileError, GranchainWarning
-from granchain.keys import Problems, shown, suggestion
-from granchain.material import Material
+from granchain.keys import PROBLEMS, Problems, shown, suggestion
+from granchain.material import MATERIALS, Material
 from granchain.plain_data import sha256_of
 
 # The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is
@@ -28,16 +32,23 @@ DEPTH = 12
 
 CASES = Path(__file__).parents[1] / "cases"
 
-# Ours: a case is a page of text.
-CASE_BYTES = 1_000_000
+# Ours: a case is a page of text; a drive table of 16 MiB holds some 400,000 rows.
+CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
 # tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a
 # case has more than five.
 MOST_DOTS = 64
+_DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
+# Numbers that TOML wants a digit more of.
+_SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
 def case_names() -> list[str]:
     """Names of the built-in cases."""
     return sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+# --------------------------------------------------------------------------------------------------
+# Text
 
 
 def read_document(
@@ -62,6 +73,85 @@ def read_document(
     return document, {"problems": problems, "toml": noted(text, changes), "titled": titled}
 
 
+def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) -> str:
+    """Text of a case file, or of another file of TOML; refuses what is not there, not a file,
+    too long or not UTF-8. `names` are those of built-in cases, one of which may have been meant."""
+    name = shown(path.name)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            beside = f"{path.name}.toml"
+            meant = path.with_name(beside).is_file() if path.name else False
+            raise FileError(
+                f"{what}: got {name}, which is {'a folder' if path.is_dir() else 'not a file'}, "
+                "allowed a TOML file; "
+                + (f"did you mean {shown(beside)}?" if meant else "name the file itself")
+            )
+        with path.open("rb") as file:
+            content = file.read(CASE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason, advice = getattr(error, "strerror", None) or "no such path", "check the path"
+        if names:
+            built_in = f"{advice}, or name a built-in case: {', '.join(names)}"
+            advice = suggestion(path.stem, names, built_in)
+        word = bool(names) and not path.suffix and path.name == str(path)
+        if word and not isinstance(error, PermissionError):
+            raise CaseError(
+                f"case: got {name}, allowed the path of a TOML file or the name of a built-in "
+                f"case; {advice}"
+            ) from None
+        raise FileError(
+            f"{what}: got {name} ({reason}), allowed a TOML file that can be read; {advice}"
+        ) from None
+    if len(content) > CASE_BYTES:
+        raise CaseError(
+            f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in "
+            "files of their own"
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CaseError(
+            f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save "
+            "the file as UTF-8"
+        ) from None
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """Tables of a TOML text."""
+    for i, line in enumerate(text.split("\n"), start=1):
+        if (
+            line.count(".") > MOST_DOTS
+            and not line.lstrip().startswith("#")
+            and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS
+        ):
+            raise CaseError(
+                f"{shown(name)}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at "
+                "most five parts; break the line"
+            )
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise CaseError(
+            f"{shown(name)}: got brackets nested without end, allowed {DEPTH} levels; take them out"
+        ) from None
+    except ValueError as error:
+        raise CaseError(
+            f"{shown(name)}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed "
+            "TOML 1.0; mend it there"
+        ) from None
+
+
+def toml_value(text: str) -> Any:
+    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are
+    numbers."""
+    try:
+        table = parsed(f"value = {text}", "--set")
+    except CaseError:
+        word = text.strip()
+        return float(word) if _SHORT_NUMBER.fullmatch(word) else word
+    return table["value"] if len(table) == 1 else text
+
+
 def key_values(items: Iterable[str], example: str, problems: Problems) -> dict[str, Any]:
     """Changes given as "KEY=VALUE"; others are reported, with an example of one that is allowed."""
     changes = {}
@@ -72,6 +162,184 @@ def key_values(items: Iterable[str], example: str, problems: Problems) -> dict[s
         else:
             problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
     return changes
+
+
+def noted(text: str, changes: Mapping[str, Any]) -> str:
+    """A case file's text with the changes made to it, as comments at its end."""
+    lines = [
+        f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}"
+        for where, value in changes.items()
+    ]
+    return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
+
+
+# --------------------------------------------------------------------------------------------------
+# Keys with dots
+
+
+def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
+    """Value at a key, the last of its parts that was looked for, and the names beside that.
+
+    The value is None if there is nothing at the key, or a table on the way is None.
+    """
+    value: Any = tables
+    part, names = "", [""]
+    for part in key.split("."):
+        if isinstance(value, (list, tuple)):
+            # as written, for 01 is no name
+            inside = part.isdecimal() and len(part) < 10 and str(int(part)) == part
+            inside = inside and int(part) < len(value)
+            names = [part] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
+            value = value[int(part)] if inside else None
+        else:
+            is_table = isinstance(value, (Mapping, BaseModel))
+            inner = vars(value) if isinstance(value, Material) else dict(value) if is_table else {}
+            names, value = [str(name) for name in inner], inner.get(part)
+        if value is None:
+            break
+    return value, part, names
+
+
+def set_value(document: dict[str, Any], where: str, value: Any) -> None:
+    """Put a value at a dotted key, making tables on the way; None takes the key out. A named
+    material is expanded first."""
+    *way, last = [part.strip() for part in where.split(".")]
+    at: Any = document
+    reached: list[str] = []
+    for part in way:
+        if isinstance(at, dict):
+            inner = at.setdefault(part, {})
+        else:
+            inner = at[int(part)] if _is_place(part, at) else None
+        if part.endswith("material") and isinstance(inner, str) and inner in MATERIALS:
+            inner = at[part] = MATERIALS[inner].constants()
+        if inner is None:
+            break
+        at = inner
+        reached.append(part)
+    on_way = len(reached) == len(way)
+    if on_way and isinstance(at, dict) and last and all(way):
+        at.pop(last, None)
+        if value is not None:
+            at[last] = value
+    elif on_way and _is_place(last, at):
+        at[int(last) : int(last) + 1] = [] if value is None else [value]
+    else:
+        allowed = "names of tables and a key joined by dots; write for example contact.psi"
+        if isinstance(at, list) and at:
+            name, more = ".".join(reached), f" to {'.'.join(reached)}.{len(at) - 1}"
+            allowed = f"{name}.0{more * (len(at) > 1)}; {name} has {len(at)}, counted from 0"
+        raise CaseError(f"{shown(where)}: got a key that leads nowhere, allowed {allowed}")
+
+
+def _is_place(part: str, entries: Any) -> bool:
+    return isinstance(entries, list) and part.isdecimal() and int(part) < len(entries)
+
+
+def set_values(
+    document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems
+) -> None:
+    """Make changes, each "KEY=VALUE" as on the command line."""
+    for where, value in key_values(changes, example, problems).items():
+        set_value(document, where, value)
+
+
+def flattened(given: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys with dots, also where TOML makes tables in tables of them."""
+    for name, value in given.items():
+        key = f"{above}{name}"
+        if isinstance(value, Mapping) and value and "uniform" not in value:
+            yield from flattened(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
+    """Make changes; a new contact law drops the inputs that it does not know and that no change
+    names, and pairs of materials of which no input is left."""
+    before = copy.copy(document.get("contact"))
+    for where, value in changes.items():
+        try:
+            set_value(document, where, value)
+        except CaseError as error:
+            problems.repeat(error.problems)
+    after = document.get("contact")
+    if isinstance(before, dict) and isinstance(after, dict) and "contact" not in changes:
+        law = laws().get(str(after.get("law")))
+        if law is not None and after["law"] != before.get("law"):
+            _drop_inputs(document, law, changes)
+
+
+def _drop_inputs(
+    document: dict[str, Any], law: type[ContactLaw], changes: Mapping[str, Any]
+) -> None:
+    """Take out of [contact] what a law does not know and no change names, and its tolerances."""
+    contact = document["contact"]
+    known = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
+    pairs = contact["pair"] if isinstance(contact.get("pair"), list) else []
+    tables = {"contact": contact} | {f"contact.pair.{i}": pair for i, pair in enumerate(pairs)}
+    dropped: list[str] = []
+    for place, table in tables.items():
+        for name in [*table] if isinstance(table, dict) else ():
+            key = f"{place}.{name}."
+            if name not in known and not any(f"{where}.".startswith(key) for where in changes):
+                del table[name]
+                dropped.append(key)
+    pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
+    of_pairs = [key.removesuffix(".") for key in dropped if key.startswith("contact.pair.")]
+    if of_pairs:
+        words = f"contact.law: {law.name} does not take {first_few(of_pairs)}: left out"
+        advice = "; give these materials inputs of it in the same change, or leave their pairs out"
+        warnings.warn(words + advice, GranchainWarning, stacklevel=4)
+    if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
+        document["tolerance"] = {
+            key: value
+            for key, value in flattened(document["tolerance"])
+            if not any(f"{key}.".startswith(name) for name in dropped)
+        }
+
+
+def first_few(entries: Sequence[Any]) -> str:
+    """The first few of a list."""
+    more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
+    return ", ".join(map(str, entries[:5])) + more
+
+
+# --------------------------------------------------------------------------------------------------
+# Plain data
+
+
+def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
+    """A copy in Python's own types, tables without None; refuses nesting and integers that no case
+    holds."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Material):
+        value = value.constants()
+    if depth > DEPTH:
+        problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
+    elif isinstance(value, (Mapping, BaseModel)):
+        plain = {}
+        for name, entry in dict(value).items():
+            if type(entry) not in (str, float, bool):
+                entry = plain_tables(entry, problems, f"{where}.{name}".lstrip("."), depth + 1)
+            if entry is not None:
+                plain[str(name)] = entry
+        return plain
+    elif isinstance(value, (list, tuple)):
+        if all(type(entry) is float for entry in value):
+            return list(value)
+        return [
+            plain_tables(entry, problems, f"{where}.{i}", depth + 1)
+            for i, entry in enumerate(value)
+        ]
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        problems.add(
+            where, "a whole number of more than 64 bits", "64 bits", "write a smaller number"
+        )
+    else:
+        return value
+    return None
 
 
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
@@ -94,197 +362,65 @@ def _hashed(document: Any, named: bool) -> Any:
     }
 
 
-def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
-    """Text of a case file, or of another file of TOML; refuses what is not there, not a file,
-    too long or not UTF-8."""
-    name = shown(path.name)
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            kind, beside = "a folder" if path.is_dir() else "not a file", Path(f"{path}.toml")
-            advice = (
-                f"did you mean {shown(beside.name)}?"
-                if beside.is_file()
-                else "name the file itself"
-            )
-            raise FileError(f"{what}: got {name}, which is {kind}, allowed a TOML file; {advice}")
-        with path.open("rb") as file:
-            content = file.read(CASE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason, advice = getattr(error, "strerror", None) or "no such path", "check the path"
-        if what == "case file":
-            known = case_names() if names is None else names
-            advice = suggestion(
-                path.stem, known, f"{advice}, or name a built-in case: {', '.join(known)}"
-            )
-            if (
-                not path.suffix
-                and path.name == str(path)
-                and not isinstance(error, PermissionError)
-            ):
-                raise CaseError(
-                    f"case: got {name}, allowed the path of a TOML file or the name of a built-in "
-                    f"case; {advice}"
-                ) from None
-        raise FileError(
-            f"{what}: got {name} ({reason}), allowed a TOML file that can be read; {advice}"
-        ) from None
-    if len(content) > CASE_BYTES:
-        raise CaseError(
-            f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in "
-            "files of their own"
-        )
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CaseError(
-            f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save "
-            "the file as UTF-8"
-        ) from None
+# --------------------------------------------------------------------------------------------------
+# Files that a case names
 
 
-_DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
+class Files:
+    """Contents of the CSV files that a case names: read once, so that a changed, stored or sent
+    case stays the same.
 
+    Parameters
+    ----------
+    folder : Path or None
+        Where relative names begin; None for a case that was stored or sent.
+    texts : mapping of str to str
+        Contents that are already known, by the name in the case.
+    """
 
-def parsed(text: str, name: str) -> dict[str, Any]:
-    """Tables of a TOML text."""
-    where = shown(name)
-    for i, line in enumerate(text.split("\n"), start=1):
-        if (
-            line.count(".") > MOST_DOTS
-            and not line.lstrip().startswith("#")
-            and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS
-        ):
-            raise CaseError(
-                f"{where}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at most "
-                "five parts; break the line"
-            )
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise CaseError(
-            f"{where}: got brackets nested without end, allowed {DEPTH} levels; take them out"
-        ) from None
-    except ValueError as error:
-        raise CaseError(
-            f"{where}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML "
-            "1.0; mend it there"
-        ) from None
+    def __init__(self, folder: Path | None, texts: Mapping[str, str] | None = None):
+        self.folder, self.texts = folder, dict(texts or {})
 
+    def changed(self, changes: Any) -> Files:
+        """Files of a case with these changes: one that they name is read again, if there is a
+        folder."""
+        again = set(files_named(changes)) if self.folder is not None else ()
+        kept = {name: text for name, text in self.texts.items() if name not in again}
+        return Files(self.folder, kept)
 
-# Numbers that TOML wants a digit more of.
-_SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
-
-
-def toml_value(text: str) -> Any:
-    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are
-    numbers."""
-    try:
-        table = parsed(f"value = {text}", "--set")
-    except CaseError:
-        word = text.strip()
-        return float(word) if _SHORT_NUMBER.fullmatch(word) else word
-    return table["value"] if len(table) == 1 else text
-
-
-def set_values(
-    document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems
-) -> None:
-    """Make changes, each "KEY=VALUE" as on the command line."""
-    for where, value in key_values(changes, example, problems).items():
-        set_value(document, where, value)
-
-
-def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
-    """A copy in Python's own types, tables without None; refuses nesting and integers that no case
-    holds."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, Material):
-        value = value.constants()
-    if depth > DEPTH:
-        problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
-    elif isinstance(value, (Mapping, BaseModel)):
-        plain = {}
-        for name, entry in dict(value).items():
-            if type(entry) not in (str, float, bool):
-                entry = plain_tables(entry, problems, f"{where}.{name}".lstrip("."), depth + 1)
-            plain[str(name)] = entry
-        return {name: entry for name, entry in plain.items() if entry is not None}
-    elif isinstance(value, (list, tuple)):
-        if all(type(entry) is float for entry in value):
-            return list(value)
-        return [
-            plain_tables(entry, problems, f"{where}.{i}", depth + 1)
-            for i, entry in enumerate(value)
-        ]
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        problems.add(
-            where, "a whole number of more than 64 bits", "64 bits", "write a smaller number"
-        )
-    else:
-        return value
-    return None
-
-
-def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
-    """Make changes; a new contact law drops the inputs that it does not know and that no change
-    names, and pairs of materials of which no input is left."""
-    before = copy.copy(document.get("contact"))
-    for where, value in changes.items():
+    def text(self, where: str, file: str, problems: Problems) -> str | None:
+        """Content of a file; None, with a problem reported, if it cannot be read."""
+        name = shown(file)
         try:
-            set_value(document, where, value)
-        except CaseError as error:
-            problems.repeat(error.problems)
-    after = document.get("contact")
-    if not isinstance(before, dict) or not isinstance(after, dict) or "contact" in changes:
-        return
-    law = laws().get(str(after.get("law")))
-    if law is None or after.get("law") == before.get("law"):
-        return
-    known = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
-    pairs: Any = after.get("pair")
-    pairs = pairs if isinstance(pairs, list) else []
-    tables = {"contact": after} | {f"contact.pair.{i}": pair for i, pair in enumerate(pairs)}
-    dropped: list[str] = []
-    for place, table in tables.items():
-        for name in [*table] if isinstance(table, dict) else ():
-            key = f"{place}.{name}"
-            if name not in known and not any(
-                f"{where}.".startswith(f"{key}.") for where in changes
-            ):
-                del table[name]
-                dropped.append(key)
-    pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
-    of_pairs = [key for key in dropped if key.startswith("contact.pair.")]
-    if of_pairs:
-        advice = (
-            f"; give these materials inputs of {law.name} in the same change, or leave their "
-            "pairs out"
-            if law.inputs
-            else ""
-        )
-        words = f"contact.law: {law.name} does not take {first_few(of_pairs)}: left out{advice}"
-        warnings.warn(words, GranchainWarning, stacklevel=3)
-    if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
-        # of an input that is gone no tolerance is left
-        document["tolerance"] = {
-            key: value
-            for key, value in flattened(document["tolerance"])
-            if not any(f"{key}.".startswith(f"{name}.") for name in dropped)
-        }
+            if file not in self.texts:
+                path = (self.folder or Path()) / file
+                if not stat.S_ISREG(path.stat().st_mode):
+                    raise OSError(0, "not a file")
+                with path.open("rb") as opened:
+                    content = opened.read(CSV_BYTES + 1)
+                if len(content) > CSV_BYTES:
+                    problems.add(
+                        where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows"
+                    )
+                    return None
+                self.texts[file] = content.decode("utf-8-sig")
+            return self.texts[file]
+        except (OSError, ValueError) as error:
+            not_text = isinstance(error, UnicodeDecodeError)
+            reason = "not UTF-8" if not_text else getattr(error, "strerror", None) or "no such path"
+            problems.add(
+                where,
+                f"{name} ({reason})",
+                "a CSV file that can be read",
+                "check the name, which is looked for from the case file's folder",
+            )
+            return None
 
 
-def first_few(entries: Sequence[Any]) -> str:
-    """The first few of a list."""
-    return ", ".join(map(str, entries[:5])) + (
-        f" and {len(entries) - 5} more" if len(entries) > 5 else ""
-    )
-
-
-def noted(text: str, changes: Mapping[str, Any]) -> str:
-    """A case file's text with the changes made to it, as comments at its end."""
-    lines = [
-        f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}"
-        for where, value in changes.items()
-    ]
-    return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
+def files_named(tables: Any, key: str = "") -> Iterator[str]:
+    """Names of the files that tables, or changes of them, refer to."""
+    if isinstance(tables, Mapping):
+        for name, value in tables.items():
+            yield from files_named(value, str(name))
+    elif isinstance(tables, str) and key.rpartition(".")[2].strip() == "file":
+        yield tables

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.files import Files
+from granchain.case.document import Files
 from granchain.case.tables import ChainTable, InitialTable
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
@@ -21,9 +21,7 @@ def read_initial(
 ) -> InitialTable:
     """The numbers of all beads, also those that a file holds; what is wrong is told."""
     beads = chain.total()
-    given = {
-        name: numbers for name in MOTION_COLUMNS if (numbers := getattr(table, name)) is not None
-    }
+    given = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
     if table.file is None and not given:
         problems.add(
             "initial",
@@ -40,28 +38,24 @@ def read_initial(
             "put all into the file, or all here",
         )
         return table
+    each = f"{beads}, one for each bead of the chain"
     for name, numbers in given.items():
         if len(numbers) != beads:
-            advice = "give one for each bead, or a file with a column bead"
             problems.add(
                 f"initial.{name}",
                 f"{len(numbers)} numbers",
-                f"{beads}, one for each bead of the chain",
-                advice,
+                each,
+                "give one for each bead, or a file with a column bead",
             )
     if table.file is not None:
         text = files.text("initial.file", table.file, problems)
         given = {} if text is None else initial_columns(shown(table.file), text, beads, problems)
     for name in given:
-        for where, segment in chain.places():
-            if getattr(segment, name) is not None:
-                problems.add(
-                    f"initial.{name}",
-                    f"one beside {where}.{name}",
-                    "one of the two",
-                    "take one out",
-                )
-                break
+        twice = [place for place, one in chain.places() if getattr(one, name) is not None]
+        if twice:
+            problems.add(
+                f"initial.{name}", f"one beside {twice[0]}.{name}", "one of the two", "take one out"
+            )
     return table if table.file is None else InitialTable(**given)
 
 
@@ -73,53 +67,54 @@ def initial_columns(
     head = next(rows, (1, [""]))[1]
     named = [name for name in head if name != "bead"]
     if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
-        got = f"{file} with the first line {shown(','.join(head))}"
-        allowed = (
+        problems.add(
+            where,
+            f"{file} with the first line {shown(','.join(head))}",
             "a first line that names the columns: velocity, displacement or both, and bead where "
-            "not all beads have a row"
+            "not all beads have a row",
+            "write for example bead,velocity",
         )
-        problems.add(where, got, allowed, "write for example bead,velocity")
         return {}
     columns = {name: [0.0] * beads for name in named}
     met: set[float] = set()
     for line, cells in rows:
         values = csv_numbers(cells)
         if len(values) != len(head) or not all(map(math.isfinite, values)):
-            got = f"{file}, in which line {line} is no row of {len(head)} numbers"
-            problems.add(where, got, ", ".join(head), "write commas between and points in them")
-            return {}
-        bead = dict(zip(head, values, strict=True)).get("bead", len(met) + 1)
-        if bead not in range(1, beads + 1) or bead in met:
-            got = f"{file}, in which line {line} is of bead {bead:g}" + (
-                " once more" if bead in met else ""
+            problems.add(
+                where,
+                f"{file}, in which line {line} is no row of {len(head)} numbers",
+                ", ".join(head),
+                "write commas between and points in them",
             )
-            advice = "give the beads of this chain, the striker is none"
-            problems.add(where, got, f"each bead from 1 to {beads} once at most", advice)
+            return {}
+        row = dict(zip(head, values, strict=True))
+        bead = row.get("bead", len(met) + 1)
+        if bead not in range(1, beads + 1) or bead in met:
+            more = " once more" * (bead in met)
+            problems.add(
+                where,
+                f"{file}, in which line {line} is of bead {bead:g}{more}",
+                f"each bead from 1 to {beads} once at most",
+                "give the beads of this chain, the striker is none",
+            )
             return {}
         met.add(bead)
         for name in named:
-            columns[name][int(bead) - 1] = values[head.index(name)]
+            columns[name][int(bead) - 1] = row[name]
     if "bead" not in head and len(met) != beads:
-        advice = "give a row for each bead, or a column bead"
         problems.add(
             where,
             f"{file} with {len(met)} rows",
             f"{beads}, one for each bead of the chain",
-            advice,
+            "give a row for each bead, or a column bead",
         )
     return {name: tuple(values) for name, values in columns.items()}
 
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
     """Whether a bead has a velocity or a displacement at the start."""
-    given = [getattr(segment, name) for _, segment in chain.places() for name in MOTION_COLUMNS]
-    given += [
-        value
-        for name in MOTION_COLUMNS
-        if initial is not None
-        for value in getattr(initial, name) or ()
-    ]
-    return any(given)
+    sources = [segment for _, segment in chain.places()] + [initial] * (initial is not None)
+    return any(np.any(getattr(one, name) or 0.0) for one in sources for name in MOTION_COLUMNS)
 
 
 def fastest_closing(tables: Mapping[str, Any]) -> float:
@@ -132,16 +127,25 @@ def fastest_closing(tables: Mapping[str, Any]) -> float:
     return float(max(0.0, (-np.diff(row)).max(initial=0.0)))
 
 
+def check_striker(where: str, tables: Mapping[str, Any], allowed: str, problems: Problems) -> None:
+    """An impact speed that is the striker's needs one, or beads that close at the start."""
+    striker = tables.get("striker")
+    if striker is None and problems.clear("initial") and not fastest_closing(tables):
+        problems.add(
+            where,
+            '"striker" in a case without one',
+            allowed,
+            "give the speed as a number [m/s], or add a table [striker]",
+        )
+
+
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
     """(n_beads,) The velocity or displacement of each bead at the start."""
     own = None if initial is None else getattr(initial, name)
     if own is not None:
         return np.array(own, dtype=float)
-    parts = [
-        np.tile(
-            np.repeat([getattr(one, name) or 0.0 for one in group], [one.count for one in group]),
-            repeat,
-        )
-        for repeat, group in chain.groups()
-    ]
+    parts = []
+    for repeat, group in chain.groups():
+        values = [getattr(one, name) or 0.0 for one in group]
+        parts.append(np.tile(np.repeat(values, [one.count for one in group]), repeat))
     return np.concatenate(parts)

@@ -1,13 +1,23 @@
-"""The keys of a case file as they are listed: meaning, what is allowed, and default, from the
-checks that read a case."""
+"""The keys of a case file: as they are listed, what each may hold, and the values of one case,
+from the checks that read a case."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
 
 from granchain.case import tables
-from granchain.keys import Table, declared
+from granchain.case.case import Case
+from granchain.case.document import entry_at
+from granchain.case.title import value_words
+from granchain.contact import laws
+from granchain.contact.law import Quantity
+from granchain.errors import CaseError
+from granchain.keys import Table, declared, shown, suggestion, table_in
+from granchain.markup import NUMBER_PATTERN, card, table
 
 # Tables that stand inside others: what they are called there.
 INNER: tuple[tuple[str, type[Table]], ...] = (
@@ -16,13 +26,14 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
     ("A material: { youngs_modulus = ..., ... }", tables.MaterialTable),
     ("A driven end: { drive = ..., ... }", tables.DRIVE_TABLE),
 )
+# Entries of a list that a card writes out.
+MOST_ENTRIES = 12
 
 
 def key_tables() -> Iterator[tuple[str, type[Table]]]:
     """What each table of a case file is called, and the table; first the keys above all tables."""
     yield "Above the tables", tables.HeadingTable
-    for name, model in tables.TABLES.items():
-        yield f"[{name}]", model
+    yield from ((f"[{name}]", model) for name, model in tables.TABLES.items())
     yield from INNER
 
 
@@ -32,10 +43,131 @@ def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
     for name, field in model.model_fields.items():
         about, default = declared(model, name), "required"
         if not field.is_required():
-            default = (
-                "none"
-                if field.default is None or field.default == ()
-                else json.dumps(field.default)
-            )
+            default = "none" if field.default in (None, ()) else json.dumps(field.default)
         rows.append((name, str(about["meaning"]), str(about["allowed"]), default))
     return rows
+
+
+# --------------------------------------------------------------------------------------------------
+# What a notebook shows of a case
+
+
+def card_of(case: Case) -> str:
+    """Every key that has a value, as the run has it: defaults filled, materials expanded."""
+    models = [*tables.TABLES.values(), *(model for _, model in INNER)]
+    units = {name: declared(model, name)["unit"] for model in models for name in model.model_fields}
+    law = laws().get(case.contact.law)
+    units |= {quantity.name: quantity.unit for quantity in law.inputs} if law is not None else {}
+    rows = []
+    for where, words in flat_words(
+        {name: part for name, part in case.resolved().items() if name in tables.TABLES}
+    ):
+        # words, such as "auto" for a time step, have no unit
+        unit = units.get(where.rpartition(".")[2]) if NUMBER_PATTERN.fullmatch(words) else None
+        rows.append((where, words, unit or ""))
+    return card(case.title or "untitled case", table(("key", "value", "unit"), rows, styled=True))
+
+
+def flat_words(given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Keys with dots and their values in words; long lists are counted."""
+    for name, value in given.items():
+        where = f"{above}{name}"
+        if isinstance(value, Mapping):
+            yield from flat_words(value, f"{where}.")
+        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+            for i, entry in enumerate(value[:MOST_ENTRIES]):
+                yield from flat_words(entry, f"{where}.{i}.")
+            if len(value) > MOST_ENTRIES:
+                yield where, f"{len(value)} entries"
+        elif isinstance(value, list) and len(value) > MOST_ENTRIES:
+            yield where, f"{len(value)} values, {value_words(value[0])} to {value_words(value[-1])}"
+        elif value is not None and value != "":
+            yield where, value_words(value)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a key holds
+
+
+def quantity_of(case: Case, key: str) -> Quantity:
+    """What a key of a case may hold: unit, meaning and limits, wherever they are declared.
+
+    Parameters
+    ----------
+    case : Case
+        Its contact law declares the keys under `contact`.
+    key : str
+        Such as "contact.psi", "striker.speed", "chain.material.yield_stress".
+
+    Raises
+    ------
+    CaseError
+        Where there is no such key, or it holds no number.
+    """
+    *way, last = key.split(".") if isinstance(key, str) else [""]
+    if way[:1] == ["contact"]:
+        return _input_of(case, key, way, last)
+    model: type[BaseModel] | None = Case
+    for part in way:
+        if not part.isdecimal():
+            known = {} if model is None else model.model_fields
+            model = table_in(known[part].annotation) if part in known else None
+    if model is None or last not in model.model_fields or not way:
+        raise CaseError(
+            f"{shown(key)}: got an unknown key, allowed one of the case that holds a number; "
+            "write for example striker.speed"
+        )
+    about = declared(model, last)
+    if about["unit"] is None or about["choices"]:
+        raise CaseError(
+            f"{key}: got a key that holds {about['allowed']}, allowed one that holds a number; "
+            "name another"
+        )
+    limits = {
+        name: getattr(bound, word)
+        for bound in model.model_fields[last].metadata
+        for word, name in (("gt", "above"), ("ge", "low"), ("lt", "below"), ("le", "high"))
+        if getattr(bound, word, None) is not None
+    }
+    return Quantity(last, about["unit"], about["meaning"], **limits)
+
+
+def _input_of(case: Case, key: str, way: list[str], last: str) -> Quantity:
+    """An input of the contact law, or of the law that gives its restitution, also of a pair."""
+    given, _, _ = entry_at(dict(case), ".".join(way))
+    law = given.get("law") if isinstance(given, Mapping) else case.contact.law
+    if not isinstance(given, (BaseModel, Mapping, tuple)) or not isinstance(law, str):
+        raise CaseError(
+            f"{key}: got a key that leads nowhere, allowed one of the case that holds a number; "
+            "write for example contact.psi"
+        )
+    inputs = {quantity.name: quantity for quantity in laws()[law].inputs}
+    if last not in inputs:
+        advice = suggestion(last, inputs, f"{law} does not know it")
+        raise CaseError(
+            f"{key}: got an unknown input, allowed {', '.join(inputs) or 'none'}; {advice}"
+        )
+    if inputs[last].kind != "number":
+        raise CaseError(
+            f"{key}: got a {inputs[last].kind}, allowed an input that is a number; name another"
+        )
+    return inputs[last]
+
+
+def value_at(case: Case, key: str) -> float:
+    """The number that a case holds under a key, given or by default.
+
+    Raises
+    ------
+    CaseError
+        Where it holds none.
+    """
+    quantity = quantity_of(case, key)
+    value, _, _ = entry_at(case.resolved(), key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        got = "nothing" if value is None else shown(value)
+        raise CaseError(
+            f"{key}: got {got}, allowed {quantity.range}; give the case a number there, "
+            f"{quantity.meaning}"
+        )
+    return float(value)

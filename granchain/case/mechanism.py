@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Literal
 
 from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import MEMORY
-from granchain.case.document import CASES, read_document
-from granchain.case.files import Files
+from granchain.case.document import CASES, Files, read_document
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, choice, key, number_key, shown, suggestion
+from granchain.keys import Problems, Table, choice, key, number_key, shown
 
 MECHANISMS = CASES / "mechanisms"
 # Numbers of a sample, and bytes that it takes.
@@ -207,7 +206,7 @@ class MechanismCase(CheckedCase):
 
     def check(self, problems: Problems) -> None:
         """Check across tables; here, that the run has one end and that its samples fit."""
-        time = self.time
+        time, interval = self.time, self.record.interval
         if time.revolutions is None and time.end is None:
             problems.add(
                 "time.revolutions",
@@ -215,31 +214,27 @@ class MechanismCase(CheckedCase):
                 "a number above 0, or an end",
                 "give the revolutions of the crank",
             )
-            return
-        if time.end is None and self.crank.speed == 0.0:
+        elif time.end is None and self.crank.speed == 0.0:
             problems.add(
                 "time.revolutions",
                 "revolutions of a crank at rest",
                 "those of one that turns",
                 "give time.end, or crank.speed",
             )
-            return
-        if not 0.0 < self.end < math.inf:
+        elif not 0.0 < self.end < math.inf:
             problems.add(
                 "time",
                 f"an end at {self.end:g} s",
                 "a finite time above 0",
                 "check crank.speed and time",
             )
-            return
-        size = _SAMPLE_BYTES * self.end / self.record.interval
-        if size > MEMORY:
-            got, allowed = (
-                f"{self.end / self.record.interval:.3g} samples ({size / 2**30:.3g} GiB)",
-                f"{MEMORY // 2**30} GiB",
-            )
+        elif _SAMPLE_BYTES * self.end / interval > MEMORY:
+            size = _SAMPLE_BYTES * self.end / interval / 2**30
             problems.add(
-                "record.interval", got, allowed, "take a longer interval, or fewer revolutions"
+                "record.interval",
+                f"{self.end / interval:.3g} samples ({size:.3g} GiB)",
+                f"{MEMORY // 2**30} GiB",
+                "take a longer interval, or fewer revolutions",
             )
 
 
@@ -263,34 +258,34 @@ class SliderCrankCase(MechanismCase):
     def check(self, problems: Problems) -> None:
         """The rod reaches around, the journal is smaller than the bearing, the friction rises."""
         super().check(problems)
-        if self.rod.length <= self.crank.length:
+        rod, joint, friction = self.rod, self.joint, self.friction
+        if rod.length <= self.crank.length:
             problems.add(
                 "rod.length",
-                f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m",
+                f"{rod.length:g} m beside a crank of {self.crank.length:g} m",
                 "above the crank's length",
                 "take a longer rod or a shorter crank: this one does not come round",
             )
-        if self.clearance <= _ANGLE_ROUNDING * self.joint.bearing_radius:
+        if self.clearance <= _ANGLE_ROUNDING * joint.bearing_radius:
             problems.add(
                 "joint.journal_radius",
-                f"{self.joint.journal_radius:g} m in a bearing of {self.joint.bearing_radius:g} m",
+                f"{joint.journal_radius:g} m in a bearing of {joint.bearing_radius:g} m",
                 "below the bearing's radius",
                 "give the joint a clearance above 0",
             )
-        if self.rod.centre is not None and self.rod.centre > self.rod.length:
+        if rod.centre is not None and rod.centre > rod.length:
             problems.add(
                 "rod.centre",
-                f"{self.rod.centre:g} m",
+                f"{rod.centre:g} m",
                 "at most rod.length",
                 "give the distance from the crank pin",
             )
-        if self.friction is not None and self.friction.slip_full <= self.friction.slip_begin:
-            advice = "let the friction rise over a range of slip"
+        if friction is not None and friction.slip_full <= friction.slip_begin:
             problems.add(
                 "friction.slip_full",
-                f"{self.friction.slip_full:g} m/s",
+                f"{friction.slip_full:g} m/s",
                 "above friction.slip_begin",
-                advice,
+                "let the friction rise over a range of slip",
             )
         if self.force.form == "fitted":
             problems.add(
@@ -329,23 +324,22 @@ class ScotchYokeCase(MechanismCase):
     def check(self, problems: Problems) -> None:
         """The slot is wider than the pin and longer than its way."""
         super().check(problems)
+        most = self.rod_length * math.sin(0.5 * self.slot.arc)
         if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
+            width = self.slot.outer_radius - self.slot.inner_radius
             problems.add(
                 "pin.radius",
-                f"{self.pin.radius:g} m in a slot "
-                f"{self.slot.outer_radius - self.slot.inner_radius:g} m wide",
+                f"{self.pin.radius:g} m in a slot {width:g} m wide",
                 "below half its width",
                 "give the pin a play above 0",
             )
-        else:
-            most = self.rod_length * math.sin(0.5 * self.slot.arc)
-            if self.crank.length >= most:
-                problems.add(
-                    "crank.length",
-                    f"{self.crank.length:g} m, which drives the pin into the slot's end",
-                    f"below {most:.6g} m, the centre line's radius times the sine of half the arc",
-                    "take a shorter crank or a longer slot",
-                )
+        elif self.crank.length >= most:
+            problems.add(
+                "crank.length",
+                f"{self.crank.length:g} m, which drives the pin into the slot's end",
+                f"below {most:.6g} m, the centre line's radius times the sine of half the arc",
+                "take a shorter crank or a longer slot",
+            )
         if self.force.form == "fitted" and self.fit() is None:
             known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
             problems.add(
@@ -402,14 +396,17 @@ def mechanism_case(
     if isinstance(named, str) and named in MECHANISM_KINDS:
         return MECHANISM_KINDS[named].model_validate(document, context=dict(context or {}))
     problems = (context or {}).get("problems") or Problems()
-    got = "nothing" if named is None else shown(named)
-    advice = (
-        "run a chain of beads with granchain run, or name the mechanism"
-        if "chain" in document
-        else "name one above the tables"
+    got, advice = "nothing" if named is None else shown(named), "name one above the tables"
+    if "chain" in document:
+        advice = "run a chain of beads with granchain run, or name the mechanism"
+    problems.add(
+        "mechanism",
+        got,
+        " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS),
+        advice,
+        named,
+        MECHANISM_KINDS,
     )
-    allowed = " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS)
-    problems.add("mechanism", got, allowed, suggestion(named, MECHANISM_KINDS, advice))
     raise CaseError(problems.sentences)
 
 
@@ -431,16 +428,17 @@ def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
                 "nothing in a mechanism",
                 f"take it out: it follows from {source}",
             )
-    values = law_values("contact", given, problems)
-    for name in ("contact", "clearance"):
-        values.pop(name, None)
+    values = {
+        name: value
+        for name, value in law_values("contact", given, problems).items()
+        if name not in ("contact", "clearance")
+    }
     if values.get("impact_speed") == "striker":
-        advice = "give the speed of the impacts that the law is meant for [m/s]"
         problems.add(
             "contact.impact_speed",
             '"striker" in a mechanism, which has none',
             'a number above 0, or "onset"',
-            advice,
+            "give the speed of the impacts that the law is meant for [m/s]",
         )
     if "dents" in values and "dents" not in given:
         # the spots of a journal and its bearing that have met do not meet again

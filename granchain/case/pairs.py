@@ -11,21 +11,14 @@ from typing import Any
 import numpy as np
 
 from granchain.case.base import add_slips
-from granchain.case.initial import fastest_closing
-from granchain.case.tables import (
-    ChainContactTable,
-    ChainTable,
-    EndsTable,
-    PairTable,
-    StrikerTable,
-    body_like,
-)
+from granchain.case.initial import check_striker
+from granchain.case.tables import ChainContactTable, PairTable, body_like
 from granchain.chain import RIGID
 from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw
 from granchain.errors import LawError
-from granchain.keys import Problems, in_si, read_table, shown, suggestion
+from granchain.keys import Problems, in_si, read_table, shown
 
 
 def read_pairs(
@@ -42,9 +35,7 @@ def read_pairs(
     problems : Problems
         Takes every mistake.
     """
-    if given is None:
-        return None
-    if not isinstance(given, (list, tuple)):
+    if given is not None and not isinstance(given, (list, tuple)):
         problems.add(
             "contact.pair",
             shown(given),
@@ -53,9 +44,8 @@ def read_pairs(
         )
         return None
     found = []
-    for i, one in enumerate(given):
-        where = f"contact.pair.{i}"
-        table, values = None, {}
+    for i, one in enumerate(given or ()):
+        where, table, values = f"contact.pair.{i}", None, {}
         if isinstance(one, Mapping):
             table = read_table(PairTable, where, one, problems)
             values = own_inputs(where, one, law, problems) if law is not None else {}
@@ -67,11 +57,8 @@ def read_pairs(
                 "give its keys under [[contact.pair]]",
             )
         # one that cannot be read keeps its place
-        found.append(
-            PairTable.model_construct(materials=("", ""))
-            if table is None
-            else PairTable(materials=table.materials, **values)
-        )
+        materials = ("", "") if table is None else table.materials
+        found.append(PairTable(materials=materials, **values))
     return tuple(found) or None
 
 
@@ -93,61 +80,58 @@ def own_inputs(
     add_slips(where, named, ["materials"], problems)
     if not own:
         names = ", ".join(quantity.name for quantity in law.inputs)
-        allowed = f"one or more of {names}" if names else f"no pair, {law.name} has no inputs"
-        problems.add(where, "no input of the law", allowed, "give one, or take the pair out")
+        problems.add(
+            where,
+            "no input of the law",
+            f"one or more of {names}" if names else f"no pair, {law.name} has no inputs",
+            "give one, or take the pair out",
+        )
     return {name: value for name, value in values.items() if name in own}
 
 
 def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
     """Each pair is one of materials that touch, once, and has the law in the form that the
     chain has it."""
-    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    touching = pairs_along(chain, ends, striker)
-    names = sorted({name for both in touching for name in both})
-    known = set(names)
+    touching = pairs_along(tables)
+    names = dict.fromkeys(sorted({name for both in touching for name in both}))
     named = ", ".join(f'"{name}"' for name in names) or "none: no material has a name"
-    pairs = "; ".join(sorted(pair_words(both) for both in touching))
+    pairs = "; ".join(sorted(map(pair_words, touching)))
+    shared = [f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs]
     met: dict[frozenset[str], int] = {}
     for i, pair in enumerate(contact.pair or ()):
-        where = f"contact.pair.{i}"
+        where, both = f"contact.pair.{i}", frozenset(pair.materials)
         if not problems.clear(where):
             continue
-        both = frozenset(pair.materials)
-        unknown = [name for name in dict.fromkeys(pair.materials) if name not in known]
+        unknown = [name for name in dict.fromkeys(pair.materials) if name not in names]
+        place = f"{where}.materials"
         for name in unknown:
-            otherwise = (
-                'name a material of this chain; a table of constants gets its name by name = "..."'
-            )
-            advice = otherwise if problems.full else suggestion(name, names, otherwise)
             problems.add(
-                f"{where}.materials", shown(name), f"materials of this chain: {named}", advice
+                place,
+                shown(name),
+                f"materials of this chain: {named}",
+                'name a material of this chain; a table of constants gets its name by name = "..."',
+                name,
+                names,
             )
         if not unknown and both not in touching:
-            got = f"{pair_words(both)}, which touch nowhere in this chain"
             problems.add(
-                f"{where}.materials", got, f"pairs that touch: {pairs}", "take the pair out"
+                place,
+                f"{pair_words(both)}, which touch nowhere in this chain",
+                f"pairs that touch: {pairs}",
+                "take the pair out",
             )
         if both in met:
-            got = f"{pair_words(both)} once more, after contact.pair.{met[both]}"
             problems.add(
-                f"{where}.materials", got, "each pair once", "put all its inputs into one table"
+                place,
+                f"{pair_words(both)} once more, after contact.pair.{met[both]}",
+                "each pair once",
+                "put all its inputs into one table",
             )
         met.setdefault(both, i)
-        if problems.clear(*(f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs)):
+        if problems.clear(*shared):
             check_form(where, contact, pair, problems)
-        if (
-            pair.inputs().get("impact_speed") == "striker"
-            and striker is None
-            and problems.clear("initial")
-            and not fastest_closing(tables)
-        ):
-            advice = "give the speed as a number [m/s], or add a table [striker]"
-            problems.add(
-                f"{where}.impact_speed",
-                '"striker" in a case without one',
-                "a number above 0",
-                advice,
-            )
+        if pair.inputs().get("impact_speed") == "striker":
+            check_striker(f"{where}.impact_speed", tables, "a number above 0", problems)
 
 
 def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems: Problems) -> None:
@@ -159,11 +143,10 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
         for name, value in pair.inputs().items():
             if law.model(formed({**shared, name: value})) != form:
                 held = "a number" if isinstance(shared[name], float) else shown(shared[name])
-                allowed = f"{held}, as under [contact]: all contacts have one form of the law"
                 problems.add(
                     f"{where}.{name}",
                     shown(value),
-                    allowed,
+                    f"{held}, as under [contact]: all contacts have one form of the law",
                     f"set {name} under [contact] alone, or give both alike",
                 )
 
@@ -183,27 +166,24 @@ def pair_words(both: frozenset[str]) -> str:
     return f"{shown(one)} and {shown(other)}"
 
 
-def pairs_along(
-    chain: ChainTable, ends: EndsTable, striker: StrikerTable | None
-) -> set[frozenset[str]]:
+def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
     """Names of the two materials of each kind of contact of a chain, if both have a name."""
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
     groups = [
         (repeat, [(segment.count, body_like(segment, chain).material) for segment in group])
         for repeat, group in chain.groups()
     ]
     first, last = groups[0][1][0][1], groups[-1][1][-1][1]
-    found = []
+    before, found = None, []
     if striker is not None:
         own = first if striker.material is None else striker.material
         found.append((own, first))
         first = own
-    before = None
     for repeat, group in groups:
         for count, material in group:
             found += [(before, material)] + [(material, material)] * (count > 1)
             before = material
-        if repeat > 1:
-            found.append((before, group[0][1]))
+        found += [(before, group[0][1])] * (repeat > 1)
     for side, material in (("left", first), ("right", last)):
         if ends.has_wall(side):
             wall = RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -20,14 +20,13 @@ from pydantic import (
     create_model,
 )
 
-from granchain.case.signals import KEYS_ALLOWED, KEYS_NEEDED, SHAPES
+from granchain.case.signals import KEYS_NEEDED, SHAPES
 from granchain.keys import (
     TITLE_LENGTH,
     Table,
     choice,
     key,
     number_key,
-    suggestion,
     text_key,
     whole_key,
 )
@@ -52,18 +51,11 @@ class MaterialTable(Table):
         max_length=TITLE_LENGTH,
     )
 
-    def material(self) -> Material:
-        """The same, as the physics knows it."""
-        return Material(**dict(self))
-
 
 def _expanded(value: Any) -> Any:
-    if isinstance(value, str):
-        if value not in MATERIALS:
-            raise ValueError(
-                suggestion(value, MATERIALS, "give one of these names, or a table of constants")
-            )
-        value = MATERIALS[value]
+    if isinstance(value, str) and value not in MATERIALS:
+        raise ValueError("give one of these names, or a table of constants")
+    value = MATERIALS[value] if isinstance(value, str) else value
     return value.constants() if isinstance(value, Material) else value
 
 
@@ -71,7 +63,9 @@ if TYPE_CHECKING:
     MaterialKey = Material
 else:
     MaterialKey = Annotated[
-        MaterialTable, BeforeValidator(_expanded), AfterValidator(MaterialTable.material)
+        MaterialTable,
+        BeforeValidator(_expanded),
+        AfterValidator(lambda table: Material(**dict(table))),
     ]
 
 
@@ -169,14 +163,12 @@ class ChainTable(Table):
         """Segments that are repeated together, with how often; a uniform chain is one segment."""
         if not self.segment:
             return [(1, [_equal_beads(self.beads or 1)])]
-        groups: list[tuple[int, list[SegmentTable]]] = []
-        group: list[SegmentTable] = []
+        groups: list[tuple[int, list[SegmentTable]]] = [(1, [])]
         for segment in self.segment:
-            group.append(segment)
+            groups[-1][1].append(segment)
             if segment.repeat is not None:
-                groups.append((segment.repeat, group))
-                group = []
-        return groups + ([(1, group)] if group else [])
+                groups[-1:] = [(segment.repeat, groups[-1][1]), (1, [])]
+        return [(repeat, group) for repeat, group in groups if group]
 
     def total(self) -> int:
         """Number of beads."""
@@ -186,11 +178,9 @@ class ChainTable(Table):
 
     def places(self) -> list[tuple[str, SegmentTable]]:
         """The segments with their keys."""
-        segments = [segment for _, group in self.groups() for segment in group]
-        return [
-            (f"chain.segment.{i}" if self.segment else "chain", segment)
-            for i, segment in enumerate(segments)
-        ]
+        if not self.segment:
+            return [("chain", self.groups()[0][1][0])]
+        return [(f"chain.segment.{i}", segment) for i, segment in enumerate(self.segment)]
 
     def gaps(self) -> list[float]:
         """Free distance after each bead but the last, without what is added to it [m]."""
@@ -232,13 +222,9 @@ def body_like(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body
     mass = own.mass
     if mass is None and own.radius is None and own.material is None:
         mass = like.mass
-    if (
-        mass is None
-        and radius is not None
-        and material is not None
-        and material.density is not None
-    ):
-        mass = material.density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
+    density = None if material is None else material.density
+    if mass is None and radius is not None and density is not None:
+        mass = density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
     return Body(radius, mass, material)
 
 
@@ -314,16 +300,6 @@ class DriveTable(Table):
     seed: int | None = key("the seed of noise", "a whole number from 0", None, ge=0)
     shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
 
-    @classmethod
-    def keys_beside(cls, given: Any) -> Iterable[str]:
-        """Of a signal, its own."""
-        signal = given.get("signal") if isinstance(given, Mapping) else None
-        return (
-            ("drive", "signal", *KEYS_NEEDED[signal], *KEYS_ALLOWED[signal])
-            if isinstance(signal, str) and signal in KEYS_NEEDED
-            else cls.model_fields
-        )
-
 
 # "from" is a word of Python: no class statement can declare it.
 _FROM: Any = {
@@ -358,19 +334,23 @@ class EndsTable(Table):
         return end.drive == "displacement" if isinstance(end, DriveTable) else end != "free"
 
 
-class ContactTable(Table):
-    """The contact law and its inputs, which the law itself declares."""
+class LawInputs(Table):
+    """Keys that a contact law declares, beside those of the table."""
 
     model_config = ConfigDict(extra="allow")
 
+    def inputs(self) -> dict[str, Any]:
+        """A copy of each input of the law that is given here."""
+        return {name: copy(value) for name, value in (self.model_extra or {}).items()}
+
+
+class ContactTable(LawInputs):
+    """The contact law and its inputs, which the law itself declares."""
+
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
-    def inputs(self) -> dict[str, Any]:
-        """A copy of each input of the law, without those that pairs have of their own."""
-        return {name: copy(value) for name, value in self if name not in ("law", "pair")}
 
-
-class PairTable(Table):
+class PairTable(LawInputs):
     """Inputs of the law for the contacts of two materials; what is not given here is as under
     `[contact]`.
 
@@ -379,15 +359,9 @@ class PairTable(Table):
     none; a rigid end is `"rigid"`.
     """
 
-    model_config = ConfigDict(extra="allow")
-
     materials: tuple[str, str] = key(
         "the names of the two materials", "a list of two names of materials", strict=False
     )
-
-    def inputs(self) -> dict[str, Any]:
-        """The law's inputs that are given."""
-        return {name: copy(value) for name, value in self if name != "materials"}
 
 
 class ChainContactTable(ContactTable):

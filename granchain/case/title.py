@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
-from granchain.case.dotted import entry_at
+from granchain.case.document import entry_at
 from granchain.keys import TITLE_LENGTH, shown
 from granchain.material import MATERIALS, Material
 
@@ -41,23 +41,24 @@ def title_of(
     """
     if not title:
         return title
-    keys = set(_NAMED_KEY.findall(title))
-    changes = {
-        where: value for where, value in differences(written_for, document) if where not in keys
-    }
+    changes = dict(differences(written_for, document))
+    for where in _NAMED_KEY.findall(title):
+        changes.pop(where, None)
     filled = _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
-    remaining = [
-        part
-        for part in filled.split("; ")
-        if part.partition(" = ")[0].removeprefix("no ") not in changes
+    words = [
+        f"no {where}" if value is None else f"{where} = {value_words(value)}"
+        for where, value in changes.items()
     ]
-    return _with_changes(
-        "; ".join(remaining),
-        [
-            f"no {where}" if value is None else f"{where} = {value_words(value)}"
-            for where, value in changes.items()
-        ],
+    return _with_changes(without_changes(filled, changes), words)
+
+
+def without_changes(title: str, keys: Container[str]) -> str:
+    """A title without the changes of some keys that are appended to it."""
+    return "; ".join(
+        part
+        for part in title.split("; ")
+        if part.partition(" = ")[0].removeprefix("no ") not in keys
     )
 
 
@@ -67,19 +68,14 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
 
     Inputs that a new contact law does not know go with the old one, and are not named.
     """
-    for name in dict.fromkeys([*before, *after]):
+    names = dict.fromkeys([*before, *after])
+    for name in (name for name in names if before.get(name) is not after.get(name)):
         place = f"{where}.{name}".lstrip(".")
         old, new = before.get(name), after.get(name)
-        if old is new:
-            continue
         if isinstance(old, str) and isinstance(new, Mapping) and old in MATERIALS:
             old = MATERIALS[old].constants()
-        if (
-            isinstance(old, list)
-            and isinstance(new, list)
-            and len(old) == len(new)
-            and all(isinstance(part, Mapping) for part in old + new)
-        ):
+        lists = isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
+        if lists and all(isinstance(part, Mapping) for part in old + new):
             old, new = ({str(i): part for i, part in enumerate(parts)} for parts in (old, new))
         # how sure the numbers are changes nothing that is computed
         if (
@@ -115,9 +111,9 @@ def _named_value(found: re.Match[str], tables: Mapping[str, Any]) -> str:
         # also where the chain is given in segments
         return str(tables["chain"].total())
     value, part, names = entry_at(tables, found[1])
-    if value is not None:
-        return value_words(value)
-    return f"no {found[1]}" if part in names else found[0]
+    if value is None:
+        return f"no {found[1]}" if part in names else found[0]
+    return value_words(value)
 
 
 def _with_changes(title: str, changes: list[str]) -> str:

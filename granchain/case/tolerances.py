@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from granchain.case.dotted import entry_at, flattened
-from granchain.keys import Problems, shown, suggestion
+from granchain.case.document import entry_at, flattened
+from granchain.keys import Problems, shown
 from granchain.material import Material
 
 # Tables that say what the chain is; the others say how it is computed and recorded.
@@ -45,17 +45,13 @@ def tolerances_of(given: Any, where: str, problems: Problems) -> dict[str, Toler
         )
         return found
     for key, value in flattened(dict(given)):
-        size = (
-            value["uniform"] if isinstance(value, Mapping) and list(value) == ["uniform"] else value
-        )
-        if (
-            isinstance(size, bool)
-            or not isinstance(size, (int, float))
-            or not 0.0 < size < math.inf
-        ):
-            problems.add(f"{where}.{key}", shown(size), FORM, "write for example 0.02 for 2 %")
+        uniform = isinstance(value, Mapping) and list(value) == ["uniform"]
+        size = value["uniform"] if uniform else value
+        number = isinstance(size, (int, float)) and not isinstance(size, bool)
+        if number and 0.0 < size < math.inf:
+            found[key] = {"uniform": float(size)} if uniform else float(size)
         else:
-            found[key] = {"uniform": float(size)} if isinstance(value, Mapping) else float(size)
+            problems.add(f"{where}.{key}", shown(size), FORM, "write for example 0.02 for 2 %")
     return found
 
 
@@ -65,34 +61,33 @@ def check_tolerances(
     """Report tolerances of keys that a case does not have, or that hold no number with a width
     of its own."""
     for key in tolerances:
-        place = f"{where}.{key}"
-        table = key.partition(".")[0]
+        place, table = f"{where}.{key}", key.partition(".")[0]
         if table not in PHYSICAL:
-            advice = suggestion(
-                table, PHYSICAL, "name a key of the chain, the striker, the ends or the contact law"
+            problems.add(
+                place,
+                "a key of no such table",
+                f"keys of {', '.join(PHYSICAL)}",
+                "name a key of the chain, the striker, the ends or the contact law",
+                table,
+                PHYSICAL,
             )
-            problems.add(place, "a key of no such table", f"keys of {', '.join(PHYSICAL)}", advice)
             continue
         value, part, names = entry_at(tables, key)
         if value is None:
             if problems.clear(key):
-                advice = "set the key in the case, or take the tolerance out"
-                advice = advice if part in names else suggestion(part, names, advice)
                 problems.add(
                     place,
                     "a key that the case gives no value",
                     "a key with a number in this case",
-                    advice,
+                    "set the key in the case, or take the tolerance out",
+                    part,
+                    () if part in names else names,
                 )
         elif not isinstance(value, float):
-            got = (
-                "a table or a list"
-                if isinstance(value, (Mapping, BaseModel, Material, tuple, list))
-                else shown(value)
-            )
+            several = isinstance(value, (Mapping, BaseModel, Material, tuple, list))
             problems.add(
                 place,
-                f"a tolerance of {got}",
+                f"a tolerance of {'a table or a list' if several else shown(value)}",
                 "a key that holds a number which may be any in a range",
                 "name another key",
             )

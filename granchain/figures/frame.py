@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from granchain.case.dotted import flattened
+from granchain.case.document import flattened
 from granchain.errors import CaseError, FileError, GranchainError, clean, nearest
 from granchain.store import write_whole
 from granchain.store.result import check_result

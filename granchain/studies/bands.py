@@ -14,7 +14,7 @@ import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
-from granchain.case.dotted import entry_at
+from granchain.case.document import entry_at
 from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_whole, shown

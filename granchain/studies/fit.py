@@ -20,7 +20,7 @@ import numpy as np
 
 from granchain.analysis.definition import PULSE_BEGINS
 from granchain.case import Case
-from granchain.case.quantities import quantity_of, value_at
+from granchain.case.listing import quantity_of, value_at
 from granchain.comparison.agreement import Agreement
 from granchain.comparison.sides import Computed, Measured, stated_sensor
 from granchain.errors import CaseError, GranchainError, RunError, TraceError
