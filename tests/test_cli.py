@@ -374,12 +374,12 @@ WRONG = {
     "law file missing": (
         ("laws", "--law-module", "nothing.py"),
         4,
-        ("nothing.py", "got no file of this name"),
+        ("nothing.py", "No such file or directory"),
     ),
     "law file is a folder": (
         ("laws", "--law-module", "folder"),
         4,
-        ("folder", "got a folder or a device"),
+        ("folder", "a folder or a device"),
     ),
 }
 
@@ -849,13 +849,10 @@ def test_a_users_law_cannot_take_the_name_of_a_built_in_one(tmp_path: Path) -> N
         assert word in process.stderr
 
 
-def test_a_law_file_must_be_a_python_file(here: Path) -> None:
-    (here / "law.txt").write_text(LAW)
-    with pytest.raises(LawError, match=re.escape("ends in .py")):
-        load_law_module("law.txt")
+def test_a_law_file_must_be_a_file(here: Path) -> None:
     os.mkfifo(here / "pipe.py")
     assert stat.S_ISFIFO((here / "pipe.py").stat().st_mode)
-    with pytest.raises(FileError, match="got a folder or a device"):
+    with pytest.raises(FileError, match="a folder or a device"):
         load_law_module("pipe.py")
 
 

@@ -121,7 +121,7 @@ def test_of_two_files_of_one_name_the_second_is_refused(here: Path) -> None:
 
 BAD = {
     "syntax": ("x = 1\ndef f(:\n", "line 2: got invalid syntax, allowed Python; mend it there"),
-    "nested without end": ("a." * 100_000 + "a", "is not Python (maximum recursion depth exceeded"),
+    "nested without end": ("a." * 100_000 + "a", "got maximum recursion depth exceeded"),
     "import": (
         "\nimport nothing_of_that_name\n",
         "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; allowed: code",
@@ -219,11 +219,10 @@ def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path) 
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
-        ("none.py", FileError, "got no file of this name, allowed a Python file"),
-        (".", FileError, "got a folder or a device, allowed a Python file; name the file itself"),
+        ("none.py", FileError, "got one that cannot be read (No such file or directory), allowed"),
+        (".", FileError, "got one that cannot be read (a folder or a device), allowed"),
         ("nu\0ll.py", FileError, "got one that cannot be read (embedded null byte), allowed"),
         ("x" * 300 + ".py", FileError, "got one that cannot be read (File name too long), allowed"),
-        ("law.txt", LawError, "got a name that is no Python file's, allowed one that ends in .py"),
     ],
 )
 def test_what_is_no_python_file_is_refused(

@@ -398,7 +398,7 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     if "mechanism" in document and "chain" not in document:
         raise CaseError(
             f"case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "
-            '"granchain mechanism"'
+            f'"granchain mechanism {shown(str(name))[1:-1]}"'
         )
     return Case.model_validate(document, context={**context, "files": Files(path.parent)})
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,41 +31,15 @@ def source_of(law: type[ContactLaw]) -> str:
     OSError
         Where a file is not there.
     """
-    hashable: Any = law
-    files = tuple((name, str(sys.modules[name].__file__)) for name in _modules_of(hashable))
-    return _hash_of_files(files, tuple(_state_of(file) for _, file in files))
-
-
-@cache
-def _modules_of(law: Any) -> tuple[str, ...]:
-    """The modules that a law is made of, by name."""
-    modules = {
-        base.__module__ for base in law.__mro__ if base.__module__.startswith(_OWN_MODULES)
-    } | {f"{_OWN_MODULES}pair"}
-    for name in list(modules):
-        reached = (
-            value.__name__
-            if isinstance(value, ModuleType)
-            else getattr(value, "__module__", None) or ""
-            for value in vars(sys.modules[name]).values()
-        )
-        modules |= {module for module in reached if module.startswith(_OWN_MODULES)}
-    return tuple(sorted(modules))
-
-
-def _state_of(file: str) -> tuple[int, ...]:
-    """What changes with each edit of a file."""
-    found = os.stat(file)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-# One for each law of the package, and as many of files that were edited since.
-@lru_cache(maxsize=128)
-def _hash_of_files(files: tuple[tuple[str, str], ...], states: tuple[tuple[int, ...], ...]) -> str:
-    """Hash over names and contents of modules; read again where the state of a file is another."""
+    modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_OWN_MODULES)}
+    modules.add(f"{_OWN_MODULES}pair")
+    for value in [value for name in modules for value in vars(sys.modules[name]).values()]:
+        of = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+        if str(of).startswith(_OWN_MODULES):
+            modules.add(of)
     total = hashlib.sha256()
-    for name, file in files:
-        total.update(f"{name}\n".encode() + Path(file).read_bytes())
+    for name in sorted(modules):
+        total.update(f"{name}\n".encode() + Path(str(sys.modules[name].__file__)).read_bytes())
     return total.hexdigest()
 
 
@@ -89,32 +62,24 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
         Whether the law runs without its energy guard.
     """
     ours = law.__module__.startswith(_OWN_MODULES)
-    measure = f"granchain laws {law.name}" + ("" if ours else " --law-module FILE")
+    measures = f'"granchain laws {law.name}{"" if ours else " --law-module FILE"}" measures it'
     entry = certified().get(law.name) if ours else None
     if entry is None:
-        return Message(
-            f'contact law "{law.name}" has no certificate: what it delivers was not measured; '
-            f'"{measure}" measures it'
-        )
+        told = f"has no certificate: what it delivers was not measured; {measures}"
+        return Message(f'contact law "{law.name}" {told}')
     try:
         same = source_of(law) == entry["source"]
     except OSError:
         same = False
     if not same:
-        sentence = (
-            f'contact law "{law.name}" has no certificate: its source is not the one that was '
-            f'measured; "{measure}" measures it'
-        )
+        told = f"has no certificate: its source is not the one that was measured; {measures}"
     elif entry["problems"]:
-        sentence = (
-            f'contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}'
-        )
+        told = f"failed its certificate: {'; '.join(entry['problems'])}"
     elif as_printed and entry["created_as_printed"]:
-        sentence = (
-            f'contact law "{law.name}" as printed, without the energy guard, failed its '
-            "certificate: a cycle returns up to "
+        told = (
+            "as printed, without the energy guard, failed its certificate: a cycle returns up to "
             f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
         )
     else:
         return None
-    return Message(sentence, warning=True)
+    return Message(f'contact law "{law.name}" {told}', warning=True)

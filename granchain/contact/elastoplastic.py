@@ -110,7 +110,41 @@ def hardness(pair: Pair, inputs: SimpleNamespace) -> Any:
     ) * pair.yield_stress
 
 
-class Thornton(Elastoplastic):
+class ConstantPressure(Elastoplastic):
+    """Base: Hertz up to d_y, then a straight line at constant contact pressure, F_y + slope (d -
+    d_y)."""
+
+    coefficients: ClassVar[tuple[Quantity, ...]] = (
+        YIELD_OVERLAP,
+        YIELD_FORCE,
+        HERTZ_STIFFNESS,
+        PLASTIC_STIFFNESS,
+        YIELD_WORK,
+    )
+
+    @staticmethod
+    def loading(d: float, c: tuple) -> float:
+        d_y, f_y, hertz, slope = c[:4]
+        return hertz_force(d, hertz) if d < d_y else f_y + slope * (d - d_y)
+
+    @staticmethod
+    def loading_work(d: float, c: tuple) -> float:
+        d_y, f_y, hertz, slope, work_y = c[:5]
+        return (
+            hertz_work(d, hertz)
+            if d < d_y
+            else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
+        )
+
+
+def constant_pressure(pair: Pair, pressure: Any) -> tuple[Any, ...]:
+    """Coefficients of `ConstantPressure`: slope pi p_y R."""
+    d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
+    slope = math.pi * pressure * pair.effective_radius
+    return d_y, f_y, pair.hertz_stiffness, slope, 0.4 * f_y * d_y
+
+
+class Thornton(ConstantPressure):
     """Hertz up to first yield, then a straight line at constant contact pressure; unloading on a
     flattened radius.
 
@@ -135,13 +169,9 @@ class Thornton(Elastoplastic):
         DENTS,
     )
     coefficients = (
-        YIELD_OVERLAP,
-        YIELD_FORCE,
-        HERTZ_STIFFNESS,
-        PLASTIC_STIFFNESS,
+        *ConstantPressure.coefficients,
         Quantity("flow", "Pa", "2 pi p_y"),
         COMPLIANCE,
-        YIELD_WORK,
     )
     validity = "elastic, perfectly plastic spheres; no hardening, strain-rate effects neglected"
     status = fitted_to_steel("0.043", "1.26", "verified against its closed-form restitution")
@@ -149,41 +179,18 @@ class Thornton(Elastoplastic):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         pressure = inputs.yield_pressure_factor * pair.yield_stress
-        d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
-        slope = math.pi * pressure * pair.effective_radius
-        return (
-            d_y,
-            f_y,
-            pair.hertz_stiffness,
-            slope,
-            2.0 * math.pi * pressure,
-            0.75 / pair.effective_modulus,
-            0.4 * f_y * d_y,
-        )
-
-    @staticmethod
-    def loading(d: float, c: tuple) -> float:
-        d_y, f_y, hertz, slope = c[:4]
-        return hertz_force(d, hertz) if d < d_y else f_y + slope * (d - d_y)
-
-    @staticmethod
-    def loading_work(d: float, c: tuple) -> float:
-        d_y, f_y, hertz, slope, _, _, work_y = c[:7]
-        return (
-            hertz_work(d, hertz)
-            if d < d_y
-            else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
-        )
+        flow, compliance = 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus
+        return *constant_pressure(pair, pressure), flow, compliance
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
-        return 0.0 if d_max < c[0] else thornton_residual(d_max, force_max, c[5], c[4], c[1])
+        return 0.0 if d_max < c[0] else thornton_residual(d_max, force_max, c[6], c[5], c[1])
 
     @staticmethod
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
         if overlap < c[0]:
             return hertz_contact_radius(overlap, radius)
-        return math.sqrt((2.0 * (c[1] + c[3] * (overlap - c[0])) + c[1]) / c[4])
+        return math.sqrt((2.0 * (c[1] + c[3] * (overlap - c[0])) + c[1]) / c[5])
 
 
 class Stronge(Elastoplastic):
@@ -633,7 +640,7 @@ def jackson_green_shape(w: float, limit: float, slenderness: float, growth: floa
     )
 
 
-class DuWang(Elastoplastic):
+class DuWang(ConstantPressure):
     """Thornton's loading at the pressure (1 + pi/2) s_y, with unloading on the undeformed radius.
 
     pi R p_p d - pi^3 R^2 p_p^3/(12 E^2) with p_p = (1 + pi/2) s_y is Thornton's line with p_y =
@@ -647,35 +654,12 @@ class DuWang(Elastoplastic):
         f"Du & Wang 2009, Journal of Applied Mechanics 76(6); {REVIEW}, table 3", "", ""
     )
     inputs = (AS_PRINTED, DENTS)
-    coefficients = (YIELD_OVERLAP, YIELD_FORCE, HERTZ_STIFFNESS, PLASTIC_STIFFNESS, YIELD_WORK)
     validity = "elastic, perfectly plastic spheres at low speed; strain-rate effects neglected"
     status = fitted_to_steel("0.012", "2.51")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        pressure = (1.0 + 0.5 * math.pi) * pair.yield_stress
-        d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
-        return (
-            d_y,
-            f_y,
-            pair.hertz_stiffness,
-            math.pi * pressure * pair.effective_radius,
-            0.4 * f_y * d_y,
-        )
-
-    @staticmethod
-    def loading(d: float, c: tuple) -> float:
-        d_y, f_y, hertz, slope = c[:4]
-        return hertz_force(d, hertz) if d < d_y else f_y + slope * (d - d_y)
-
-    @staticmethod
-    def loading_work(d: float, c: tuple) -> float:
-        d_y, f_y, hertz, slope, work_y = c[:5]
-        return (
-            hertz_work(d, hertz)
-            if d < d_y
-            else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
-        )
+        return constant_pressure(pair, (1.0 + 0.5 * math.pi) * pair.yield_stress)
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:

@@ -328,13 +328,6 @@ class Hysteresis(ContactLaw):
         return stiffness, damping, lowest, inputs.impact_speed_floor
 
 
-@spring(straight, straight_work, "N/m")
-class LinearHysteresis(Hysteresis):
-    """Base of the family with exponent 1: F = K d (1 + a rate/v0), K in N/m and required."""
-
-    inputs = inputs_with(stiffness=LINEAR_STIFFNESS)
-
-
 class HuntCrossley(Hysteresis):
     """Hunt and Crossley: a = 1.5 (1 - e).
 
@@ -417,7 +410,8 @@ class LankaraniNikravesh(Hysteresis):
     damping_factor = staticmethod(lankarani_nikravesh_factor)
 
 
-class KhuliefShabana(LinearHysteresis):
+@spring(straight, straight_work, "N/m")
+class KhuliefShabana(Hysteresis):
     """Khulief and Shabana: Lankarani and Nikravesh's factor over a linear spring, a = 0.75 (1 -
     e^2), n = 1.
 

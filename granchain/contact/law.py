@@ -416,55 +416,63 @@ def check_law(cls: type[ContactLaw]) -> None:
     LawError
         With every problem found.
     """
-    problems = []
-    if (
-        not isinstance(cls.name, str)
-        or not cls.name
-        or cls.name != cls.name.lower()
-        or " " in cls.name
-    ):
-        problems.append(
-            f"name: got {cls.name!r}, allowed: lower-case words joined by hyphens; rename it"
-        )
-    if not isinstance(getattr(cls, "source", None), Source):
-        problems.append(
-            "source: got nothing, allowed: a Source; set source = Source(author and year, "
-            "equation, doi)"
-        )
-    if not (cls.__doc__ or "").strip():
-        problems.append(
-            "docstring: got nothing, allowed: some lines; say what the law is, the first line is "
-            "what tables print"
-        )
+    name, groups = cls.name, {}
     for group in ("inputs", "coefficients", "history"):
-        quantities = getattr(cls, group)
-        if not isinstance(quantities, tuple) or not all(
-            isinstance(q, Quantity) for q in quantities
-        ):
-            problems.append(
-                f"{group}: got {type(quantities).__name__}, allowed: a tuple of Quantity; did a "
-                "comma get lost?"
+        given = getattr(cls, group)
+        whole = isinstance(given, tuple) and all(isinstance(one, Quantity) for one in given)
+        groups[group] = [one.name for one in given] if whole else None
+    functions = (*Functions._fields, "contact_radius")
+    wrong: list[tuple[object, str]] = [
+        (
+            not isinstance(name, str) or not name or name != name.lower() or " " in name,
+            f"name: got {name!r}, allowed: lower-case words joined by hyphens; rename it",
+        ),
+        (
+            not isinstance(getattr(cls, "source", None), Source),
+            "source: got nothing, allowed: a Source; set source = Source(author and year, "
+            "equation, doi)",
+        ),
+        (
+            not (cls.__doc__ or "").strip(),
+            "docstring: got nothing, allowed: some lines; say what the law is, the first line is "
+            "what tables print",
+        ),
+        *(
+            (
+                names is None,
+                f"{group}: got {type(getattr(cls, group)).__name__}, allowed: a tuple of "
+                "Quantity; did a comma get lost?",
             )
-            continue
-        names = [q.name for q in quantities]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            problems.append(
-                f"{group}: got {name} twice, allowed: each name once; rename one of the two"
-            )
-    if cls.onset_jump and isinstance(cls.history, tuple) and ONSET_HISTORY[0] not in cls.history:
-        problems.append(
+            for group, names in groups.items()
+        ),
+        *(
+            (names.count(twice) > 1, f"{group}: got {twice} twice, allowed: each name once; rename")
+            for group, names in groups.items()
+            if names is not None
+            for twice in sorted(set(names))
+        ),
+        (
+            cls.onset_jump and groups["history"] and ONSET_HISTORY[0] not in cls.history,
             "onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see "
-            "KelvinVoigt"
-        )
-    for name in (*Functions._fields, "contact_radius"):
-        if not isinstance(inspect.getattr_static(cls, name), staticmethod):
-            problems.append(
-                f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write "
-                "@staticmethod above it"
+            "KelvinVoigt",
+        ),
+        *(
+            (
+                not isinstance(inspect.getattr_static(cls, function), staticmethod),
+                f"{function}: got no @staticmethod, allowed: a pure function of its arguments; "
+                "write @staticmethod above it",
             )
-    for name in ("force", "energy"):
-        if getattr(cls, name) is getattr(ContactLaw, name):
-            problems.append(f"{name}: got nothing, allowed: a function; define it")
+            for function in functions
+        ),
+        *(
+            (
+                getattr(cls, function) is getattr(ContactLaw, function),
+                f"{function}: got nothing, allowed: a function; define it",
+            )
+            for function in ("force", "energy")
+        ),
+    ]
+    problems = [sentence for is_wrong, sentence in wrong if is_wrong]
     if problems:
         raise LawError(
             "\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -51,14 +51,7 @@ class LawRecord:
     def text(self) -> str:
         """As JSON, numbers to the last bit."""
         kinds = [[repr(value) for value in kind] for kind in self.kinds]
-        facts = {
-            "law": self.law,
-            "functions": self.functions,
-            "coefficients": self.coefficients,
-            "names": self.names,
-            "kinds": kinds,
-        }
-        return json.dumps(facts, separators=(",", ":"))
+        return json.dumps({**asdict(self), "kinds": kinds}, separators=(",", ":"))
 
     @classmethod
     def of_text(cls, text: str) -> LawRecord | None:

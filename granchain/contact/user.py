@@ -13,7 +13,6 @@ import sysconfig
 import traceback
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -60,18 +59,12 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
         Where its code fails, or defines no law, or one that is not well formed or has the name of
         another; where a module that it imports was edited after Python had read it.
     """
-    file = Path(os.path.abspath(path))
-    shown = os.fspath(path)
+    file, shown = Path(os.path.abspath(path)), os.fspath(path)
     code = _code_of(file, shown)
     before = laws()  # All of the package's: none of them may find its name taken later on.
     name = PREFIX + re.sub(r"\W", "_", file.stem)
-    spec = spec_from_file_location(name, file)
-    if spec is None:
-        raise LawError(
-            f"law file {file.name}: got a name that is no Python file's, allowed one that ends in "
-            ".py; rename it"
-        )
-    module, loaded = module_from_spec(spec), sys.modules.get(name)
+    module, loaded = ModuleType(name), sys.modules.get(name)
+    module.__file__ = str(file)
     if loaded is not None and loaded.__file__ != module.__file__:
         raise LawError(
             f"law file {shown}: got a second file of this name beside {loaded.__file__}, allowed "
@@ -123,32 +116,18 @@ def check_imports(module: ModuleType, file: Path) -> None:
 
 
 def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
-    """The modules beside a user's module that it imports something of, with those that they import.
-
-    A number does not say where it is from: so what the text imports counts too.
-    """
+    """The modules beside a user's module that its text imports, with those that they import: a
+    number that was imported does not say where it is from."""
     found: dict[str, ModuleSpec] = {}
     stack = [module]
     while stack:
-        member = stack.pop()
-        values = list(vars(member).values())
-        names = [
-            value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            for value in values
-        ]
-        for name in [*names, *named_in(member)]:
-            beside = sys.modules.get(name) if isinstance(name, str) else None
-            spec = getattr(beside, "__spec__", None)
-            if (
-                beside is None
-                or spec is None
-                or beside is module
-                or name in found
-                or not _is_edited(spec.origin)
-            ):
-                continue
-            found[spec.name] = spec
-            stack.append(beside)
+        for name in named_in(stack.pop()):
+            spec = getattr(sys.modules.get(name), "__spec__", None)
+            origin = str(getattr(spec, "origin", None))
+            edited = origin.endswith(".py") and not origin.startswith(INSTALLED)
+            if spec and spec.name not in found and edited and not PACKAGES & {*Path(origin).parts}:
+                found[spec.name] = spec
+                stack.append(sys.modules[name])
     return found
 
 
@@ -167,26 +146,8 @@ def named_in(module: ModuleType) -> Iterator[str]:
             above = package[: len(package) - node.level + 1] if node.level else []
             full = ".".join([*above, *([node.module] if node.module else [])])
             yield from (full, *(f"{full}.{alias.name}" for alias in node.names))
-        elif isinstance(node, ast.Call) and getattr(
-            node.func, "attr", getattr(node.func, "id", "")
-        ) in ("import_module", "__import__"):
-            yield from (
-                one.value
-                for one in node.args
-                if isinstance(one, ast.Constant) and isinstance(one.value, str)
-            )
-
-
-def _is_edited(origin: str | None) -> bool:
-    """Whether a module's file is one that its user works on."""
-    if (
-        origin is None
-        or not origin.endswith(".py")
-        or origin.startswith(INSTALLED)
-        or PACKAGES & set(Path(origin).parts)
-    ):
-        return False
-    return os.path.isfile(origin)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from (str(one.value) for one in node.args if isinstance(one, ast.Constant))
 
 
 def from_outside(error: BaseException) -> bool:
@@ -198,12 +159,10 @@ def from_outside(error: BaseException) -> bool:
     last = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
-    if last.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
-        return True
-    return (
-        isinstance(error, KeyboardInterrupt)
-        and last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
-    )
+    code = last.tb_frame.f_code
+    raised = code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    by_python = isinstance(error, KeyboardInterrupt) and not raised
+    return by_python or code.co_filename.startswith(_OWN_FOLDER)
 
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
@@ -232,16 +191,8 @@ def _code_of(file: Path, shown: str) -> CodeType:
     within a second."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
-            raise FileError(
-                f"law file {shown}: got a folder or a device, allowed a Python file; name the "
-                "file itself"
-            )
+            raise OSError(0, "a folder or a device")
         content = file.read_bytes()
-    except FileNotFoundError:
-        raise FileError(
-            f"law file {shown}: got no file of this name, allowed a Python file; look at the name "
-            "and the folder"
-        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
@@ -250,13 +201,10 @@ def _code_of(file: Path, shown: str) -> CodeType:
         ) from None
     try:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)
-    except SyntaxError as error:
-        where = f"line {error.lineno}: " if error.lineno else ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        line = getattr(error, "lineno", None)
+        where = f"line {line}: " if line else ""
+        said = getattr(error, "msg", text_of(error)) or type(error).__name__
         raise LawError(
-            f"law file {shown}: {where}got {error.msg}, allowed Python; mend it there"
-        ) from None
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise LawError(
-            f"law file {shown}: got text that is not Python "
-            f"({text_of(error) or type(error).__name__}), allowed Python; name a Python file"
+            f"law file {shown}: {where}got {said}, allowed Python; mend it there"
         ) from None
