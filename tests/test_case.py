@@ -26,7 +26,7 @@ from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, CSV_BYTES, set_value, toml_value
 from granchain.contact import laws
-from granchain.contact.law import AS_PRINTED, RESTITUTION
+from granchain.contact.law import RESTITUTION
 from granchain.contact.maliu import MaLiu
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, FileError
@@ -105,10 +105,8 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         'title: got "a\\x1bb", allowed one line of printable text, at most 1000 signs; give a '
         "line that says what the case is",
     ),
-    ({"chain": 3}, "chain: got 3, allowed a table [chain]; give its keys under [chain]"),
     ({"contact": None}, "contact: got nothing, allowed a table [contact]; give the contact law"),
     # the chain
-    ({"chain.beads": 0}, f"chain.beads: got 0, {BEADS}"),
     (
         {"chain.beads": 2**70},
         "chain.beads: got a whole number of more than 64 bits, allowed 64 bits; write a smaller "
@@ -123,16 +121,10 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         {"chain.radus": 1.0},
         f'chain.radus: got an unknown key, allowed {CHAIN}; did you mean "radius"?',
     ),
-    ({"chain.radius": None}, f"chain.radius: got nothing, {RADIUS}"),
     ({"chain.radius": float("nan")}, f"chain.radius: got nan, {RADIUS}"),
     (
         {"chain.material": "steel-361"},
         f'chain.material: got "steel-361", allowed {MATERIAL}; did you mean "steel-316"?',
-    ),
-    (
-        {"chain.material": "?"},
-        f'chain.material: got "?", allowed {MATERIAL}; give one of these names, or a table of '
-        "constants",
     ),
     ({"chain.material": STUFF, "chain.mass": None}, f"chain.mass: {NO_DENSITY}"),
     (
@@ -156,11 +148,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         "chain.beads: got 5 beside [[chain.segment]], allowed one of the two; take one out",
     ),
     (
-        {"chain.beads": None, "chain.segment": [{"count": 0}]},
-        "chain.segment.0.count: got 0, allowed a whole number from 1; give the number of beads "
-        "that follow one another",
-    ),
-    (
         {
             "chain.beads": None,
             "chain.radius": None,
@@ -169,7 +156,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         f"chain.segment.1.radius: got nothing, {RADIUS}",
     ),
     # the striker
-    ({"striker.material": STUFF}, f"striker.mass: {NO_DENSITY}"),
     ({"striker.speed": "quick"}, f'striker.speed: got "quick", {POSITIVE}; write a number {UNIT}'),
     # the ends
     ({"ends.left": "wal"}, f'ends.left: got "wal", allowed {ENDS}; did you mean "wall"?'),
@@ -177,14 +163,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         {"ends.left_material": "steel-316"},
         f'ends.left_material: got a material beside "free", {WALL_ONLY} left = "wall", or take it '
         "out",
-    ),
-    (
-        {
-            "ends.right": {"drive": "force", "time": [0, 1], "value": [0, 1]},
-            "ends.right_material": "steel-316",
-        },
-        f'ends.right_material: got a material beside a driven force, {WALL_ONLY} right = "wall", '
-        "or take it out",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1]}},
@@ -195,10 +173,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
         "ends.left: got 2 times and 1 values, allowed as many values as times, and at least one; "
         "complete the lists",
-    ),
-    (
-        {"ends.left": {"drive": "force", "time": [0, float("nan")], "value": [0, 1]}},
-        "ends.left.time.1: got nan, allowed a list of finite numbers; give the times [s]",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 2, 1], "value": [0, 1, 2]}},
@@ -218,18 +192,8 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     # the contact law
     ({"contact.law": "herz"}, f'contact.law: got "herz", {LAW}; did you mean "hertz"?'),
     (
-        {"contact.law": "?"},
-        f'contact.law: got "?", {LAW}; check the name; a law in a file of your own is named by '
-        "--law-module",
-    ),
-    (
         {"contact": MALIU | {"xi": 1}},
         f"contact.xi: got 1, allowed a number above 1.41421; give xi: {XI.meaning}",
-    ),
-    (
-        {"contact": MALIU | {"as_printed": "yes"}},
-        'contact.as_printed: got "yes", allowed true or false; give as_printed: '
-        f"{AS_PRINTED.meaning}",
     ),
     (
         {"contact": MALIU | {"dents": "forgett"}},
@@ -276,15 +240,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         'sensors.beads: got "2-6:2", allowed beads 1 to 5; take out what is not in the chain',
     ),
     (
-        {"sensors.beads": "3-2"},
-        f'sensors.beads: got "3-2", {LABELS}; write the smaller number first, and a step from 1',
-    ),
-    (
-        {"sensors.beads": "every"},
-        f'sensors.beads: got "every", {LABELS}; write "all", or ranges such as "1-70", "1-70:5", '
-        '"1-10, 40"',
-    ),
-    (
         {"sensors.contacts": [-1, 5]},
         f"sensors.contacts: got -1, 5, allowed contacts 0 to 4, {OUTSIDE}",
     ),
@@ -312,17 +267,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
 )
 def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
     assert problems(changes) == [sentence]
-
-
-@pytest.mark.parametrize("inner", [{"law": "hertz"}, {"law": "ma-lui"}, {"psi": 3.0, "xi": 13.0}])
-def test_a_restitution_comes_from_an_elastoplastic_law_only(inner: dict[str, Any]) -> None:
-    (sentence,) = problems({"contact": FLORES | {"restitution": inner}})
-    assert (
-        sentence.startswith("contact.restitution.law: got ")
-        and "allowed an elastoplastic law: " in sentence
-        and "ma-liu" in sentence
-    )
-    assert ('did you mean "ma-liu"?' in sentence) == (inner.get("law") == "ma-lui")
 
 
 def test_all_mistakes_are_told_at_once() -> None:
@@ -777,46 +721,12 @@ def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
 # Numbers with a unit
 
 # Quantities of length that must not be read: those that pint reads wrongly or hangs on, and others.
-BAD_LENGTHS = (
-    [
-        "2,38 mm",
-        "9**9**9",
-        "9**9**9 mm",
-        "2.38 m m",
-        "2.38 Mm",
-        "2.38 Gm",
-        "1e999 mm",
-        "nan mm",
-        "inf mm",
-        "3",
-        "mm",
-        "",
-        " ",
-    ]
-    + [
-        "2.38 kg",
-        "2.38 mm^2",
-        "2.38 furlongz",
-        "--2 mm",
-        "2.38  mm",
-        "2.38 mm ",
-        "2.38 mm\n",
-        "0x10 mm",
-        "1_0 mm",
-        "2 mm; 3 mm",
-    ]
-    + [
-        "\uff12 mm",
-        "2.38 mm/m*m/m*m/m",
-        "1 m^99",
-        "(2 mm)",
-        "2.38 mm # x",
-        "1/0 mm",
-        "1 N^0",
-        "20 degC",
-        "0" * 100 + "1 mm",
-    ]
-)
+BAD_LENGTHS = [
+    *("2,38 mm", "9**9**9 mm", "2.38 m m", "2.38 Mm", "1e999 mm", "nan mm", "3", "mm", ""),
+    *("2.38 kg", "2.38 mm^2", "2.38 furlongz", "--2 mm", "2.38  mm", "2.38 mm\n", "0x10 mm"),
+    *("1_0 mm", "2 mm; 3 mm", "\uff12 mm", "2.38 mm/m*m/m*m/m", "1 m^99", "(2 mm)", "1/0 mm"),
+    *("20 degC", "0" * 100 + "1 mm"),
+]
 
 
 @pytest.mark.parametrize("text", BAD_LENGTHS)
@@ -1069,13 +979,6 @@ def test_inputs_of_a_law_that_was_edited_where_it_stands_are_read_again(
     monkeypatch.setattr(MaLiu, "inputs", forgetting)
     assert case.replace(**{"striker.speed": 2.0}).contact.dents == "forget"
     assert Case(**document({"contact": MALIU})).contact.dents == "forget"
-    # a default that has no hash is read each time
-    monkeypatch.setattr(
-        MaLiu,
-        "inputs",
-        tuple(replace(one, default=[]) if one.name == "dents" else one for one in MaLiu.inputs),
-    )
-    assert Case(**document({"contact": MALIU})).contact.dents == []
 
 
 def test_a_key_is_set_from_text() -> None:
@@ -1243,49 +1146,13 @@ def test_the_package_alone_does_not_load_pydantic_or_pint() -> None:
 # No input gives anything but a case, or its sentences
 
 WORDS = [
-    "auto",
-    "fast",
-    "wall",
-    "rigid",
-    "free",
-    "striker",
-    "onset",
-    "clamped",
-    "steel-316",
-    "ma-liu",
-    "hertz",
-    "flores",
-    "force",
-    "2.38 mm",
-    "1e999 mm",
-    "5 us",
-    "9**9**9 s",
-    "nan m",
-    "7.8 g/cm^3",
-    "1 Mm",
-    "chain.csv",
-    "/dev/zero",
-    "\0",
-    "\x1b[31m",
-    "\ud800",
-    "law",
+    *("auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316"),
+    *("ma-liu", "hertz", "flores", "force", "law", "chain.csv", "/dev/zero", "7.8 g/cm^3"),
+    *("2.38 mm", "1e999 mm", "5 us", "9**9**9 s", "nan m", "1 Mm", "\0", "\x1b[31m", "\ud800"),
 ]
 KEYS = [
-    "law",
-    "psi",
-    "xi",
-    "restitution",
-    "beads",
-    "radius",
-    "material",
-    "segment",
-    "count",
-    "repeat",
-    "drive",
-    "file",
-    "time",
-    "value",
-    "x",
+    *("law", "psi", "xi", "restitution", "beads", "radius", "material", "segment", "count"),
+    *("repeat", "drive", "file", "time", "value", "x"),
 ]
 SCALARS = st.one_of(
     st.none(),
@@ -1393,42 +1260,12 @@ def read_document(made: Any) -> None:
         refused(error)
 
 
-PIECES = st.one_of(
-    st.binary(max_size=6),
-    st.sampled_from(
-        [
-            b"[",
-            b"]",
-            b"{",
-            b"}",
-            b"=",
-            b".",
-            b"'",
-            b'"',
-            b'"""',
-            b"\n",
-            b"\r",
-            b"#",
-            b"[[",
-            b"1e400",
-            b"nan",
-            b"-inf",
-            b"0x" + b"f" * 80,
-        ]
-    ),
-    st.sampled_from(
-        [
-            b"\xef\xbb\xbf",
-            b"\xff\xfe",
-            b"\x00",
-            b"1979-05-27",
-            b"[[" * 3000,
-            b"a." * 3000,
-            b"[chain]",
-            b"\\ud800",
-            b"\\u001b",
-        ]
-    ),
+PIECES = st.binary(max_size=6) | st.sampled_from(
+    [
+        *b'[ ] { } = . \' " """ # [[ 1e400 nan -inf [chain] 1979-05-27 \\ud800 \\u001b'.split(),
+        *(b"\n", b"\r", b"0x" + b"f" * 80, b"\xef\xbb\xbf", b"\xff\xfe", b"\x00"),
+        *(b"[[" * 3000, b"a." * 3000),
+    ]
 )
 
 

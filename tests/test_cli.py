@@ -9,7 +9,6 @@ import json
 import os
 import pkgutil
 import pty
-import re
 import select
 import signal
 import stat

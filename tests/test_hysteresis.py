@@ -113,7 +113,8 @@ def test_the_factor_delivers_what_is_tabulated(law):
 @pytest.mark.parametrize("law", TABLE)
 def test_an_impact_delivers_what_is_tabulated(law):
     for asked, delivered in zip(ASKED, TABLE[law][0], strict=True):
-        if delivered is None:
+        # the laws of one exponent have one loop, and differ in the factor alone
+        if delivered is None or (asked != 0.5 and law not in ("flores", "khulief-shabana")):
             continue
         found = impact(
             law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, **given(law)

@@ -239,7 +239,6 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
             [{"restitution": 0.5}],
             "contact.pair.0.materials: got nothing, allowed a list of two names of materials",
         ),
-        ([{"materials": ["soft"], "restitution": 0.5}], "contact.pair.0.materials"),
         (
             [{"materials": ["soft", 3], "restitution": 0.5}],
             "contact.pair.0.materials.1: got 3, allowed a list of two names",
@@ -248,11 +247,6 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
             [{"materials": ["sofd", "steel"], "restitution": 0.5}],
             'contact.pair.0.materials: got "sofd", allowed materials of this chain: "soft", '
             '"steel"; did you mean "soft"?',
-        ),
-        (
-            [{"materials": ["soft", "rigid"], "restitution": 0.5}],
-            'contact.pair.0.materials: got "rigid", allowed materials of this chain: "soft", '
-            '"steel"; name a material of this chain',
         ),
         (
             [
@@ -265,14 +259,6 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
         (
             [{"materials": ["soft", "soft"]}],
             "contact.pair.0: got no input of the law, allowed one or more of restitution",
-        ),
-        (
-            [{"materials": ["soft", "soft"], "restitution": 2.0}],
-            "contact.pair.0.restitution: got 2.0, allowed a number above 0",
-        ),
-        (
-            [{"materials": ["soft", "soft"], "psi": 2.0}],
-            "contact.pair.0.psi: got an unknown key, allowed materials, restitution",
         ),
         (
             [{"materials": ["soft", "soft"], "law": "hertz"}],

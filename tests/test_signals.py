@@ -266,10 +266,6 @@ SENTENCES = [
         ],
     ),
     (
-        {"time": [0, 1], "value": [0, 1], "rms": 1.0},
-        [f"ends.left.rms: got a key beside time and value, allowed time, value; {TAKE}"],
-    ),
-    (
         {**NOISE, "band": [3.0, 2.0]},
         [
             "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the "
@@ -310,13 +306,6 @@ SENTENCES = [
         [
             "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the "
             "signal or the run, or take a lower frequency or a longer ramp"
-        ],
-    ),
-    (
-        {"signal": "harmonc"},
-        [
-            'ends.left.signal: got "harmonc", allowed "harmonic", "chirp", "noise" or "pulse"; did '
-            'you mean "harmonic"?'
         ],
     ),
 ]
