@@ -452,7 +452,7 @@ def check_law(cls: type[ContactLaw]) -> None:
             for twice in sorted(set(names))
         ),
         (
-            cls.onset_jump and groups["history"] and ONSET_HISTORY[0] not in cls.history,
+            cls.onset_jump and ONSET_HISTORY[0].name not in (groups["history"] or ()),
             "onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see "
             "KelvinVoigt",
         ),
