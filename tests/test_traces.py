@@ -163,11 +163,6 @@ GOOD = {
         ),
         Asked(beads=(3, 8), gain=0.02),
     ),
-    "times printed to few digits": (
-        lambda: text(
-            HEAD, *(f"{t:.8f},{a},{b}" for t, (a, b) in zip(1.0 + TIME * 1.01, FORCE, strict=True))
-        )
-    ),
     "no times, a column too much": (
         lambda: text(*(f"{i} {a} {b}" for i, (a, b) in enumerate(FORCE))),
         Asked(beads=(None, 3, 8), interval=0.5e-6, force_unit="N"),
@@ -367,20 +362,14 @@ def test_a_clean_file_comes_in_with_the_right_numbers(name):
     make, asked = GOOD[name] if isinstance(GOOD[name], tuple) else (GOOD[name], None)
     trace = brought_in(make(), asked)
     time, force = TIME, FORCE
-    if name == "times printed to few digits":
-        time = 1.0 + 1.01 * TIME
-        assert "printed to 1e-08 s" in trace.notes[0]
-        # half a digit each at both ends of the line that fits
-        assert np.diff(trace.time) == pytest.approx(0.505e-6, abs=1e-8 / (N - 1))
-        assert trace.time == pytest.approx(time, abs=1e-8)
-    elif name == "no times, a column too much":
+    if name == "no times, a column too much":
         time = 0.5e-6 * np.arange(N)
     elif name == "uneven, put on a grid":
         time = 0.5e-6 * np.arange(17)
         force = np.column_stack([1e6 * time, 2e6 * time])
         assert "10 samples were put on an even grid" in trace.notes[0]
     assert trace.sensor_bead.tolist() == [3, 8]
-    assert trace.time == pytest.approx(time, rel=1e-9, abs=1e-8 if "few digits" in name else 1e-15)
+    assert trace.time == pytest.approx(time, rel=1e-9, abs=1e-15)
     assert trace.sensor_force == pytest.approx(force, rel=1e-9, abs=1e-12)
     again = read_trace("folder")
     assert again.time == pytest.approx(trace.time, rel=1e-11, abs=1e-20)
@@ -463,11 +452,11 @@ BAD = {
     ),
     "no unit": (
         lambda: text("time,bead 3,bead 8", *rows()),
-        r"time: got no unit, .*\n.*bead 3: got no unit, .* --force-unit N",
+        r'"time": got no unit, .*\n.*"bead 3": got no unit, .* --force-unit N',
     ),
     "volts without a gain": (
         lambda: text("time [s],bead 3 [V]", *rows(line="{t},{a}")),
-        r"bead 3 \[V\]: got readings in V, .* --gain 0.02",
+        r'"bead 3 \[V\]": got readings in V, .* --gain 0.02',
     ),
     "no bead": (
         lambda: text("time [s],CH1 [N],CH2 [N]", *rows()),
@@ -506,9 +495,9 @@ BAD = {
     "npy of objects": (
         lambda: npy(np.array([Harm()] * 9), allow_pickle=True),
         SI,
-        r"got no whole .npy or .npz file",
+        r"cannot be read as a whole .npy file",
     ),
-    "npy that claims more than it has": (huge_npy, SI, r"no whole .npy or .npz file"),
+    "npy that claims more than it has": (huge_npy, SI, r"cannot be read as a whole .npy file"),
     "npy of complex numbers": (
         lambda: npy(np.zeros((20, 3), complex)),
         SI,
@@ -517,12 +506,12 @@ BAD = {
     "npz without a time": (
         lambda: npz(a=TIME, b=TIME),
         SI,
-        r'got the arrays "a", "b", allowed one named "time"',
+        r'got 0 arrays of time among "a", "b", allowed one named "time"',
     ),
     "npz cut off": (
         lambda: npz(time=TIME, bead_3=TIME)[:200],
         SI,
-        r"got no whole .npy or .npz file",
+        r"cannot be read as a whole .npz file",
     ),
     "HDF5 cut off": (lambda: hdf5(plain_hdf5)[:1500], r"cannot be read as HDF5"),
     "HDF5 that reads other files": (
@@ -543,7 +532,7 @@ BAD = {
     "MATLAB cut off": (
         lambda: mat(t=TIME, force=FORCE)[:300],
         SI,
-        r"cannot be read as a MATLAB file",
+        r"cannot be read as a whole MATLAB file",
     ),
     "a negative bead": (
         lambda: text("time [s],Bead -3 [N]", *rows(line="{t},{a}")),
@@ -562,21 +551,20 @@ BAD = {
         lambda: text(
             "Zeit [ms];bead 3 [mN]", *(f"0,{i:03d};{german(50 * i)}" for i in range(2, 40))
         ),
-        r'line 21: got "1.050", where other numbers have ","',
+        r'line 21: got "1.050" in column 2, allowed a number with the decimal sign ","',
     ),
     "a factor beside a unit": (
         lambda: text("time [s],bead 3 (x10 N)", *rows(line="{t},{a}")),
-        r'"x10", that may be a factor, .* --force-unit "10 N" where .* --force-unit "0.1 N" where '
-        r".* --force-unit N where",
+        r'"x10", that may be a factor, .* --force-unit N where .* --force-unit "10 N"',
     ),
     "a gain in a heading": (
         lambda: text("time [s],bead 3 [N] gain 100", *rows(line="{t},{a}")),
-        r'"gain 100", that may be a factor, .* --force-unit "100 N" where .* --force-unit "0.01 N"',
+        r'"gain 100", that may be a factor, .* --force-unit N where',
     ),
     "no heading of a time": (
         lambda: text("CH1V,CH2V", *rows(line="{a},{b}")),
         NAMED,
-        r'where "CH1V" holds times, .* --time-unit us; where it is a force, .* --interval 1e-6',
+        r'where "CH1V" holds times, .* --time-unit us; where it does not, .* --interval 1e-6',
     ),
     "a factor in a line of its own": (
         lambda: text("Factor,1,10", "time [s],bead 3 [N],bead 8 [N]", *rows()),
@@ -584,7 +572,7 @@ BAD = {
     ),
     "volts above and newtons in the headings": (
         lambda: text("Vertical Units,V,", HEAD, *rows()),
-        r'bead 3 \[N\]: got the unit N where the lines above say "V"',
+        r'"bead 3 \[N\]": got the unit N where the lines above say "V"',
     ),
     "two units in two lines": (
         lambda: text("time,bead 3 [N],bead 8 [N]", "s,V,V", *rows()),
@@ -600,14 +588,9 @@ BAD = {
         ),
         r"got times 5e-13 s apart, where line 1: 5e-07 says 5e-07 s",
     ),
-    "a column that counts": (
-        lambda: text("Point,bead 3 [N]", *(f"{i},{a}" for i, (a, _) in enumerate(FORCE))),
-        Asked(time_unit="us"),
-        r'"Point" counts samples, .* --interval 1e-6 --beads -,16',
-    ),
     "volts first": (
         lambda: text("CH1 [V],CH2 [V]", *rows(line="{a},{b}")),
-        r'got no column of time: "CH1 \[V\]" is none',
+        r'got no heading that names a time, .* where "CH1 \[V\]" holds times',
     ),
     "counts of the converter": (
         lambda: text(
@@ -646,7 +629,11 @@ BAD = {
         SI,
         r"as many rows as columns",
     ),
-    "TDMS cut off": (lambda: b"TDSm" + bytes(50), SI, r"npTDMS|cannot be read as a TDMS file"),
+    "TDMS cut off": (
+        lambda: b"TDSm" + bytes(50),
+        SI,
+        r"npTDMS|cannot be read as a whole TDMS file",
+    ),
 }
 
 
@@ -672,13 +659,6 @@ def test_an_unevenness_of_less_than_a_thousandth_is_the_clocks_own():
     uneven[8] += 0.0009 * 0.5e-6
     trace = brought_in(npy(np.column_stack([uneven, FORCE])), SI)
     assert trace.time[8] == uneven[8]
-
-
-def test_rounding_explains_no_more_than_its_digits():
-    # printed to 1e-8 s, and one sample 2e-8 s late
-    times = [f"{1.0 + t + (2e-8 if i == 20 else 0.0):.8f}" for i, t in enumerate(TIME * 1.01)]
-    with pytest.raises(TraceError, match="time: got a step"):
-        brought_in(text(HEAD, *(f"{t},0,0" for t in times)))
 
 
 def test_all_that_is_wrong_is_told_at_once():
@@ -718,7 +698,7 @@ def test_no_change_of_a_text_file_ends_in_anything_but_numbers_or_a_sentence(dat
     try:
         columns = text_columns(bytes(content), "record.csv").columns
     except TraceError as error:
-        assert str(error).startswith("record.csv: ")
+        assert "got" in str(error) and "allowed" in str(error)
         return
     assert len({len(column.values) for column in columns}) == 1
     for column in columns:
@@ -778,7 +758,7 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
     assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12)
     damaged = Path("made.tdms").read_bytes()[:150]
     with pytest.raises(
-        (FileError, TraceError), match=r"cannot be read as a TDMS file|no column of numbers"
+        (FileError, TraceError), match=r"cannot be read as a whole TDMS file|no column of numbers"
     ):
         brought_in(damaged, Asked(gain=0.02), overwrite=True)
 

@@ -51,7 +51,7 @@ def first_pulse(
     slice
         Empty where the trace has no force above the baseline.
     """
-    above = _until_nan(force) - baseline
+    above = until_nan(force) - baseline
     largest = above.max(initial=0.0)
     level = PULSE_BEGINS * largest if level is None else level
     if not (largest > 0.0 and largest >= level):
@@ -62,11 +62,11 @@ def first_pulse(
     return slice(start, start + int(np.argmax(fallen)) if fallen.any() else len(above))
 
 
-def _until_nan(values: ArrayLike) -> np.ndarray:
-    """The samples before the first that is not a finite number."""
-    array = np.asarray(values, dtype=float)
-    bad = np.flatnonzero(~np.isfinite(array))
-    return array[: bad[0]] if len(bad) else array
+def until_nan(values: ArrayLike) -> np.ndarray:
+    """The samples before the first that is not a finite number, in one piece."""
+    array = np.ascontiguousarray(values, dtype=float)
+    finite = np.isfinite(array)
+    return array if finite.all() else array[: np.argmin(finite)]
 
 
 class Peak(NamedTuple):
@@ -118,9 +118,13 @@ def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> b
     noise : float
         Standard deviation of the noise of a measured force [N]; 0 for a computed one.
     """
-    above = _until_nan(force) - baseline
-    pulse = above[first_pulse(above)]
-    rise = pulse[: int(np.argmax(pulse)) + 1] if len(pulse) else pulse
+    above = until_nan(force) - baseline
+    return _is_passed(above[first_pulse(above)], noise)
+
+
+def _is_passed(pulse: np.ndarray, noise: float) -> bool:
+    """Whether a pulse falls and rises again before its largest value, see `has_merged`."""
+    rise = pulse[: np.argmax(pulse) + 1] if len(pulse) else pulse
     so_far = np.maximum.accumulate(rise)
     return bool((so_far - rise > np.maximum(MERGED_FALL * so_far, MERGED_NOISE * noise)).any())
 
@@ -187,24 +191,23 @@ def peak(
         last of the trace, that sample; where three or more in a row are equally large, their
         middle.
     """
-    samples, times = _until_nan(force), np.asarray(time, dtype=float)
+    samples, times = until_nan(force), np.asarray(time, dtype=float)
     window = first_pulse(samples, baseline)
     if window.start == window.stop:
         return NO_PEAK
     i = window.start + int(np.argmax(samples[window]))
-    merged = has_merged(samples, baseline, noise)
+    merged = _is_passed(samples[window] - baseline, noise)
     complete = 0 < i < len(samples) - 1
-    beyond = np.flatnonzero(samples[i:] != samples[i])
-    flat = int(beyond[0]) if len(beyond) else len(samples) - i
-    height, at, jump, sampled = float(samples[i]), float(times[i]), False, False
+    other = samples[i:] != samples[i]
+    flat = int(np.argmax(other)) if other.any() else len(other)
     if complete and flat > 2:
         # A sensor at its limit: no parabola through a corner.
         at = 0.5 * float(times[i] + times[i + flat - 1])
-    elif jumps is None and not smooth:
-        sampled = True
-    else:
-        height, at, jump = summit(times, samples, jumps, window)
-    return Peak(height, at, complete or jump, jump, sampled, merged, i)
+        return Peak(float(samples[i]), at, complete, merged=merged, sample=i)
+    if jumps is None and not smooth:
+        return Peak(float(samples[i]), float(times[i]), complete, False, True, merged, i)
+    height, at, jump = summit(times, samples, jumps, window)
+    return Peak(height, at, complete or jump, jump, False, merged, i)
 
 
 def summit(
@@ -308,12 +311,11 @@ def crossings(time: np.ndarray, force: np.ndarray, top: int, height: float) -> t
     nan where the trace does not go below it.
     """
     before, after = np.flatnonzero(force[:top] < height), np.flatnonzero(force[top:] < height)
-    found = [math.nan, math.nan]
-    for side, places, last in ((0, before, -1), (1, after + top - 1, 0)):
-        if len(places):
-            i = int(places[last])
-            part = (height - force[i]) / (force[i + 1] - force[i])
-            found[side] = float(time[i] + part * (time[i + 1] - time[i]))
+    found = []
+    for places, last in ((before, -1), (after + top - 1, 0)):
+        i = int(places[last]) if len(places) else 0
+        part = (height - force[i]) / (force[i + 1] - force[i]) if len(places) else math.nan
+        found.append(float(time[i] + part * (time[i + 1] - time[i])))
     return found[0], found[1]
 
 
@@ -356,7 +358,7 @@ def width_at(
     """Width of the pulse with this peak, see `pulse_width`."""
     height = baseline + level * (top.force - baseline)
     left, right = (
-        crossings(np.asarray(time, dtype=float), _until_nan(force), top.sample, height)
+        crossings(np.asarray(time, dtype=float), until_nan(force), top.sample, height)
         if top.complete
         else (math.nan, math.nan)
     )
@@ -455,7 +457,7 @@ def pulses(
             f"pulses: share: got {share!r}, allowed a number above 0, at most 1; give for example "
             "share=0.1"
         )
-    samples = _until_nan(force)
+    samples = until_nan(force)
     times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline
     needed = share * above.max(initial=0.0)
     found: list[Pulse] = []
@@ -482,7 +484,7 @@ def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
     It ends with the sample where, after the peak, the force above the baseline is down to 1 % of
     the peak or begins to rise again; 0 without a pulse, None where the trace ends before.
     """
-    above = _until_nan(force) - baseline
+    above = until_nan(force) - baseline
     window = first_pulse(above)
     if window.start == window.stop:
         return 0

@@ -61,26 +61,6 @@ class EnergyBalance:
             name: getattr(self, name) for name in (*ENERGIES_HELD, *drag, "external", "residual")
         }
 
-    @property
-    def line(self) -> str:
-        """The balance in one line, in parts of what was put in; those below 1e-9 are left out."""
-        if not self.put_in > 0.0:
-            return "energy: none was put in"
-        values = {name: getattr(self, name) for name in (*ENERGIES_HELD, "drag")}
-        values["recoverable"] -= self.recoverable_at_start
-        parts = []
-        for name, value in values.items():
-            if abs(value) > 1e-9 * self.put_in:
-                since = name == "recoverable" and self.recoverable_at_start != 0.0
-                parts.append(
-                    f"{name}{', change since the start' if since else ''} "
-                    f"{100.0 * value / self.put_in:.3g} %"
-                )
-        return (
-            f"energy: {self.put_in:.6g} J put in; at the end {'; '.join(parts) or 'nothing'}; "
-            f"largest ledger residual {self.largest_residual:.1e} of it"
-        )
-
 
 def energy_put_in(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
     """Energy that a run is given [J]: kinetic at the start, and the largest work from outside.

@@ -210,21 +210,18 @@ def _numbers_of_pulse(
 ) -> SensorReading:
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     top = pulse.top
-    if pulse.stop >= len(force):
-        messages.append(
-            "the trace ends before the pulse has fallen to half its height: its peak may be still "
-            "to come, no number is given"
-        )
-        return SensorReading(baseline=baseline)
-    if fell_before(found, pulse):
-        messages.append(
-            "noise does not tell whether its first pulse is one or two: no number is given"
-        )
-        return SensorReading(baseline=baseline)
     left, right = half_height(found.smooth, top)
     sides = [side for side in (top - left, right - top) if math.isfinite(side)]
-    if not sides or top < 1:
-        messages.append("the trace holds too little of the pulse: no number is given")
+    lacks = {
+        "the trace ends before the pulse has fallen to half its height: its peak may be still to "
+        "come, no number is given": pulse.stop >= len(force),
+        "noise does not tell whether its first pulse is one or two: no number is given": (
+            fell_before(found, pulse)
+        ),
+        "the trace holds too little of the pulse: no number is given": not sides or top < 1,
+    }
+    if any(lacks.values()):
+        messages.append(next(sentence for sentence, holds in lacks.items() if holds))
         return SensorReading(baseline=baseline)
     peak, place = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)

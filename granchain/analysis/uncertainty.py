@@ -23,7 +23,7 @@ docs/reliability.md, N12.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,14 +78,35 @@ WITHHELD = Number(math.nan, math.nan)
 
 
 class _LocalFit(NamedTuple):
-    """One estimate: half length of its stretch [samples], numbers, what noise makes of each;
-    the stretch and the curve of a curved one."""
+    """One estimate: half length of its stretch [samples]; the place and what is read there, the
+    peak or the slope, and what noise makes of each; the stretch and the curve of a curved one."""
 
     length: float
-    values: tuple[float, ...]
-    noise: tuple[float, ...]
+    values: tuple[float, float]
+    noise: tuple[float, float]
     near: slice = slice(0)
     curve: np.ndarray = np.empty(0)
+
+
+def _fits_about(
+    fitted: Callable[[slice, float], _LocalFit | None],
+    place: float,
+    reach: float,
+    parts: Sequence[float],
+    count: int,
+) -> list[_LocalFit]:
+    """Curves through ever shorter stretches of so many samples, each about the place of the last
+    one."""
+    fits: list[_LocalFit] = []
+    for part in parts:
+        near = _samples_near(count, place, part * reach)
+        if fits and near.stop - near.start >= round(2.0 * fits[-1].length):
+            continue
+        fit = fitted(near, place)
+        if fit is not None:
+            fits.append(fit)
+            place = fit.values[0]
+    return fits
 
 
 def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
@@ -132,61 +153,43 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
         From there to the nearer half height [samples].
     noise : Noise
     """
-    fits: list[_LocalFit] = []
-    for part in FITTED_LENGTHS:
-        near = _samples_near(force, top, part * reach)
-        fit = (
-            None
-            if fits and near.stop - near.start >= round(2.0 * fits[-1].length)
-            else _exponential(force, near, top, noise)
-        )
-        if fit is not None:
-            fits.append(fit)
-            top = fit.values[1]
-    near = _samples_near(force, top, max(0.25 * reach, 1.0))
+    fits = _fits_about(
+        lambda near, place: _exponential(force, near, place, noise),
+        top,
+        reach,
+        FITTED_LENGTHS,
+        len(force),
+    )
+    near = _samples_near(len(force), fits[-1].values[0] if fits else top, max(0.25 * reach, 1.0))
     i = near.start + int(np.argmax(force[near]))
     second = 0.0
     if 0 < i < len(force) - 1:
         fits.append(_through_three(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    peak, place = _surest(fits, 0), _surest(fits, 1)
-    peak = Number(
-        peak.value,
-        math.hypot(peak.uncertainty, BETWEEN_SAMPLES * second**2 / max(float(force[i]), second))
-        if second
-        else peak.uncertainty,
-    )
+    place, peak = _surest(fits, 0), _surest(fits, 1)
+    if second:
+        between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
+        peak = Number(peak.value, math.hypot(peak.uncertainty, between))
     # Where the force is below its peak by no more than the uncertainty of that, or than what the
     # curve misses the samples by, a small kink may be the top; from the half height to the peak the
     # force rises as a parabola does, about.
     away, height = 0.0, peak.uncertainty
-    for fit in fits:
-        if fit.values[1] == place.value and len(fit.curve):
-            away = _another_top(force, fit, peak, place, noise)
-            missed = float(np.linalg.norm(force[fit.near] - fit.curve)) / math.sqrt(
-                len(fit.curve) - TOP_DEGREE - 1
-            )
-            height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
+    taken = [fit for fit in fits if fit.values[0] == place.value and len(fit.curve)]
+    for fit in taken:
+        top_force, size = force[fit.near], max(noise.sample, EXACT * peak.value)
+        off = top_force - fit.curve
+        # samples as high as the peak, which the curve does not explain
+        pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
+        strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
+        high = strange & (top_force > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
+        away = float(np.abs(fit.near.start + np.flatnonzero(high) - place.value).max(initial=0.0))
+        missed = float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
+        height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
     hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
     return peak, Number(
         place.value,
         max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0),
     )
-
-
-def _another_top(
-    force: np.ndarray, fit: _LocalFit, peak: Number, place: Number, noise: Noise
-) -> float:
-    """How far from the place are samples as high as the peak, which the curve does not explain
-    [samples]."""
-    if not len(fit.curve):
-        return 0.0
-    size = max(noise.sample, EXACT * peak.value)
-    off = force[fit.near] - fit.curve
-    pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
-    strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
-    high = strange & (force[fit.near] > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
-    return float(np.abs(fit.near.start + np.flatnonzero(high) - place.value).max(initial=0.0))
 
 
 def crossing_of(
@@ -206,40 +209,46 @@ def crossing_of(
         From the crossing to the top [samples].
     noise : Noise
     """
-    fits: list[_LocalFit] = []
-    for part in FITTED_LENGTHS[3:]:
-        near = _samples_near(force, place, part * reach)
-        fit = (
-            None
-            if fits and near.stop - near.start >= round(2.0 * fits[-1].length)
-            else _flank(force, level, near, place, noise)
-        )
-        if fit is not None:
-            fits.append(fit)
-            place = fit.values[0]
-    i = math.floor(place)
+    fits = _fits_about(
+        lambda near, place: _flank(force, level, near, place, noise),
+        place,
+        reach,
+        FITTED_LENGTHS[3:],
+        len(force),
+    )
+    i = math.floor(fits[-1].values[0] if fits else place)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
         fits.append(_through_two(force, level, i, noise))
     found = _surest(fits, 0)
-    slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value]
-    return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[
-        -1
-    ] if slopes else math.nan
+    slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value] or [math.nan]
+    return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[-1]
 
 
-def _samples_near(force: np.ndarray, place: float, half: float) -> slice:
+def _samples_near(count: int, place: float, half: float) -> slice:
     """Samples up to a distance from a place."""
-    return slice(max(0, math.ceil(place - half)), min(len(force), math.floor(place + half) + 1))
+    return slice(max(0, math.ceil(place - half)), min(count, math.floor(place + half) + 1))
+
+
+def _scaled(near: slice, centre: float, degree: int) -> tuple[float, np.ndarray]:
+    """Half length of a stretch, and the powers of the places in it in that unit."""
+    scale = 0.5 * (near.stop - near.start)
+    x = (np.arange(near.start, near.stop) - centre) / scale
+    return scale, np.vander(x, degree + 1, increasing=True)
+
+
+def _real_roots(p: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Where a polynomial is 0 within a stretch."""
+    roots = polynomial.polyroots(p) if p[-1] else np.empty(0)
+    real = roots[np.abs(roots.imag) < 1e-9].real
+    return real[(real >= x[0]) & (real <= x[-1])]
 
 
 def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _LocalFit | None:
-    """Largest value of the exponential of a polynomial through samples, and its place."""
+    """Place of the largest value of the exponential of a polynomial through samples, and that."""
     y, n, degree = force[near], near.stop - near.start, TOP_DEGREE
     if n < degree + 2 or not y.max() > 0.0:
         return None
-    scale = 0.5 * n
-    x = (np.arange(near.start, near.stop) - centre) / scale
-    powers = np.vander(x, degree + 1, increasing=True)
+    scale, powers = _scaled(near, centre, degree)
     # To begin with, the logarithms, weighted with the force: an error of the force is one of its
     # logarithm times the force.
     above = np.maximum(y, 0.05 * y.max())
@@ -249,10 +258,9 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
         curve = np.exp(np.clip(powers @ p, -700.0, math.log(y.max()) + 30.0))
         p = p + _by_sample(powers * curve[:, np.newaxis]) @ (y - curve)
     exponent = powers @ p
-    turns = polynomial.polyroots(polynomial.polyder(p)) if p[-1] else np.empty(0)
-    turns = turns[np.abs(turns.imag) < 1e-9].real
     second = polynomial.polyder(p, 2)
-    tops = [at for at in turns if x[0] <= at <= x[-1] and polynomial.polyval(at, second) < 0.0]
+    turns = _real_roots(polynomial.polyder(p), powers[:, 1])
+    tops = [at for at in turns if polynomial.polyval(at, second) < 0.0]
     if not tops:
         return None
     at = float(max(tops, key=lambda at: polynomial.polyval(at, p)))
@@ -267,12 +275,11 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # exponent)
     of_height = height * at**k @ by_sample
     of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
+    deviations = [
+        _deviation(row, y - curve, n - degree - 1, noise) for row in (of_place, of_height)
+    ]
     return _LocalFit(
-        scale,
-        (height, centre + at * scale),
-        _deviations((of_height, of_place), y - curve, n - degree - 1, noise),
-        near,
-        curve,
+        scale, (centre + at * scale, height), (deviations[0], deviations[1]), near, curve
     )
 
 
@@ -294,15 +301,10 @@ def _flank(
     y, n, degree = force[near] - level, near.stop - near.start, FLANK_DEGREE
     if n < degree + 2:
         return None
-    scale = 0.5 * n
-    x = (np.arange(near.start, near.stop) - centre) / scale
-    powers = np.vander(x, degree + 1, increasing=True)
+    scale, powers = _scaled(near, centre, degree)
     by_sample = _by_sample(powers)
     p = by_sample @ y
-    places = polynomial.polyroots(p) if p[-1] else np.empty(0)
-    places = places[
-        (np.abs(places.imag) < 1e-9) & (places.real >= x[0]) & (places.real <= x[-1])
-    ].real
+    places = _real_roots(p, powers[:, 1])
     if not len(places):
         return None
     at = float(min(places, key=abs))
@@ -312,20 +314,15 @@ def _flank(
         if slope
         else np.full(n, math.inf)
     )
-    return _LocalFit(
-        scale,
-        (centre + at * scale, slope / scale),
-        (*_deviations((of_place,), y - powers @ p, n - degree - 1, noise), math.nan),
-    )
+    deviation = _deviation(of_place, y - powers @ p, n - degree - 1, noise)
+    return _LocalFit(scale, (centre + at * scale, slope / scale), (deviation, math.nan))
 
 
-def _deviations(
-    rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noise: Noise
-) -> tuple[float, ...]:
-    """Standard deviation of sums of samples with these weights: by the noise, or by what a
+def _deviation(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> float:
+    """Standard deviation of a sum of samples with these weights: by the noise, or by what a
     curve misses them by where that is more."""
     scatter = float(np.linalg.norm(missed)) / math.sqrt(free)
-    return tuple(max(noise.of_sum(row), scatter * float(np.linalg.norm(row))) for row in rows)
+    return max(noise.of_sum(row), scatter * float(np.linalg.norm(row)))
 
 
 def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
@@ -340,7 +337,7 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
     sure = second - 3.0 * math.sqrt(6.0) * noise.sample
     off = math.hypot(noise.sample / math.sqrt(2.0), third / 6.0) / sure if sure > 0.0 else math.inf
-    return _LocalFit(1.0, (height, place), (math.hypot(noise.sample, third / 16.0), off))
+    return _LocalFit(1.0, (place, height), (off, math.hypot(noise.sample, third / 16.0)))
 
 
 def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:

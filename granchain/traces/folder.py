@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -113,20 +114,29 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
         )
     allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
     # As it was written here: a point is the decimal sign.
-    record = text_columns(content_of(path, allowed), str(path), ".", allowed)
-    _check_kind(about.kind, record.preamble.words, str(path))
-    return trace_of(record, Asked(), about, str(path), allowed)
+    with _named(str(path)):
+        record = text_columns(content_of(path, allowed), str(path), ".", allowed)
+        _check_kind(about.kind, f"{path.name} {record.preamble.words}")
+        return trace_of(record, Asked(), about, str(path), allowed)
 
 
-def _check_kind(kind: str, words: str, where: str) -> None:
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Put the name of a file in front of what is wrong with it."""
+    try:
+        yield
+    except TraceError as error:
+        raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
+
+
+def _check_kind(kind: str, words: str) -> None:
     """No computed number may be called measured: the file's own name and the lines above its
     numbers count."""
-    low = f"{Path(where).name} {words}".lower()
-    word = next((word for word in COMPUTED_WORDS if word in low), None)
+    word = next((word for word in COMPUTED_WORDS if word in words.lower()), None)
     if word and kind != "synthetic":
         raise TraceError(
-            f'{where}: got kind "{kind}" for a file that calls itself "{word}", allowed '
-            '"synthetic"; say --kind synthetic'
+            f'got kind "{kind}" for a file that calls itself "{word}", allowed "synthetic"; say '
+            "--kind synthetic"
         )
 
 
@@ -171,12 +181,13 @@ def import_trace(
 
     source, asked = Path(file), asked or Asked()
     content = content_of(source, Limit(limit))
-    record = binary_columns(source, content, Limit(limit)) or text_columns(
-        content, str(source), asked.decimal, Limit(limit)
-    )
+    with _named(str(source)):
+        record = binary_columns(source, content, Limit(limit)) or text_columns(
+            content, str(source), asked.decimal, Limit(limit)
+        )
+        _check_kind(kind, f"{source.name} {record.preamble.words}")
     origin = f"{shown(source.name, 200)[1:-1]}, SHA-256 {hashlib.sha256(content).hexdigest()}"
     del content
-    _check_kind(kind, record.preamble.words, str(source))
     target, existing = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
     document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if existing else {}
     if existing and (changes or document["kind"] != kind):
@@ -194,7 +205,8 @@ def import_trace(
         if problems.sentences:
             raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
-    trace = trace_of(record, asked, about, str(source), Limit(limit))
+    with _named(str(source)):
+        trace = trace_of(record, asked, about, str(source), Limit(limit))
     del record
     with folder_for(target):
         for name in (CURVES, ABOUT):

@@ -1,5 +1,6 @@
-"""What a heading gives for the numbers below it: their unit, a factor in front of it, the bead.
-What could mean two things is not used.
+"""What stands above the numbers of a text: the heading of a column with its unit, a factor in front
+of it and its bead; and the lines that give the clock, the units and the names of all of them. What
+could mean two things is not used.
 
 A number in a heading, as in "Force (x10 N)", may have been multiplied in already or be left to the
 reader: it is never applied, only shown, so that the owner of the file can state which.
@@ -7,45 +8,39 @@ reader: it is never applied, only shown, so that the owner of the file can state
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-# SI prefixes (SI Brochure, 9th ed., table 7); both signs for micro, and the letter used for it.
-_MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
+from granchain.errors import TraceError
+from granchain.keys import shown
 
 
 def _units(symbols: dict[str, float], letter: str, word: str) -> dict[str, float]:
     """Units of one kind: symbols as they are, and words, which are looked up in small letters."""
-    prefixes = (("", 1.0), ("milli", 1e-3), ("micro", 1e-6), ("nano", 1e-9), ("kilo", 1e3))
-    micro = {f"{sign}{letter}": 1e-6 for sign in _MICRO}
-    return (
-        symbols
-        | micro
-        | {f"{prefix}{word}{plural}": size for plural in ("", "s") for prefix, size in prefixes}
-    )
+    prefixes = {"": 1.0, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3}
+    # SI Brochure, 9th ed., table 7: both signs for micro, and the letter used for it
+    micro = (f"{sign}{letter}" for sign in "\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}u")
+    words = {f"{prefix}{word}{s}": size for s in ("", "s") for prefix, size in prefixes.items()}
+    return symbols | dict.fromkeys(micro, 1e-6) | words
 
 
-# "sec" and its kin as some recorders print them.
-_SECONDS = {
-    "s": 1.0,
-    "ms": 1e-3,
-    "ns": 1e-9,
-    "ps": 1e-12,
-    "sec": 1.0,
-    "msec": 1e-3,
-    "usec": 1e-6,
-    "nsec": 1e-9,
-}
-TIME_UNITS = _units(_SECONDS, "s", "second")
+TIME_UNITS = _units(
+    {"s": 1.0, "ms": 1e-3, "ns": 1e-9, "ps": 1e-12, "sec": 1.0, "msec": 1e-3, "usec": 1e-6},
+    "s",
+    "second",
+)
 FORCE_UNITS = _units({"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "daN": 10.0}, "N", "newton")
 READING_UNITS = _units({"V": 1.0, "mV": 1e-3, "kV": 1e3}, "V", "volt")
 KINDS = (TIME_UNITS, FORCE_UNITS, READING_UNITS)
-ALL_UNITS = TIME_UNITS | FORCE_UNITS | READING_UNITS
 
 # An exact number and a unit: "10 N", "1e-3 s", "10^3 N".
 _MULTIPLE = re.compile(
     r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,2})?)(?:(?:\^|\*\*)(?P<power>[+-]?[0-9]{1,2}))?"
-    r"\s*[*·]?\s*(?P<unit>\D+)"
+    r"\s*[*·]?\s*(?P<unit>[^\W\d]+)"
 )
 
 _BEAD_WORD = r"(?<![^\W_])(?:bead|ball|sphere|particle)"
@@ -56,51 +51,43 @@ _BEAD = re.compile(
     re.IGNORECASE,
 )
 _BEAD_AND_NUMBER = re.compile(_BEAD_WORD + r"s?[^A-Za-z0-9]{0,4}[0-9]", re.IGNORECASE)
-
 _CHANNEL = re.compile(r"(?:sensor|channel|probe|ch)[ _#]*[0-9]", re.IGNORECASE)
 
-_FACTOR_NUMBER = (
-    r"[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+|\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
-)
-_POWER = (
-    r"(?:10\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+"
-    r"|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
-    r"|(?<![\w.])[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]+(?!\w))"
+# A number behind a sign or a word of multiplication or before such a sign, a power, and a number
+# in front of a unit in brackets or behind a slash.
+_NUMBER = (
+    r"[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+|\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|[⁻⁰¹²³⁴-⁹]+)?"
 )
 _FACTOR = re.compile(
-    rf"(?<![A-Za-z])[xX*·\u00d7]\s*(?P<times>{_FACTOR_NUMBER})"
-    rf"|(?<![\w.])(?P<before>{_FACTOR_NUMBER})\s*[xX*·\u00d7](?!\w)"
-    rf"|(?P<over>[/÷]\s*(?:10+|{_POWER}))(?![\w.])|(?P<power>{_POWER})"
-    rf"|\b(?:gain|factor|scale|multiplier|attenuation)\s*[=:]?\s*(?P<named>{_FACTOR_NUMBER})",
+    rf"(?<![A-Za-z])[xX*·\u00d7/÷]\s*{_NUMBER}(?![\w.])"
+    rf"|(?<![\w.]){_NUMBER}\s*[xX*·\u00d7](?!\w)"
+    rf"|\b(?:gain|factor|scale|multiplier|attenuation)\s*[=:]?\s*{_NUMBER}"
+    r"|(?<![\w.])(?:[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]+(?!\w)|10\s*(?:\^|\*\*|[⁻⁰¹²³⁴-⁹])\S*)"
+    rf"|(?:(?<=[\[({{/,])|(?<=\bin\s))\s*{_NUMBER}\s*[^\W\d]+(?=\s*(?:[\])}}]|$))",
     re.IGNORECASE,
 )
-
-_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹\N{MINUS SIGN}", "-0123456789-")
 
 
 def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
     """What a unit is in SI, where it is one of `units`, written out, or a number of one of them
     ("10 N"); None where it is none."""
-    if unit is None:
-        return None
-    name = unit.strip()
+    name = (unit or "").strip()
     if name in units:
         return units[name]
     if len(name) > 2 and name.lower() in units:
         return units[name.lower()]
     several = _MULTIPLE.fullmatch(name)
-    if several and not several["unit"][0].isspace():
-        one = size_of(several["unit"], units)
-        size = float(several["number"]) ** int(several["power"] or 1)
-        return one * size if one is not None and 0.0 < size < 1e30 else None
-    return None
+    one = size_of(several["unit"], units) if several else None
+    if several is None or one is None:
+        return None
+    size = float(several["number"]) ** int(several["power"] or 1)
+    return one * size if 0.0 < size < 1e30 else None
 
 
 def same(one: str, other: str) -> bool:
     """Whether two texts name the same unit."""
-    return one == other or [size_of(one, units) for units in KINDS] == [
-        size_of(other, units) for units in KINDS
-    ] != [None] * len(KINDS)
+    sizes = [[size_of(unit, units) for units in KINDS] for unit in (one, other)]
+    return one == other or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
 
 
 def symbols(units: Mapping[str, float]) -> str:
@@ -116,7 +103,9 @@ def symbols(units: Mapping[str, float]) -> str:
 
 def known(unit: str) -> bool:
     """Whether a text is a unit of time, force or reading, without a number."""
-    return not any(sign.isdigit() for sign in unit) and size_of(unit, ALL_UNITS) is not None
+    return not any(sign.isdigit() for sign in unit) and any(
+        size_of(unit, units) is not None for units in KINDS
+    )
 
 
 def unit_in(text: str) -> str | None:
@@ -129,15 +118,11 @@ def unit_in(text: str) -> str | None:
     bare = text.strip().strip("()[]{} ")
     if known(bare):
         return bare
-    brackets = re.findall(r"[\[({]([^\])}]*)[\])}]", text)
+    brackets = [part.strip() for part in re.findall(r"[\[({]([^\])}]*)[\])}]", text)]
     inside = [
-        part.strip()
-        for part in brackets
-        if not (_BEAD_AND_NUMBER.search(part) or _CHANNEL.match(part.strip()))
+        part for part in brackets if not (_BEAD_AND_NUMBER.search(part) or _CHANNEL.match(part))
     ]
     found = list(dict.fromkeys(part for part in inside if known(part)))
-    if len(found) == 1:
-        return found[0]
     if inside:
         return " and ".join(found) or inside[-1]
     match = re.search(r"(?:/\s*|,\s*|_|(?:^|\s)in\s+)([^\s/,_]+)$", text.strip())
@@ -146,27 +131,9 @@ def unit_in(text: str) -> str | None:
 
 def factor_in(text: str) -> str:
     """A number in a heading by which its numbers may be multiplied, as written there; empty
-    where there is none but 1."""
-    for match in _FACTOR.finditer(_BEAD.sub(" ", text)):
-        if (match["times"] or match["before"] or match["named"]) not in ("1", "1.0"):
-            return match[0].strip()
-    # A number in front of a unit, where no bracket holds anything else: "(10 N)", "/ 10 N".
-    several = re.search(
-        r"(?:[\[({/,]|\bin\s)\s*(?P<number>[0-9][0-9.,]*)\s*(?P<unit>[^\W\d]+)\s*(?:[\])}]|$)",
-        _BEAD.sub(" ", text),
-    )
-    return (
-        several["number"]
-        if several and known(several["unit"]) and several["number"] not in ("1", "1.0")
-        else ""
-    )
-
-
-def power_of(factor: str) -> str:
-    """A factor of a heading as a number that `size_of` reads in front of a unit."""
-    raised = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{found[0]}", factor).translate(_SUPERSCRIPTS)
-    digits = re.findall(r"[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+][0-9]+", raised)
-    return "^".join(digits[:2]).replace(",", ".") or "10"
+    where there is none."""
+    match = _FACTOR.search(_BEAD.sub(" ", text))
+    return match[0].strip() if match else ""
 
 
 def bead_of(text: str) -> int | None:
@@ -175,8 +142,159 @@ def bead_of(text: str) -> int | None:
     The number of a sensor or a channel is not that of a bead.
     """
     beads = [match["number"] for match in _BEAD.finditer(text)]
-    return (
-        int(beads[0])
-        if len(set(beads)) == 1 and len(beads) == len(_BEAD_AND_NUMBER.findall(text))
-        else None
+    several = len(beads) < len(_BEAD_AND_NUMBER.findall(text))
+    return int(beads[0]) if len(set(beads)) == 1 and not several else None
+
+
+# --------------------------------------------------------------------------------------------------
+# The lines above the headings
+
+# Keys as the instruments print them, without the signs that they write differently, and what they
+# give. Yokogawa: x = HResolution (number - 1) + HOffset (IM DLM3054-01EN, appendix 3); LabVIEW
+# gives Delta_X in seconds ("Specification for the LabVIEW Measurement File", X_Dimension Time).
+KEYS = {
+    "sampleinterval": "interval",  # Tektronix
+    "horizontalunits": "time unit",
+    "verticalunits": "force unit",
+    "samplingperiod": "interval",  # GW Instek
+    "xinc": "interval",  # Keysight Infiniium
+    "xorg": "start",
+    "xunits": "time unit",
+    "yunits": "force unit",
+    "hresolution": "interval",  # Yokogawa
+    "hoffset": "start",
+    "hunit": "time unit",
+    "vunit": "force unit",
+    "tracename": "names",
+    "deltax": "interval",  # LabVIEW
+    "x0": "start",
+    "yunitlabel": "force unit",
+    "factor": "factor",
+}
+# Rigol puts start and increment into its headings.
+_T0, _TINC = (
+    re.compile(rf"\b{name}\s*=\s*([-+0-9.eE]+)\s*s?\b", re.IGNORECASE) for name in ("t0", "tinc")
+)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When the samples were taken: start and interval, in `unit` (None: not given), and the
+    words they were read from."""
+
+    interval: float
+    start: float
+    unit: str | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Preamble:
+    """What holds for all numbers of a file.
+
+    Parameters
+    ----------
+    words : str
+        All that is above the numbers.
+    clock : Clock, optional
+    time_unit : str, optional
+    force_units : tuple of str
+        One for all columns, or one for each.
+    names : tuple of str
+        Of the channels.
+    notes : tuple of str
+        What had to be left out.
+    """
+
+    words: str = ""
+    clock: Clock | None = None
+    time_unit: str | None = None
+    force_units: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def key_of(cell: str) -> str:
+    """A key without the signs that instruments write differently."""
+    return re.sub(r"[\s_:.\-()]+", "", cell).lower()
+
+
+def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
+    """Read the lines above the numbers.
+
+    Parameters
+    ----------
+    rows : sequence of (int, list of str)
+        Number and cells of each line.
+    words : str
+        Their text.
+
+    Raises
+    ------
+    TraceError
+        Where they show that the numbers below are no readings, or contradict one another.
+    """
+    found: dict[str, tuple[int, list[str]]] = {}
+    for line, cells in rows:
+        key, *values = [cell for cell in cells if cell] or [""]
+        name, colon, rest = key.partition(":")
+        if colon and rest.strip() and not values:
+            key, values = name, rest.split()
+        key = key_of(key)
+        if key == "mode" and values and values[0].lower() == "fast":
+            raise TraceError(
+                f"line {line}: got the mode Fast, which holds counts of the converter, allowed "
+                "volts or newtons; save it as Detail CSV"
+            )
+        if key == "factor" and any(_printed_number(value) not in (None, 1.0) for value in values):
+            raise TraceError(
+                f"line {line}: got a factor, {shown(', '.join(values))}, allowed numbers that need "
+                "none; multiply the numbers by it where that is still to be done, and take the "
+                "line out"
+            )
+        if key in KEYS and values:
+            found.setdefault(KEYS[key], (line, values + ["s"] * (key == "deltax")))
+    line, values = found.get("interval", (0, []))
+    units = [value for value in values if size_of(value, TIME_UNITS) is not None]
+    units += found["time unit"][1] if "time unit" in found else []
+    starts, intervals = (
+        [number for number in map(_printed_number, cells) if number is not None]
+        for cells in (found.get("start", (0, []))[1], values)
     )
+    if max(len(set(several)) for several in (units, starts, intervals)) > 1:
+        raise TraceError(
+            f"line {line or found['time unit'][0]}: got channels with clocks of their own, allowed "
+            "one clock; export them one by one"
+        )
+    time_unit = units[0] if units else None
+    clock = _clock_in_headings(rows)
+    if intervals and 0.0 < intervals[0] < math.inf:
+        start = starts[0] if starts else 0.0
+        clock = Clock(intervals[0], start, time_unit, f"line {line}: {values[0]}")
+    force_units, names = (tuple(found.get(what, (0, []))[1]) for what in ("force unit", "names"))
+    if len(set(force_units)) == 1:
+        force_units = force_units[:1]
+    return Preamble(words, clock, time_unit, force_units, names)
+
+
+def _printed_number(cell: str) -> float | None:
+    with contextlib.suppress(ValueError):
+        return float(cell.replace(",", "."))
+    return None
+
+
+def _clock_in_headings(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
+    """Start and increment, as Rigol puts them at the end of its headings: values one line
+    below, or there ("t0 = ..., tInc = ...")."""
+    stated = []
+    for (_, heads), (line, cells) in itertools.pairwise([*rows, (0, [])]):
+        below = dict(zip(map(key_of, heads), cells, strict=False))
+        stated.append((line, [below.get(key, "") for key in ("start", "increment")]))
+    for line, heads in rows:
+        found = [name.search(",".join(heads)) for name in (_T0, _TINC)]
+        stated.append((line, [match[1] if match else "" for match in found]))
+    for line, cells in stated:
+        start, interval = map(_printed_number, cells)
+        if start is not None and interval is not None and 0.0 < interval < math.inf:
+            return Clock(interval, start, "s", f"line {line}: {cells[1]}")
+    return None
