@@ -58,7 +58,7 @@ _ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_SEPARATOR = re.compile(r"Decimal_Separator\s*[\t;,]?\s*([.,])\s*$", re.IGNORECASE)
 # Bytes that show how a file is made, more than any preamble has, and those that are read at once
 # after them; no line is as long.
-HEAD, BLOCK = 2**17, 2**20
+HEAD, BLOCK = 2**14, 2**20
 # Headings and units stand in so many lines above the numbers at most.
 HEADINGS = 3
 # A preamble in columns of its own stands beside so many rows of numbers at most.
@@ -230,7 +230,8 @@ def _lines_of(content: bytes) -> list[str]:
 def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], tuple[int, ...]]:
     """The form that makes most rows of two numbers or more, the rows, and the places of their
     numbers."""
-    found = []
+    best: tuple[_Form, list[_Row], tuple[int, ...]] | None = None
+    rank = (0, 0)
     for delimiter, sign in itertools.product(DELIMITERS, [decimal] if decimal else [".", ","]):
         if sign == "," == delimiter and not any('"' in line for line in lines):
             continue
@@ -243,12 +244,13 @@ def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], 
         count = Counter(row.places for row in rows if row.places)
         if count:
             places, number = max(count.items(), key=lambda item: (item[1], len(item[0])))
-            found.append(((min(len(places), 2), number), form, rows, places))
-    if not found:
+            if (min(len(places), 2), number) > rank:
+                best, rank = (form, rows, places), (min(len(places), 2), number)
+    if best is None:
         raise TraceError(
             "got no row of numbers, allowed columns of numbers, time first; export the trace as CSV"
         )
-    return max(found, key=lambda one: one[0])[1:]
+    return best
 
 
 def _check_meaning(
@@ -392,7 +394,7 @@ def _headings(
         # where they do not describe the columns. White space parts the words of a heading too.
         cells = [row.cells[i] if i < len(row.cells) else "" for i in places]
         unclear = delimiter is None and len(row.cells) != len(places)
-        key_and_values = all(names) and all(row.numbers[i] is not None for i in places[1:])
+        key_and_values = all(names) and row.holds(places[1:])
         if (
             unclear
             or not all(cells)
