@@ -331,7 +331,13 @@ class _Reading:
         """Take lines that follow."""
         quoted_commas = self.form.delimiter == "," == self.form.decimal
         if self._empty or quoted_commas or not self._rows_alone.fullmatch(block):
-            self.add_rows(self.form.split(_lines_of(block), line))
+            lines = _lines_of(block)
+            if max(map(len, lines)) > HEAD:
+                raise TraceError(
+                    f"line {line} or one that follows: got more than {HEAD} signs in one line, "
+                    "allowed fewer; export one row a line"
+                )
+            self.add_rows(self.form.split(lines, line))
             return
         plain = block.replace(b'"', b"").replace(self.form.decimal.encode(), b".")
         numbers = np.loadtxt(
