@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from granchain.store import Result, open_result
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
-    from granchain.studies.distributions import (
+    from granchain.studies.equivalent import Equivalent, equivalent
+    from granchain.studies.fit import Fit, fit
+    from granchain.studies.plan import (
         Disorder,
         Distribution,
         disorder,
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
         normal,
         uniform,
     )
-    from granchain.studies.equivalent import Equivalent, equivalent
-    from granchain.studies.fit import Fit, fit
     from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.two_body import ImpactResult, impact
@@ -70,7 +70,7 @@ _HOMES = {
     "granchain.waves.spectra": ("Spectrum", "spectrum"),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
-    "granchain.studies.distributions": (
+    "granchain.studies.plan": (
         "Disorder",
         "Distribution",
         "disorder",

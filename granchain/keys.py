@@ -17,7 +17,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from granchain.contact.law import Quantity, in_unit
-from granchain.errors import nearest
+from granchain.errors import CaseError, nearest
 from granchain.material import Material
 
 # Sentences reported at once: more than are corrected in one go.
@@ -73,6 +73,17 @@ class Problems:
             place = ".".join(shown(part)[1:-1] for part in where.split("."))
             advice = suggestion(word, words, advice)
             self._sentences[f"{place}: got {got}, allowed {allowed}; {advice}"] = None
+
+    def check(self, good: bool, where: str, got: str, allowed: str, advice: str) -> bool:
+        """Add a mistake unless it is good; whether it is."""
+        if not good:
+            self.add(where, got, allowed, advice)
+        return good
+
+    def close(self) -> None:
+        """Raise all mistakes, where there are any."""
+        if self._sentences:
+            raise CaseError(self.sentences)
 
     def repeat(self, sentences: Iterable[str]) -> None:
         """Add sentences made elsewhere."""

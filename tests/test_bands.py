@@ -17,8 +17,8 @@ from granchain.errors import CaseError
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
-from granchain.studies import measures
-from granchain.studies.banded_comparison import with_bands
+from granchain.studies import members
+from granchain.studies.bands import with_bands
 from granchain.traces import Trace
 from granchain.traces.about import about_of, written
 
@@ -138,7 +138,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
 
 
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
-    measure = measures.measure
+    measure = of_bands.measure
 
     def failing(cases, *args, **more):
         found = measure(cases, *args, **more)
@@ -146,16 +146,17 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         found.peak[2], found.arrival[2] = 1e9, 1e9
         return found
 
-    monkeypatch.setattr(measures, "measure", failing)
+    def interrupted(*args, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(of_bands, "measure", failing)
     with pytest.warns(
         gc.errors.GranchainWarning,
         match="1 of 8 members failed and are left out, the first with: member 2 blew up",
     ):
         found = gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
     assert found.attrs["status"] == "7 complete, 1 unstable" and found.peak.max() < 100.0
-    monkeypatch.setattr(
-        measures, "measure", lambda cases, *args, **more: measures.Measures.empty(cases)
-    )
+    monkeypatch.setattr(members, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
 
@@ -200,7 +201,7 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
 
 
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(measures, "measure", lambda *args, **more: pytest.fail("it ran"))
+    monkeypatch.setattr(of_bands, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
         "striker.sped": (0.1, 'did you mean "speed"'),
         "striker.radius": (0.1, "the case gives no value"),
@@ -340,7 +341,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     }
     # uncertainties of computed and measured number add up by their squares: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
-    from granchain.studies.banded_comparison import DEVIATIONS, widened
+    from granchain.studies.bands import DEVIATIONS, widened
 
     assert widened(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 

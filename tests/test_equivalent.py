@@ -116,7 +116,7 @@ def faked(monkeypatch, peak_off):
     """Every run replaced by peaks that are off by a function of the restitution, from those
     under ma-liu."""
 
-    def measure_all(cases, threads, traces):
+    def measure(cases, threads, traces):
         found = Measures.empty(cases)
         for i, case in enumerate(cases):
             off = peak_off(case.contact.restitution) if case.contact.law != "ma-liu" else 0.0
@@ -125,7 +125,7 @@ def faked(monkeypatch, peak_off):
         found.status = [Status.COMPLETE] * len(cases)
         return found
 
-    monkeypatch.setattr(module, "measure_all", measure_all)
+    monkeypatch.setattr(module, "measured", measure)
 
 
 def test_several_minima_are_said(monkeypatch):
@@ -174,7 +174,7 @@ def test_ways_down_begin_at_every_lowest_point():
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
-    monkeypatch.setattr(module, "measure_all", lambda *_, **__: pytest.fail("a run"))
+    monkeypatch.setattr(module, "measured", lambda *_, **__: pytest.fail("a run"))
     case = short()
     for arguments, sentence in (
         ({"laws": ["flors"]}, 'laws.0: got "flors", .* did you mean "flores"'),

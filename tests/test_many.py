@@ -311,10 +311,14 @@ def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
 
 def test_members_are_set_up_in_lots_of_bounded_memory() -> None:
     memory = [2.0] * 7
-    assert list(members.lots(memory, 14.0, 9)) == [range(7)]
-    assert list(members.lots(memory, 5.0, 9)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
-    assert list(members.lots(memory, 0.0, 9)) == [range(place, place + 1) for place in range(7)]
-    assert list(members.lots(memory, 14.0, 3)) == [range(3), range(3, 6), range(6, 7)]
+    for most, together, first in (
+        (14.0, 9, [0]),
+        (5.0, 9, [0, 2, 4, 6]),
+        (0.0, 9, list(range(7))),
+        (14.0, 3, [0, 3, 6]),
+    ):
+        found = list(members.lots(range(7), memory, most, together))
+        assert found == [range(*ends) for ends in itertools.pairwise([*first, 7])]
 
 
 @pytest.mark.plain

@@ -13,7 +13,7 @@ import granchain as gc
 from granchain.case import Case, case_as_given
 from granchain.case.listing import key_tables
 from granchain.comparison import compare
-from granchain.studies.banded_comparison import with_bands
+from granchain.studies.bands import with_bands
 from granchain.traces import read_trace
 
 pytestmark = pytest.mark.promise("R3")

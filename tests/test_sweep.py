@@ -17,9 +17,8 @@ from granchain.keys import Problems
 from granchain.status import Status
 from granchain.store.journal import frame
 from granchain.studies import measures
-from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.measures import Measures, measure
-from granchain.studies.plan import plan_of
+from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
 from granchain.studies.study import dataset
 from granchain.studies.sweep import Description
 
@@ -452,7 +451,7 @@ WRONG = {
     "disorder of a gap that multiplies": (
         ({"chain.gap": gc.disorder(gc.normal(1.0, 0.1))},),
         {},
-        "allowed add = true for chain.gap",
+        "and add = true for chain.gap",
     ),
     "disorder of a speed": (
         ({"striker.speed": gc.disorder(gc.normal(1.0, 0.1))},),
@@ -529,7 +528,7 @@ def counted(monkeypatch):
     count = []
 
     def counting(cases, *more, **options):
-        count.extend(cases)
+        count.extend(options["places"])
         return measure(cases, *more, **options)
 
     monkeypatch.setattr("granchain.studies.sweep.measure", counting)
@@ -608,7 +607,8 @@ def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.warns(
-        gc.errors.GranchainWarning, match="interrupted: [24] of 8 members are in .*study.h5.part"
+        gc.errors.GranchainWarning,
+        match="interrupted: [24] of 8 members are computed, in .*study.h5.part",
     ):
         study = gc.sweep(
             case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, threads=1, progress=once
@@ -838,11 +838,9 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
     )
     for base in (case, own):
         with pytest.raises(KeyboardInterrupt):
-            Elsewhere(Recording(), base, [{}, {}], [base, base], False, None).measured(
-                lambda *_: None
-            )
+            Elsewhere(Recording(), base, [{}], [base], False, Measures.empty([base])).send((0,))
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
-    assert len(compute(json.dumps(sent[0])).splitlines()) == 1
+    assert len(json.loads(compute(json.dumps(sent[0])))) == 1
     with pytest.raises(gc.errors.GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
         compute(json.dumps(sent[0] | {"version": "0.1"}))
     file.write_text(file.read_text() + "\n# edited\n")

@@ -104,8 +104,7 @@ def compare(
         ]
         found = compared(*results, trace=measured, labels=labels, cutoff=cutoff, tolerances=bounds)
         if members != 0:
-            from granchain.studies.banded_comparison import with_bands
-            from granchain.studies.bands import MEMBERS
+            from granchain.studies.bands import MEMBERS, with_bands
 
             found = with_bands(
                 found, results, asked or None, MEMBERS if members is None else members

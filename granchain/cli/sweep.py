@@ -76,7 +76,7 @@ def sweep(
             load_laws(law_module)
             from granchain.contact import laws
             from granchain.studies.elsewhere import dask_at
-            from granchain.studies.sweep import Work, estimate, load_sweep, swept
+            from granchain.studies.sweep import estimate, load_sweep, swept
 
             asked = load_sweep(file)
             if dry_run:
@@ -93,9 +93,10 @@ def sweep(
                 blamed(laws()[asked.plan.case.contact.law]),
                 dask_at(dask) if dask else nullcontext() as executor,
             ):
-                folder = target.absolute().parent if dask else None
-                work = Work(asked.plan.case, threads, asked.traces, None, advance, executor, folder)
-                study = swept(asked.plan, work, target, resume, overwrite)
+                study = swept(
+                    asked.plan, target, resume, overwrite, traces=asked.traces, executor=executor,
+                    threads=threads, progress=advance,
+                )  # fmt: skip
                 # the file is there, and a signal changes nothing any more
                 interruption.something_to_lose = True
         except KeyboardInterrupt:

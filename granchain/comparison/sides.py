@@ -72,6 +72,8 @@ class Computed:
                 if moves
                 else ComputedPulse()
             )
+        self.peaks = np.array([pulse.peak for pulse in self.pulses])
+        self.arrivals = np.array([pulse.arrival for pulse in self.pulses])
         labels = np.asarray(result.bead).tolist()
         self.positions = [float(result.position[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)

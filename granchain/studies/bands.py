@@ -1,12 +1,12 @@
-"""Bands: how far the tolerances of a case's numbers move what is computed of it, and which of
-them matters where."""
+"""Bands: how far the tolerances of a case's numbers move what is computed of it, which of them
+matters where, and whether a measurement is within."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,17 +16,35 @@ from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import entry_at
 from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
+from granchain.comparison.agreement import (
+    IN_BAND,
+    Agreement,
+    Band,
+    Comparison,
+    ForceBand,
+    ResultAgreement,
+)
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_whole, shown
 from granchain.plain_data import canonical
+from granchain.sensor import Sensor
+from granchain.store import Result
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.variables import Variable
-from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.interruption import scipy_stats
-from granchain.studies.measures import Measures, measure_all
+from granchain.studies.measures import Measures, measure
 from granchain.studies.members import counter
-from granchain.studies.plan import MEMBER_BYTES, MOST_DRAWN, Plan, quasi_random
+from granchain.studies.plan import (
+    MEMBER_BYTES,
+    MOST_DRAWN,
+    Distribution,
+    Plan,
+    normal,
+    quasi_random,
+    uniform,
+)
+from granchain.studies.study import texts
 
 # Members of a band, unless more or fewer are asked for.
 MEMBERS = 1024
@@ -39,6 +57,11 @@ CUBIC_NODES = 4
 # Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50
 # MB of 70 beads at 8 sensors.
 SAMPLES_AT_ONCE = 256
+# The ends of a band, and its middle.
+BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
+# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %:
+# its quantile at 0.975.
+DEVIATIONS = 1.959964
 
 
 def bands(
@@ -102,16 +125,20 @@ def bands(
             f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for "
             "example [0.05, 0.5, 0.95]"
         )
-    cases = asked.cases()
-    others = asked.crossed() if sensitivity else []
-    runs = 1 + len(cases) + len(others)
+    first, second = asked.samples
+    keys = np.arange(len(asked.drawn))
+    # for sensitivity: the second sample, and for each key the first with that key's column of it
+    mixed = np.repeat(first[None], len(keys), axis=0)
+    mixed[keys, :, keys] = second.T
+    others = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
+    runs = 1 + n + len(others)
     report = counter(progress, runs)
-    found = nominal_and_members(asked, cases, threads, lambda places, _: report(places))
-    variables = banded(asked, found, parts)
+    found = nominal_and_members(asked, threads, report)
     attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
+    variables = banded(asked, found, parts)
     if sensitivity:
-        more = measure_all(others, threads, done=lambda places, _: report(places))
+        more = measure(others, threads, done=report)
         drop_late_pulses(more, case)
         for name in ("peak", "arrival"):
             values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
@@ -150,16 +177,13 @@ class Uncertain:
         return found
 
     @cached_property
-    def samples(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two independent samples (n, keys), as sensitivity asks for; the first is that of the
+    def samples(self) -> np.ndarray:
+        """(2, n, keys) Two independent samples, as sensitivity asks for; the first is that of the
         bands."""
         parts = quasi_random(self.n, 2 * len(self.drawn), self.seed)
-        columns = [
-            one.ppf(part) for one, part in zip([*self.drawn.values()] * 2, parts.T, strict=True)
-        ]
-        return np.column_stack(columns[: len(self.drawn)]), np.column_stack(
-            columns[len(self.drawn) :]
-        )
+        both = zip([*self.drawn.values()] * 2, parts.T, strict=True)
+        columns = np.array([one.ppf(part) for one, part in both])
+        return columns.reshape(2, len(self.drawn), self.n).transpose(0, 2, 1)
 
     def changed(self, sample: np.ndarray) -> list[Case]:
         """The case with each row of a sample.
@@ -172,19 +196,6 @@ class Uncertain:
         listed: dict[str, Any] = dict(zip(self.drawn, sample.T.tolist(), strict=True))
         return Plan(self.case, listed, "zip", 1, self.seed).cases()
 
-    def cases(self) -> list[Case]:
-        """The members of the bands."""
-        return self.changed(self.samples[0])
-
-    def crossed(self) -> list[Case]:
-        """The second sample, and for each key the first one with that key's column of the
-        second."""
-        first, second = self.samples
-        keys = np.arange(len(self.drawn))
-        mixed = np.repeat(first[None], len(keys), axis=0)
-        mixed[keys, :, keys] = second.T
-        return self.changed(np.concatenate([second, *mixed]))
-
 
 def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = False) -> Uncertain:
     """The case and its tolerances, after all arguments are checked.
@@ -194,99 +205,86 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     CaseError
         With every mistake.
     """
-    problems = Problems()
     check_case(case)
-    if (
-        check_whole(
+    problems = Problems()
+    advice = "give the number of members; a power of 2 fills the box evenly"
+    if check_whole("n", n, problems, advice, least=2):
+        problems.check(
+            not (sensitivity and n & (n - 1)),
             "n",
-            n,
-            problems,
-            "give the number of members; a power of 2 fills the box evenly",
-            least=2,
+            f"{n} with sensitivity",
+            "a power of 2",
+            f"take {2 ** n.bit_length()}",
         )
-        and sensitivity
-        and n & (n - 1)
-    ):
-        problems.add("n", f"{n} with sensitivity", "a power of 2", f"take {2 ** n.bit_length()}")
     check_whole("seed", seed, problems, "give for example seed=0", least=0)
-    if not case.sensors.beads:
-        problems.add(
-            "sensors.beads",
-            "none",
-            "one sensor bead or more",
-            "name beads whose force is looked at",
-        )
+    problems.check(
+        bool(case.sensors.beads),
+        "sensors.beads",
+        "none",
+        "one sensor bead or more",
+        "name beads whose force is looked at",
+    )
     given = case.tolerance if tolerance is None else tolerance
-    if given is None or (isinstance(given, Mapping) and not given):
-        advice = 'write for example {"striker.speed": 0.02}, or a table [tolerance] in the case'
-        problems.add("tolerance", "nothing", "keys of the case, each with its tolerance", advice)
-        given = {}
-    tolerances = tolerances_of(given, "tolerance", problems)
-    check_tolerances(dict(case), tolerances, "tolerance", problems)
-    good = {key: one for key, one in tolerances.items() if problems.clear(f"tolerance.{key}")}
-    if good and problems.clear("n", "seed"):
-        asked = Uncertain(case, good, n, seed)
-        check_amount(asked, sensitivity, problems)
-        if problems.clear("n"):
-            check_ranges(asked, problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    if problems.check(
+        given is not None and given != {},
+        "tolerance",
+        "nothing",
+        "keys of the case, each with its tolerance",
+        'write for example {"striker.speed": 0.02}, or a table [tolerance] in the case',
+    ):
+        given = tolerances_of(given, "tolerance", problems)
+        check_tolerances(dict(case), given, "tolerance", problems)
+        good = {key: one for key, one in given.items() if problems.clear(f"tolerance.{key}")}
+        if good and problems.clear("n", "seed"):
+            asked = Uncertain(case, good, n, seed)
+            check_amount(asked, sensitivity, problems)
+            if problems.clear("n"):
+                check_ranges(asked, problems)
+    problems.close()
     return asked
 
 
 def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> None:
     """Members and their traces fit the memory, and the sequence has as many dimensions."""
     keys, case = len(asked.tolerance), asked.case
-    if 2 * keys > MOST_DRAWN:
-        problems.add(
-            "tolerance",
-            f"{keys} keys",
-            f"at most {MOST_DRAWN // 2}",
-            "leave out those that matter least",
-        )
     samples = case.time.end / case.sensors.interval + 1.0
     # a trace as it comes, and on the common grid
     size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * asked.n
     size += MEMBER_BYTES * asked.n * (keys + 2 if sensitivity else 1)
-    if size > MEMORY:
-        got = f"{asked.n} members, which take {size / 2**30:.3g} GiB"
-        problems.add(
-            "n",
-            got,
-            f"{MEMORY // 2**30} GiB",
-            "take fewer members, fewer sensors, or raise sensors.interval",
-        )
+    problems.check(
+        size <= MEMORY and 2 * keys <= MOST_DRAWN,
+        "n",
+        f"{asked.n} members, which take {size / 2**30:.3g} GiB, of {keys} keys",
+        f"{MEMORY // 2**30} GiB, and {MOST_DRAWN // 2} keys",
+        "take fewer members, fewer sensors, or raise sensors.interval",
+    )
 
 
 def check_ranges(asked: Uncertain, problems: Problems) -> None:
     """Each key alone may take the least and the largest value that are drawn of it."""
-    for i, key in enumerate(asked.tolerance):
-        drawn = np.concatenate([sample[:, i] for sample in asked.samples])
-        ends = [float(drawn.min()), float(drawn.max())]
-        wrong: list[str] = []
-        for end in ends:
-            try:
+    both = np.concatenate(asked.samples)
+    ends = zip(both.min(axis=0).tolist(), both.max(axis=0).tolist(), strict=True)
+    for key, (low, high) in zip(asked.tolerance, ends, strict=True):
+        try:
+            for end in (low, high):
                 asked.case.replace(**{key: end})
-            except CaseError as error:
-                wrong += error.problems
-        if wrong:
-            got = f"a band from {ends[0]:.6g} to {ends[1]:.6g}"
-            allowed = wrong[0].partition(", allowed ")[2].partition(";")[0]
-            advice = (
+        except CaseError as error:
+            wrong = error.problems[0]
+            allowed = wrong.partition(", allowed ")[2].partition(";")[0]
+            problems.add(
+                f"tolerance.{key}",
+                f"a band from {low:.6g} to {high:.6g}",
+                f"{allowed} ({wrong.partition(':')[0]})",
                 "lower it, or write { uniform = ... }, which has ends"
                 if isinstance(asked.tolerance[key], float)
-                else "lower it"
-            )
-            problems.add(
-                f"tolerance.{key}", got, f"{allowed} ({wrong[0].partition(':')[0]})", advice
+                else "lower it",
             )
 
 
 def nominal_and_members(
     asked: Uncertain,
-    cases: Sequence[Case],
     threads: int | None = None,
-    done: Callable[[Sequence[int], Measures], Any] | None = None,
+    done: Callable[[Sequence[int]], Any] = lambda places: None,
 ) -> Measures:
     """The case as it stands, and after it the members, with their traces.
 
@@ -295,33 +293,31 @@ def nominal_and_members(
     RunError
         Where the case as it stands, or every member, fails.
     """
-    found = measure_all([asked.case, *cases], threads, traces=True, done=done)
+    cases = [asked.case, *asked.changed(asked.samples[0])]
+    found = measure(cases, threads, traces=True, done=done)
     if found.status[0].failed:
         raise RunError(found.message[0] or f"the case as it stands: {found.status[0].label}")
-    failed = [
-        message
-        for status, message in zip(found.status, found.message, strict=True)
-        if status.failed
-    ]
-    if len(failed) == len(cases):
+    there = whole_members(found)
+    failed = [found.message[place] for place in range(len(cases)) if place not in set(there)]
+    if len(there) == 1:
         raise RunError(f"every member failed: {failed[0]}")
+    told = []
     if failed:
-        sentence = (
-            f"bands: {len(failed)} of {len(cases)} members failed and are left out, the first "
-            f"with: {failed[0]}"
+        told.append(
+            f"{len(failed)} of {asked.n} members failed and are left out, the first with: "
+            f"{failed[0]}"
         )
-        warnings.warn(sentence, GranchainWarning, stacklevel=3)
     drop_late_pulses(found, asked.case)
-    missing = np.isnan(found.peak[whole_members(found)[1:]]).sum(axis=0)
+    missing = np.isnan(found.peak[there[1:]]).sum(axis=0)
     for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
         if count:
-            members = len(whole_members(found)) - 1
-            sentence = (
-                f"bands: bead {bead}: {count} of {members} members have no whole pulse at "
+            told.append(
+                f"bead {bead}: {count} of {len(there) - 1} members have no whole pulse at "
                 "time.end; take a later one"
             )
-            warnings.warn(sentence, GranchainWarning, stacklevel=3)
-    least = min(len(found.time[place]) for place in whole_members(found))
+    for sentence in told:
+        warnings.warn(f"bands: {sentence}", GranchainWarning, stacklevel=3)
+    least = min(len(found.time[place]) for place in there)
     if least < CUBIC_NODES:
         raise CaseError(
             f"sensors.interval: got {least} samples in a run, allowed {CUBIC_NODES} or more; take "
@@ -384,10 +380,8 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
     than that of a member on another's times."""
     if len(time) < 2 * CUBIC_NODES:
         return math.nan
-    few = time[::2]
-    return float(
-        np.abs(on_grid(few, force[::2], time[time <= few[-1]]) - force[time <= few[-1]]).max()
-    )
+    few, within = time[::2], time <= time[::2][-1]
+    return float(np.abs(on_grid(few, force[::2], time[within]) - force[within]).max())
 
 
 def common_times(found: Measures) -> np.ndarray:
@@ -409,56 +403,42 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
             [on_grid(found.time[place], found.force[place], times[batch]) for place in there]
         )
         force[:, batch] = np.quantile(side, parts, axis=0)
-    values = {"peak": found.peak, "arrival": found.arrival}
-    over = {name: quantiles_over(one[there], parts) for name, one in values.items()}
-    across = ("quantile", "sensor_bead")
     keys = list(asked.drawn)
-    values_of_keys = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
+    values = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
     # of a uniform distribution: half the width over the root of 3
-    parts_of_keys = np.array(
-        [
-            one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one
-            for one in asked.tolerance.values()
-        ]
-    )
-    return {
-        "quantile": Variable(("quantile",), parts, "1", "part of the members that are below"),
-        "time": Variable(("time",), times, "s", "time of the samples of the case as it stands"),
-        "sensor_bead": Variable(
-            ("sensor_bead",),
-            np.array(found.sensor_bead, dtype=np.int64),
-            "1",
-            "label of the sensor bead",
+    deviations = [
+        one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one
+        for one in asked.tolerance.values()
+    ]
+    sensors, quantile, of_key = ("sensor_bead",), ("quantile",), ("key",)
+    table = {
+        "quantile": (quantile, parts, "1", "part of the members that are below"),
+        "time": (("time",), times, "s", "time of the samples of the case as it stands"),
+        "sensor_bead": (
+            sensors, np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead"
         ),
-        "key": Variable(
-            ("key",),
-            np.array([*keys, None], dtype=object)[:-1],
-            "",
-            "key of the case that has a tolerance",
+        "key": (of_key, texts(keys), "", "key of the case that has a tolerance"),
+        "force": ((*quantile, "time", *sensors), force, "N", "force of the sensor bead"),
+        "peak": (
+            (*quantile, *sensors), quantiles_over(found.peak[there], parts), "N",
+            "peak force of the first pulse",
         ),
-        "force": Variable(
-            ("quantile", "time", "sensor_bead"), force, "N", "force of the sensor bead"
+        "arrival": (
+            (*quantile, *sensors), quantiles_over(found.arrival[there], parts), "s",
+            "time of that peak",
         ),
-        "peak": Variable(across, over["peak"], "N", "peak force of the first pulse"),
-        "arrival": Variable(across, over["arrival"], "s", "time of that peak"),
-        "nominal_force": Variable(
-            ("time", "sensor_bead"),
-            found.force[0][: len(times)],
-            "N",
-            "force of the case as it stands",
+        "nominal_force": (
+            ("time", *sensors), found.force[0][: len(times)], "N", "force of the case as it stands"
         ),
-        "nominal_peak": Variable(
-            ("sensor_bead",), found.peak[0], "N", "peak force of the case as it stands"
-        ),
-        "nominal_arrival": Variable(("sensor_bead",), found.arrival[0], "s", "time of that peak"),
-        "value": Variable(("key",), values_of_keys, "", "value of the case, in SI"),
-        "standard_deviation": Variable(
-            ("key",),
-            np.abs(values_of_keys) * parts_of_keys,
-            "",
+        "nominal_peak": (sensors, found.peak[0], "N", "peak force of the case as it stands"),
+        "nominal_arrival": (sensors, found.arrival[0], "s", "time of that peak"),
+        "value": (of_key, values, "", "value of the case, in SI"),
+        "standard_deviation": (
+            of_key, np.abs(values) * np.array(deviations), "",
             "standard deviation that is drawn, in SI",
         ),
-    }
+    }  # fmt: skip
+    return {name: Variable(*about) for name, about in table.items()}
 
 
 def quantiles_over(values: np.ndarray, parts: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -510,11 +490,16 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
         second.
     """
     keys, n = len(asked.drawn), asked.n
-    orders = ("first_order", "total_order")
+    causes = {
+        "first_order": "that the key causes alone",
+        "total_order": "that the key has a share in",
+    }
+    sure = f"{100.0 * CONFIDENCE:g} % confidence"
+    sides = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
     found = {
-        f"{order}{side}": np.full((keys, values.shape[1]), math.nan)
-        for order in orders
-        for side in ("", "_low", "_high")
+        order + side: np.full((keys, values.shape[1]), math.nan)
+        for order in causes
+        for side in sides
     }
     split = values.reshape(keys + 2, n, -1)
     for k in range(values.shape[1]):
@@ -536,26 +521,210 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
                 limits = result.bootstrap(confidence_level=CONFIDENCE)
         finally:
             np.random.set_state(state)
-        for order in orders:
+        for order in causes:
             value, limit = np.ravel(getattr(result, order))[:keys], getattr(limits, order)
             still = np.ravel(limit.standard_error)[:keys] == 0.0
             found[order][:, k] = value
             for side in ("low", "high"):
-                found[f"{order}_{side}"][:, k] = np.where(
-                    still, value, np.ravel(getattr(limit.confidence_interval, side))[:keys]
-                )
-    prefix = "" if name == "peak" else f"{name}_"
-    sure = f"{100.0 * CONFIDENCE:g} % confidence"
-    words = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
-    of = {"first_order": "that the key causes alone", "total_order": "that the key has a share in"}
-    axes = ("key", "sensor_bead")
+                end = np.ravel(getattr(limit.confidence_interval, side))[:keys]
+                found[f"{order}_{side}"][:, k] = np.where(still, value, end)
     return {
-        f"{prefix}{order}{side}": Variable(
-            axes,
-            found[f"{order}{side}"],
+        f"{'' if name == 'peak' else 'arrival_'}{order}{side}": Variable(
+            ("key", "sensor_bead"),
+            found[order + side],
             "1",
-            f"part of the variance of the {name} {of[order]}{words[side]}",
+            f"part of the variance of the {name} {cause}{words}",
         )
-        for order in orders
-        for side in words
+        for order, cause in causes.items()
+        for side, words in sides.items()
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# Beside a measurement
+
+
+def with_bands(
+    found: Comparison,
+    results: Sequence[Result],
+    tolerance: Mapping[str, Any] | None = None,
+    n: int = MEMBERS,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Comparison:
+    """A comparison with bands around what is computed: of peaks, arrivals and forces, and whether
+    the measured ones lie in them.
+
+    The clocks of computer and instrument know nothing of each other, so each member has a shift of
+    its own, which lays its arrivals over the nominal ones on average: only what tolerances do to
+    one arrival beside another is left. Forces and arrivals of the members differ from those of the
+    case by what the filter, where there is one, lets through; their peaks by the factor that they
+    have without it.
+
+    Parameters
+    ----------
+    found : Comparison
+    results : sequence of Result
+        What it was made of, in order.
+    tolerance : mapping, optional
+        As of `bands`; default: what the results' cases and the trace's about.toml state, the
+        trace's where both do.
+    n, seed, threads
+        As of `bands`.
+
+    Returns
+    -------
+    Comparison
+        The same one where no tolerance is stated.
+
+    Raises
+    ------
+    CaseError
+        With every mistake in tolerances, of all results, before anything runs.
+    """
+    asked = plans_of_results(found, results, tolerance, n, seed)
+    if not any(asked):
+        return found
+    messages = list(found.messages)
+    if found.sensor.front_mass is not None:
+        messages.append(
+            "the halves of the sensors are unequal: bands are of the mean of a bead's two contact "
+            "forces"
+        )
+    banded = tuple(
+        one
+        if plan is None
+        else result_with_bands(found, one, plan, nominal_and_members(plan, threads))
+        for one, plan in zip(found.results, asked, strict=True)
+    )
+    return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
+
+
+def plans_of_results(
+    found: Comparison,
+    results: Sequence[Result],
+    tolerance: Mapping[str, Any] | None,
+    n: int,
+    seed: int,
+) -> list[Uncertain | None]:
+    """What is drawn for each result; None where nothing is stated."""
+    plans: list[Uncertain | None] = []
+    problems: list[str] = []
+    stated = found.trace.about.tolerance
+    for one, result in zip(found.results, results, strict=True):
+        plans.append(None)
+        try:
+            case = result.case
+        except CaseError:
+            case = None
+        if case is None and (tolerance or stated is not None):
+            problems.append(
+                f"{one.label}: got a result whose case is not there, or of a law that is not "
+                "installed, allowed one that can be run again; leave out bands with --members 0"
+            )
+        if case is None:
+            continue
+        wanted = dict(tolerance or {})
+        for table in () if tolerance else (case.tolerance, stated):
+            # mistakes in it are those of the case and of the trace, which were read
+            wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
+        try:
+            if wanted:
+                beads = [sensor.bead for sensor in one.sensors]
+                plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
+        except CaseError as error:
+            label = f"{one.label}: " if len(results) > 1 else ""
+            problems += [label + sentence for sentence in error.problems]
+    if problems:
+        raise CaseError(problems)
+    return plans
+
+
+def result_with_bands(
+    found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures
+) -> ResultAgreement:
+    """One result with its bands."""
+    there = whole_members(measured)[1:]
+    late = measured.arrival[there] - measured.arrival[0]
+    clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
+    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
+    forces = force_bands(
+        found.sensor, one, measured, there, own, found.trace.about.uncertainty.gain
+    )
+    sensors = tuple(
+        replace(
+            sensor,
+            peak_band=band_of(
+                sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak
+            ),
+            arrival_band=band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
+            force_band=forces[k],
+        )
+        for k, sensor in enumerate(one.sensors)
+    )
+    return replace(one, sensors=sensors, tolerance=dict(plan.tolerance), members=len(there))
+
+
+def band_of(values: np.ndarray, number: Agreement) -> Band:
+    """The interval of a number's members, and that of measurements of them."""
+    low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
+    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
+
+
+def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
+    """The ends of a band with an uncertainty beside it: distances from the middle add up by
+    their squares, as of independent deviations."""
+    wide = DEVIATIONS * np.asarray(uncertainty)
+    return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
+
+
+def force_bands(
+    sensor: Sensor,
+    one: ResultAgreement,
+    measured: Measures,
+    there: Sequence[int],
+    own: np.ndarray,
+    gain: float,
+) -> list[ForceBand]:
+    """Bands of the forces at each sensor, over the pulse.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        What both sides went through.
+    one : ResultAgreement
+    measured : Measures
+    there : sequence of int
+        Places of the members.
+    own : array (member,)
+        How much later each is than the case as it stands, on average [s].
+    gain : float
+        Uncertainty of the calibration [1].
+    """
+    times = common_times(measured)
+    interval = float(times[-1] - times[0]) / (len(times) - 1)
+    instants = [part.time - one.shift for part in one.sensors]
+    changed = [np.empty((len(at), len(there))) for at in instants]
+    nominal = measured.force[0][: len(times)] - measured.force[0][0]
+    for first in range(0, len(there), SAMPLES_AT_ONCE):
+        lot = range(first, min(first + SAMPLES_AT_ONCE, len(there)))
+        # forces above the static one, as a piezo has them; where a member ends before the shifted
+        # times its last force
+        side = []
+        for i in lot:
+            time, force = measured.time[there[i]], measured.force[there[i]]
+            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
+        off = sensor.smooth(interval, np.stack(side, axis=-1) - nominal[:, :, None])
+        for k, at in enumerate(instants):
+            changed[k][:, lot.start : lot.stop] = on_grid(
+                times, off[:, k], np.minimum(at, times[-1])
+            )
+    found = []
+    for part, force in zip(one.sensors, changed, strict=True):
+        low, middle, high = np.zeros((3, 0))
+        if force.size:
+            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed
+        least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
+        inside = (least <= part.measured) & (part.measured <= most)
+        found.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
+    return found

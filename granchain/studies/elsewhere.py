@@ -17,6 +17,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,13 @@ from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module
-from granchain.errors import CaseError, GranchainError, LawError, RunError, text_of
+from granchain.errors import GranchainError, LawError, RunError, text_of
 from granchain.keys import shown
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.status import Status
 from granchain.store.provenance import granchain_version, source_hash
-from granchain.studies.measures import MEASURED_TOGETHER, Measures, measure, measure_all
+from granchain.studies.measures import Measures, measure
 from granchain.studies.members import as_they_end
 
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -76,8 +77,7 @@ def content_hash(path: str | os.PathLike[str]) -> str:
 
 
 def compute(text: str) -> str:
-    """What a worker does: the members of a task, from JSON to JSON, or to a file whose name it
-    gives.
+    """What a worker does: the members of a task, from JSON to JSON.
 
     Raises
     ------
@@ -95,15 +95,8 @@ def compute(text: str) -> str:
         load_same(law["path"], law["sha256"])
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
-    found = measure(cases, task["threads"], traces=task["traces"])
-    lines = "\n".join(
-        json.dumps(found.record(place, task["traces"])) for place in range(len(cases))
-    )
-    if task["folder"] is None:
-        return lines
-    path = Path(task["folder"]) / task["name"]
-    path.write_text(lines)
-    return os.fspath(path)
+    found = measure(cases, 1, traces=task["traces"])
+    return json.dumps([found.record(place, task["traces"]) for place in range(len(cases))])
 
 
 def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str] | None:
@@ -157,8 +150,8 @@ class Elsewhere:
     cases : sequence of Case
         The members.
     traces : bool
-    folder : path, optional
-        Where workers put what they have computed; they send it, unless given.
+    found : Measures
+        Where the numbers go.
     """
 
     def __init__(
@@ -168,118 +161,92 @@ class Elsewhere:
         changes: Sequence[Mapping[str, Any]],
         cases: Sequence[Case],
         traces: bool,
-        folder: Path | None,
+        found: Measures,
     ):
-        self._executor, self._base, self._changes, self._cases, self._traces = (
-            executor,
-            base,
-            changes,
-            cases,
-            traces,
-        )
-        self._folder = folder
+        self._executor, self._changes, self.cases = executor, changes, cases
+        self._traces, self.found = traces, found
         case = base.as_given()
         # nobody reads a member's title there; a file that a member names instead is here, and not
         # where it is computed
         case["tables"] = case["tables"] | {"title": ""}
-        case["files"] = list(
-            {
-                name: [name, text]
-                for one in (base, *cases)
-                for name, text in one.as_given()["files"]
-            }.values()
-        )
+        files = [file for one in (base, *cases) for file in one.as_given()["files"]]
+        case["files"] = [[name, text] for name, text in dict(files).items()]
         self._about = {
             "version": granchain_version(),
             "source": source_hash(),
             "laws": law_files(cases),
             "case": case,
-            "threads": 1,
             "traces": traces,
-            "folder": None if folder is None else os.fspath(folder.absolute()),
         }
 
-    def measured(self, done: Callable[[Sequence[int], Measures], Any]) -> Measures:
-        """Measures of all members; `done` is called as for `measure`.
+    def measure(self, places: Sequence[int], done: Callable[[Sequence[int]], Any]) -> None:
+        """Measure the members at some places; `done` is called as for `measures.measure`.
 
         Raises
         ------
-        ExecutorError
+        RunError
             For a fault of the executor's own.
         """
-        found = Measures.empty(self._cases)
-        tasks = self._tasks(self._first(found), len(self._cases))
-        done([0], found)
+        first, others = places[:1], places[1:]
+        measure(self.cases, 1, traces=self._traces, found=self.found, places=first)
+        done(first)
+        each = self._seconds_of(first[0])
+        size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
+        tasks = [tuple(others[at : at + size]) for at in range(0, len(others), size)]
         waiting: dict[Future[str], Places] = {}
-
-        def taken(future: Future[str], places: Places) -> list[Places]:
-            return self._taken(future, places, found, done)
-
-        def sent(places: Places) -> Future[str]:
-            with own_faults(found, "would not take a task"):
-                future = self._sent(places)
-                # waited for by this
-                future._condition  # noqa: B018
-                return future
-
+        taken = partial(self.taken, done=done)
         try:
-            as_they_end(sent, tasks, taken, waiting)
-        except BaseException as error:
-            for future, places in waiting.items():
-                with contextlib.suppress(ExecutorError, AttributeError):
+            as_they_end(self.send, tasks, taken, waiting)
+        except BaseException:
+            for future, sent in waiting.items():
+                with contextlib.suppress(GranchainError, AttributeError):
                     # what others have computed is not lost by the fault of one
-                    if isinstance(error, ExecutorError) and future.done():
-                        taken(future, places)
+                    if future.done():
+                        taken(future, sent)
                     future.cancel()
             raise
-        return found
 
-    def _first(self, found: Measures) -> float:
-        """Compute the first member here; what each of many takes [s]."""
-        own = measure_all(self._cases[:1], 1, traces=self._traces)
-        found.take(0, own.record(0, self._traces))
-        count = 1
-        while True:
-            # many together take less than as many times one: as many as a task may take, of the one
-            # that is known to run
-            clock = time.perf_counter()
-            measure(list(self._cases[:1]) * count, 1, traces=self._traces)
-            spent = time.perf_counter() - clock
-            if count >= MEASURED_TOGETHER or spent > 0.25 * TASK_SECONDS:
-                return spent / count
-            count = min(MEASURED_TOGETHER, max(2 * count, int(0.25 * TASK_SECONDS * count / spent)))
+    def _seconds_of(self, place: int) -> float:
+        """What a member takes of many [s], of the one that is known to run."""
+        each = math.inf
+        for count in (1, 8, 64):
+            if each * count < TASK_SECONDS or count == 1:
+                clock = time.perf_counter()
+                measure([self.cases[place]] * count, 1, traces=self._traces)
+                each = (time.perf_counter() - clock) / count
+        return each
 
-    def _tasks(self, each: float, count: int) -> list[Places]:
-        size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
-        return [tuple(range(at, min(at + size, count))) for at in range(1, count, size)]
+    def send(self, places: Places) -> Future[str]:
+        """Send a task."""
+        about = self._about | {"changes": [self._changes[place] for place in places]}
+        with own_faults("would not take a task"):
+            future: Future[str] = self._executor.submit(compute, canonical(about))
+            # waited for by this
+            future._condition  # noqa: B018
+            return future
 
-    def _sent(self, places: Places) -> Future[str]:
-        about = {
-            "changes": [self._changes[place] for place in places],
-            "name": f"{places[0]}-{len(places)}.json",
-        }
-        return self._executor.submit(compute, canonical(self._about | about))
-
-    def _taken(
-        self,
-        future: Future[str],
-        places: Places,
-        found: Measures,
-        done: Callable[[Sequence[int], Measures], Any],
+    def taken(
+        self, future: Future[str], places: Places, done: Callable[[Sequence[int]], Any]
     ) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers
         with it."""
-        with own_faults(found, "gave back a task that was not done"):
+        with own_faults("gave back a task that was not done"):
             error = future.exception()
-        if error is None:
-            with own_faults(found, "gave back something else than the members of its task"):
-                text = future.result()
-                if self._folder is not None:
-                    text = self._from_folder(Path(text))
-                records = [json.loads(line) for line in text.split("\n")]
-                changed = changed_law(
-                    [self._cases[place] for place in places], [record["law"] for record in records]
-                )
+        # as dask says that a task has not failed, but its workers have ended
+        if error is not None and type(error).__name__ == "KilledWorker":
+            half = len(places) // 2
+            if half:
+                return [places[:half], places[half:]]
+            self.found.status[places[0]] = Status.LOST
+            self.found.message[places[0]] = f"{Status.LOST.sentence} {text_of(error)}"
+        elif error is not None:
+            with own_faults("did not compute a task"):
+                raise error
+        else:
+            with own_faults("gave back something else than the members of its task"):
+                records = json.loads(future.result())
+                laws_there = [record["law"] for record in records]
+                changed = changed_law([self.cases[place] for place in places], laws_there)
                 if changed is not None:
                     raise LawError(
                         "executor: got members of another law: between the worker and here "
@@ -287,64 +254,24 @@ class Elsewhere:
                         "the workers anew, and load the law file again where the study is begun"
                     )
                 for place, record in zip(places, records, strict=True):
-                    found.take(place, record)
-            done(places, found)
-            return []
-        # as dask says that a task has not failed, but its workers have ended
-        if type(error).__name__ != "KilledWorker":
-            with own_faults(found, "did not compute a task"):
-                raise error
-        half = len(places) // 2
-        if half:
-            return [places[:half], places[half:]]
-        found.status[places[0]] = Status.LOST
-        found.message[places[0]] = f"{Status.LOST.sentence} {text_of(error)}"
-        done(places, found)
+                    self.found.take(place, record)
+        done(places)
         return []
-
-    def _from_folder(self, path: Path) -> str:
-        """What a worker has written."""
-        try:
-            text = path.read_text()
-        except OSError as error:
-            raise CaseError(
-                f"executor: got no file {path.name} in the folder of the study ({error.strerror}), "
-                "allowed workers that share it; name a file in a folder that they see"
-            ) from error
-        with contextlib.suppress(OSError):
-            path.unlink()
-        return text
-
-
-class ExecutorError(RunError):
-    """A fault of an executor's own: shut down, broken, closed, cancelled, or no executor.
-
-    Parameters
-    ----------
-    message : str
-    found : Measures
-        What was computed until then.
-    """
-
-    def __init__(self, message: str, found: Measures):
-        super().__init__(message)
-        self.found = found
 
 
 @contextlib.contextmanager
-def own_faults(found: Measures, what: str) -> Iterator[None]:
-    """Where an executor fails: a sentence, and what was computed until then. What workers say
-    of a case, and interruptions, stay."""
+def own_faults(what: str) -> Iterator[None]:
+    """Where an executor fails by itself, shut down, broken, closed, cancelled, or no executor: a
+    sentence. What workers say of a case, and interruptions, stay."""
     try:
         yield
     except (GranchainError, KeyboardInterrupt):
         raise
     except BaseException as error:
         words = ": ".join(filter(None, (type(error).__name__, text_of(error))))
-        raise ExecutorError(
+        raise RunError(
             f"executor: got one that {what} ({words}), allowed a concurrent.futures.Executor that "
-            "computes what it is sent; call again with another one",
-            found,
+            "computes what it is sent; call again with another one"
         ) from error
 
 
@@ -364,15 +291,20 @@ def dask_at(address: str) -> Iterator[Any]:
     """
     try:
         from distributed import Client
+        from distributed.comm.core import connect
     except ImportError:
         raise GranchainError(
             "--dask: got no package distributed, allowed one that is installed; install it: pip "
             "install 'granchain[cluster]'"
         ) from None
+
+    async def greet() -> None:
+        (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
+
     try:
         # a client that has found nobody does not end, or with a traceback: somebody is there, or
         # none is made
-        asyncio.run(_greet(address))
+        asyncio.run(greet())
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise GranchainError(
@@ -383,13 +315,6 @@ def dask_at(address: str) -> Iterator[Any]:
     with client:
         client.run_on_scheduler(_give_up_after, LOST - 1)
         yield client.get_executor(pure=False)
-
-
-async def _greet(address: str) -> None:
-    """Shake hands with a scheduler."""
-    from distributed.comm.core import connect
-
-    (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
 
 
 def _give_up_after(failures: int, dask_scheduler: Any = None) -> None:

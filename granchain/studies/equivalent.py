@@ -9,10 +9,9 @@ the least root mean square, over the sensors, of the differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +21,14 @@ from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
 from granchain.plain_data import plain_data
-from granchain.studies.distributions import is_number
 from granchain.studies.interruption import scipy_stats, uninterrupted
-from granchain.studies.measures import Measures, measure_all
+from granchain.studies.measures import Measures
+from granchain.studies.measures import measure as measured
 from granchain.studies.members import check_members
-from granchain.studies.search import Lowest, descend, not_told_apart
+from granchain.studies.plan import is_number
+from granchain.studies.search import FLAT, Lowest, descend, not_told_apart
 
-COMPARED_BY = ("peaks", "arrivals", "traces")
+COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
 # Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the
 # range of the restitution.
@@ -134,20 +134,10 @@ class Equivalent:
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         names = (
-            "law",
-            "rank",
-            "inputs",
-            "residual",
-            "per_bead",
-            "at_bound",
-            "minima",
-            "moves",
-            "grid",
-            "grid_residual",
-            "messages",
-        )
-        found: dict[str, Any] = plain_data({name: getattr(self, name) for name in names})
-        return found
+            "law", "rank", "inputs", "residual", "per_bead", "at_bound", "minima", "moves", "grid",
+            "grid_residual", "messages",
+        )  # fmt: skip
+        return dict(plain_data({name: getattr(self, name) for name in names}))
 
 
 def equivalent(
@@ -192,10 +182,19 @@ def equivalent(
         not reach a sensor.
     """
     threads = check_members([case], threads)
-    asked = checked_search(case, to, laws, FREE_RESTITUTION if free is None else free, measure)
-    target = Target(asked.reference, asked.measure)
-    found = _searched(target, asked, threads)
-    return _ranked(_with_moves(found, asked, threads) if moves else found)
+    free = FREE_RESTITUTION if free is None else free
+    reference, candidates = checked_search(case, to, laws, free, measure)
+    target = Target(reference, measure)
+    if target.own.status[0].failed:
+        raise RunError(f"{to}: {target.own.message[0]}")
+    if target.missing:
+        raise CaseError(
+            f"sensors.beads: got {', '.join(map(str, target.missing))}, which no whole pulse "
+            f"passes before time.end, {reference.time.end:g} s, "
+            "allowed beads that one does; raise time.end, or take them out"
+        )
+    found = _searched(target, candidates, threads)
+    return _ranked(_with_moves(found, target, candidates, threads) if moves else found)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -203,169 +202,141 @@ def equivalent(
 
 
 class Candidate(NamedTuple):
-    """A law, and its inputs that are not free."""
+    """A law, its inputs that are not free, and those that are with their ranges."""
 
     law: str
     inputs: dict[str, Any]
-
-    def change(self, names: Sequence[str], point: Sequence[float] | np.ndarray) -> dict[str, Any]:
-        """The changes that put it into a case."""
-        free = dict(zip(names, (float(value) for value in point), strict=True))
-        return {"contact.law": self.law} | {
-            f"contact.{name}": value for name, value in (self.inputs | free).items()
-        }
-
-
-class EquivalenceSearch(NamedTuple):
-    """What is asked for, looked through."""
-
-    reference: Case
-    candidates: list[Candidate]
     names: tuple[str, ...]
     low: np.ndarray
     high: np.ndarray
-    measure: str
+
+    def change(self, point: np.ndarray) -> dict[str, Any]:
+        """The changes that put it into a case."""
+        inputs = self.inputs | self.named(point)
+        return {"contact.law": self.law} | {f"contact.{name}": one for name, one in inputs.items()}
+
+    def named(self, point: np.ndarray) -> dict[str, float]:
+        """The free inputs at a point."""
+        return dict(zip(self.names, map(float, point), strict=True))
+
+    def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
+        """Free inputs that lie at an end of their range."""
+        near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
+        return tuple(name for name, at in zip(self.names, near, strict=True) if at)
 
 
-def checked_search(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> EquivalenceSearch:
-    """The search, after all arguments are checked."""
-    problems = Problems()
-    if measure not in COMPARED_BY:
-        problems.add(
-            "measure",
-            shown(measure),
-            ", ".join(COMPARED_BY),
-            suggestion(measure, COMPARED_BY, "name one of these"),
-        )
-    reference = None
-    if to in known_laws():
+def checked_search(
+    case: Case, to: Any, laws: Any, free: Any, measure: Any
+) -> tuple[Case, list[Candidate]]:
+    """The case with the law that is stood in for, and the laws that stand in, after all arguments
+    are checked."""
+    problems, known = Problems(), known_laws()
+    problems.check(
+        measure in COMPARED_BY,
+        "measure",
+        shown(measure),
+        ", ".join(COMPARED_BY),
+        suggestion(measure, COMPARED_BY, "name one of these"),
+    )
+    problems.check(
+        bool(case.sensors.beads),
+        "sensors.beads",
+        "none",
+        "one sensor or more",
+        "name the beads in which laws are compared",
+    )
+    reference = case
+    if _is_law("to", to, problems):
         changes: dict[str, Any] = {
             "energy.ledger": False,
             "snapshots": None,
             "sensors.contacts": [],
         }
+        changes |= {} if case.contact.law == to else {"contact.law": to}
         try:
-            reference = case.replace(
-                **changes, **({} if case.contact.law == to else {"contact.law": to})
-            )
+            reference = case.replace(**changes)
         except CaseError as error:
             problems.repeat(error.problems)
-    else:
-        problems.add(
-            "to",
-            shown(to),
-            'a name that "granchain laws" lists',
-            suggestion(to, known_laws(), "check the name"),
-        )
-    if not case.sensors.beads:
-        problems.add(
-            "sensors.beads",
-            "none",
-            "one sensor or more",
-            "name the beads in which laws are compared",
-        )
     ranges = _ranges(free, problems)
-    candidates = _candidates(laws, problems)
-    for candidate in candidates:
-        inputs = {quantity.name: quantity for quantity in known_laws()[candidate.law].inputs}
-        for name, ends in ranges.items():
-            where = f"{candidate.law}.{name}"
-            if name not in inputs or inputs[name].kind != "number":
-                numbers = [one.name for one in inputs.values() if one.kind == "number"]
-                advice = suggestion(name, numbers, "leave the law out, or free another input")
-                problems.add(
-                    where,
-                    "a free input that it does not know",
-                    ", ".join(numbers) or "none",
-                    advice,
-                )
-            elif any(inputs[name].problem(end) for end in ends):
-                problems.add(
-                    where, f"{ends[0]:g} to {ends[1]:g}", inputs[name].range, "narrow the range"
-                )
-            elif name in candidate.inputs:
-                problems.add(
-                    where, "a value, and a range to search", "one of the two", "take one out"
-                )
-    if reference is not None and not problems.sentences:
-        middle = [
-            math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
-            for low, high in ranges.values()
-        ]
-        for candidate in candidates:
-            try:
-                reference.replace(**candidate.change(tuple(ranges), middle))
-            except CaseError as error:
-                problems.repeat(f"{candidate.law}: {sentence}" for sentence in error.problems)
-    if problems.sentences or reference is None:
-        raise CaseError(problems.sentences)
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
-    return EquivalenceSearch(reference, candidates, tuple(ranges), low, high, measure)
+    middle = np.array([_middle(*ends) for ends in ranges.values()])
+    candidates: list[Candidate] = []
+    given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
+    problems.check(bool(given), "laws", "none", "one law or more", "name the laws to try")
+    for place, entry in enumerate(given):
+        inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
+        law = inputs.pop("law", None)
+        if not _is_law(f"laws.{place}", law, problems):
+            continue
+        twice = (law, inputs) in [one[:2] for one in candidates]
+        problems.check(
+            not twice, f"laws.{place}", f"{law} once more", "each law once", "take it out"
+        )
+        candidates.append(Candidate(law, inputs, tuple(ranges), low, high))
+        numbers = {one.name: one for one in known[law].inputs if one.kind == "number"}
+        for name, ends in ranges.items():
+            if problems.check(
+                name in numbers,
+                f"{law}.{name}",
+                "a free input that it does not know",
+                ", ".join(numbers) or "none",
+                suggestion(name, numbers, "leave the law out, or free another input"),
+            ):
+                problems.check(
+                    name not in inputs and not any(numbers[name].problem(end) for end in ends),
+                    f"{law}.{name}",
+                    "a value, and a range to search"
+                    if name in inputs
+                    else f"{ends[0]:g} to {ends[1]:g}",
+                    numbers[name].range,
+                    "give one of the two, and narrow the range",
+                )
+    for one in candidates if not problems.sentences else ():
+        try:
+            reference.replace(**one.change(middle))
+        except CaseError as error:
+            problems.repeat(f"{one.law}: {sentence}" for sentence in error.problems)
+    problems.close()
+    return reference, candidates
+
+
+def _is_law(where: str, name: Any, problems: Problems) -> bool:
+    known = known_laws()
+    advice = "check the name; a law in a file of your own is named by --law-module"
+    return problems.check(
+        isinstance(name, str) and name in known,
+        where,
+        shown(name),
+        'a name that "granchain laws" lists',
+        suggestion(name, known, advice),
+    )
+
+
+def _middle(low: float, high: float) -> float:
+    return math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
 
 
 def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
     """The free inputs with their ends; a name may be the case's key, contact.restitution."""
-    if not isinstance(free, Mapping) or not free:
-        problems.add(
-            "free",
-            shown(free) if free else "none",
-            "a range for one input or more",
-            'write {"restitution": (0.05, 0.99)}',
-        )
-        return {}
     ranges = {}
-    for key, ends in free.items():
-        if (
-            not isinstance(ends, (tuple, list))
-            or len(ends) != 2
-            or not all(map(is_number, ends))
-            or not ends[0] < ends[1]
-        ):
-            got = (
-                "to".join(f" {end!r} " for end in ends).strip()
-                if isinstance(ends, (tuple, list)) and len(ends) == 2
-                else shown(ends)
-            )
-            problems.add(
+    if problems.check(
+        isinstance(free, Mapping) and bool(free),
+        "free",
+        shown(free) if free else "none",
+        "a range for one input or more",
+        'write {"restitution": (0.05, 0.99)}',
+    ):
+        for key, ends in free.items():
+            pair = isinstance(ends, (tuple, list)) and len(ends) == 2
+            if problems.check(
+                pair and all(map(is_number, ends)) and ends[0] < ends[1],
                 f"free.{key}",
-                got,
+                f"{ends[0]!r} to {ends[1]!r}" if pair else shown(ends),
                 "two finite numbers, the lower one first",
                 "give the ends of the range",
-            )
-            continue
-        ranges[str(key).removeprefix("contact.")] = (float(ends[0]), float(ends[1]))
+            ):
+                ranges[str(key).removeprefix("contact.")] = (float(ends[0]), float(ends[1]))
     return ranges
-
-
-def _candidates(laws: Any, problems: Problems) -> list[Candidate]:
-    """The laws with their inputs, each once."""
-    given = (
-        [laws]
-        if isinstance(laws, (str, Mapping))
-        else list(laws)
-        if isinstance(laws, (list, tuple))
-        else []
-    )
-    if not given:
-        problems.add(
-            "laws", shown(laws) if laws else "none", "one law or more", "name the laws to try"
-        )
-    found: list[Candidate] = []
-    for place, entry in enumerate(given):
-        inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
-        law = inputs.pop("law", None)
-        if not isinstance(law, str) or law not in known_laws():
-            advice = suggestion(
-                law,
-                known_laws(),
-                "check the name; a law in a file of your own is named by --law-module",
-            )
-            problems.add(f"laws.{place}", shown(law), 'a name that "granchain laws" lists', advice)
-        elif Candidate(law, inputs) in found:
-            problems.add(f"laws.{place}", f"{law} once more", "each law once", "take it out")
-        else:
-            found.append(Candidate(law, inputs))
-    return found
 
 
 # --------------------------------------------------------------------------------------------------
@@ -379,63 +350,49 @@ class Target:
     ----------
     case : Case
     quantity : {"peaks", "arrivals", "traces"}
-    lenient : bool
-        Whether a pulse may miss a sensor: `seen` says so then.
+
+    Attributes
+    ----------
+    own : Measures
+    missing : list of int
+        Sensors that no whole pulse passes.
     """
 
-    def __init__(self, case: Case, quantity: str, lenient: bool = False):
-        self.case, self.quantity = case, quantity
-        own = measure_all([case], 1, traces=quantity == "traces")
-        if own.status[0].failed and not lenient:
-            raise RunError(f"{case.contact.law}: {own.message[0].removeprefix('member 0: ')}")
+    def __init__(self, case: Case, quantity: str):
+        self.case, self.quantity, self.traces = case, quantity, quantity == "traces"
+        self.own = own = measured([case], 1, traces=self.traces)
         # a pulse that the trace does not hold whole has no width
-        missing = [
-            bead
-            for bead, width in zip(own.sensor_bead, own.width[0], strict=True)
-            if not math.isfinite(width)
-        ]
-        self.seen = not own.status[0].failed and not missing
-        if missing and not lenient:
-            raise CaseError(
-                f"sensors.beads: got {', '.join(map(str, missing))}, which no whole pulse passes "
-                f"before time.end, {case.time.end:g} s, "
-                "allowed beads that one does; raise time.end, or take them out"
-            )
-        self._peak, self._arrival = own.peak[0], own.arrival[0]
-        if quantity == "traces" and self.seen:
+        self.missing = np.array(own.sensor_bead)[~np.isfinite(own.width[0])].tolist()
+        if self.traces and not self.missing:
             from scipy.interpolate import CubicSpline
 
             self._spline = CubicSpline(own.time[0], own.force[0], axis=0)
-            self._end = float(own.time[0][-1])
             # root mean square of each force, over all of the run
             self._size = np.sqrt(np.mean(own.force[0] ** 2, axis=0))
 
     def off(self, found: Measures) -> np.ndarray:
         """(run, sensor) How far runs are from it [1]; nan where a run failed or a pulse misses
         a sensor."""
-        if self.quantity != "traces":
-            ours, theirs = (
-                (found.peak, self._peak)
-                if self.quantity == "peaks"
-                else (found.arrival, self._arrival)
-            )
-            return np.where(np.isfinite(found.width), ours / theirs - 1.0, math.nan)
+        if not self.traces:
+            ours, theirs = (getattr(one, COMPARED_BY[self.quantity]) for one in (found, self.own))
+            return np.where(np.isfinite(found.width), ours / theirs[0] - 1.0, math.nan)
         rows = np.full(found.peak.shape, math.nan)
-        for row, (time, force) in enumerate(zip(found.time, found.force, strict=True)):
+        for row, time, force in zip(rows, found.time, found.force, strict=True):
             if len(time):
-                there = time <= self._end
-                rows[row] = (
-                    np.sqrt(np.mean((force[there] - self._spline(time[there])) ** 2, axis=0))
-                    / self._size
-                )
+                there = time <= self.own.time[0][-1]
+                apart = force[there] - self._spline(time[there])
+                row[:] = np.sqrt(np.mean(apart**2, axis=0)) / self._size
         return rows
 
-    def residuals(
-        self, candidate: Candidate, names: Sequence[str], points: np.ndarray
-    ) -> np.ndarray:
-        """As `search.descend` takes them."""
-        cases = [self.case.replace(**candidate.change(names, point)) for point in points]
-        return self.off(measure_all(cases, 1, traces=self.quantity == "traces"))
+    def lowest(self, candidate: Candidate, start: np.ndarray, flat: float = FLAT) -> Lowest | None:
+        """Where the way down from a point ends."""
+
+        def residuals(points: np.ndarray) -> np.ndarray:
+            cases = [self.case.replace(**candidate.change(point)) for point in points]
+            return self.off(measured(cases, 1, traces=self.traces))
+
+        low, high = candidate.low, candidate.high
+        return descend(residuals, start, low, high, high - low, "dogbox", flat)
 
 
 def rms(rows: np.ndarray) -> np.ndarray:
@@ -447,47 +404,34 @@ def rms(rows: np.ndarray) -> np.ndarray:
 # The search
 
 
-def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Equivalent]:
+def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
     """The answer for each law."""
-    points = grid_of(asked.low, asked.high)
-    fast = (
-        target.case.replace(**{"time.step": "fast"})
-        if target.case.time.step == "auto"
-        else target.case
-    )
-    cases = [
-        fast.replace(**one.change(asked.names, point))
-        for one in asked.candidates
-        for point in points
+    points = grid_of(candidates[0].low, candidates[0].high)
+    fast = target.case.replace(**quick(target.case))
+    cases = [fast.replace(**one.change(point)) for one in candidates for point in points]
+    ran = measured(cases, threads, traces=target.traces)
+    table = rms(target.off(ran)).reshape(len(candidates), len(points))
+    starts = [
+        (i, one, points[k])
+        for i, one in enumerate(candidates)
+        for k in lowest_of(points, table[i], one.high - one.low)
     ]
-    ran = measure_all(cases, threads, traces=asked.measure == "traces")
-    table = rms(target.off(ran)).reshape(len(asked.candidates), len(points))
-    notes = [
-        ran.message[i * len(points) : (i + 1) * len(points)] for i in range(len(asked.candidates))
-    ]
-    size = asked.high - asked.low
-    ways = {
-        (i, tuple(points[k])): partial(
-            descend,
-            partial(target.residuals, one, asked.names),
-            points[k],
-            asked.low,
-            asked.high,
-            size,
-            "dogbox",
-        )
-        for i, one in enumerate(asked.candidates)
-        for k in lowest_of(points, table[i], size)
-    }
-    ends = on_threads(ways, threads)
+    with ThreadPoolExecutor(threads, "granchain") as pool:
+        ends = list(pool.map(lambda start: target.lowest(*start[1:]), starts))
     found = []
-    for i, candidate in enumerate(asked.candidates):
-        lows = sorted(
-            (end for (law, _), end in ends.items() if law == i and end is not None),
-            key=lambda end: float(rms(end.residual)),
-        )
-        found.append(_answer(candidate, asked, lows, points, table[i], notes[i]))
+    for i, one in enumerate(candidates):
+        of_law = [
+            end for (k, *_), end in zip(starts, ends, strict=True) if k == i and end is not None
+        ]
+        lows = sorted(of_law, key=lambda end: float(rms(end.residual)))
+        notes = ran.message[i * len(points) : (i + 1) * len(points)]
+        found.append(_answer(target, one, lows, points, table[i], notes))
     return found
+
+
+def quick(case: Case) -> dict[str, Any]:
+    """What makes a case fast, where its step is not stated."""
+    return {"time.step": "fast"} if case.time.step == "auto" else {}
 
 
 def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -497,9 +441,8 @@ def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.asarray(np.linspace(low[0], high[0], GRID_POINTS)[:, None])
     with uninterrupted():
         # see `plan.quasi_random`
-        return np.asarray(
-            low + (high - low) * scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD)
-        )
+        parts = scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD)
+    return np.asarray(low + (high - low) * parts)
 
 
 def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:
@@ -518,109 +461,74 @@ def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> lis
     return chosen
 
 
-def on_threads(tasks: Mapping[Any, Callable[[], Any]], threads: int) -> dict[Any, Any]:
-    """What tasks give, on threads."""
-    with ThreadPoolExecutor(threads, "granchain") as pool:
-        waiting = {name: pool.submit(task) for name, task in tasks.items()}
-        try:
-            return {name: future.result() for name, future in waiting.items()}
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
 def _answer(
-    candidate: Candidate,
-    asked: EquivalenceSearch,
+    target: Target,
+    one: Candidate,
     lows: Sequence[Lowest],
     points: np.ndarray,
     row: np.ndarray,
     notes: Sequence[str],
 ) -> Equivalent:
     """The best of some minima, with its messages."""
-    sensors = tuple(asked.reference.sensors.beads)
-    size = asked.high - asked.low
-    failed = sorted({note for note in notes if note})
-    messages = []
+    case, size = target.case, one.high - one.low
+    failed = [note for note in notes if note]
+    best, off = np.full(len(one.names), math.nan), np.full(len(case.sensors.beads), math.nan)
+    inputs, alike, distinct, messages = {}, [], [], []  # type: ignore[var-annotated]
     if failed:
-        count = sum(bool(note) for note in notes)
         messages.append(
-            f"{candidate.law}: {count} of {len(points)} runs of the grid failed, one of them: "
-            f"{failed[0]}"
+            f"{len(failed)} of {len(points)} runs of the grid failed, one of them: {min(failed)}"
         )
-    if not lows:
-        messages.append(
-            f"{candidate.law}: no run has a pulse at every sensor: there is no answer in this range"
-        )
-        best, off = np.full(len(asked.names), math.nan), np.full(len(sensors), math.nan)
-    else:
+    if lows:
         best, off = lows[0].point, lows[0].residual
-    inputs = _named_inputs(asked.names, best) if lows else {}
-    ends = _at_ends(asked, best)
-    for name in ends:
-        messages.append(
-            f"{candidate.law}: {name} is at an end of its range, {inputs[name]:.4g}: beyond it "
-            "there may be a better one; widen it"
-        )
+        inputs, alike = one.named(best), not_told_apart(lows[0].slope, one.names, size)
+    else:
+        messages.append("no run has a pulse at every sensor: there is no answer in this range")
+    messages += [
+        f"{name} is at an end of its range, {inputs[name]:.4g}: beyond it there may be a better "
+        "one; widen it"
+        for name in one.at_ends(best)
+    ]
     if lows and not lows[0].settled:
         messages.append(
-            f"{candidate.law}: the search had not come to an end: the least residual may be a "
-            "little lower"
+            "the search had not come to an end: the least residual may be a little lower"
         )
-    alike = not_told_apart(lows[0].slope, asked.names, size) if lows else []
-    for names in alike:
-        line = (
-            "are not told apart: along a line of them the residual is the same, and this is one "
-            "point of it"
-        )
-        words = "does not act" if len(names) == 1 else line
-        messages.append(f"{candidate.law}: {' and '.join(names)} {words}")
-    distinct: list[Lowest] = []
-    for low in () if alike else lows[1:]:
-        if all(
-            (np.abs(low.point - other.point) / size).max() > SAME for other in [lows[0], *distinct]
-        ):
-            distinct.append(low)
-    minima = tuple(
-        Minimum(_named_inputs(asked.names, low.point), float(rms(low.residual))) for low in distinct
+    line = (
+        "are not told apart: along a line of them the residual is the same, and this is one "
+        "point of it"
     )
+    for names in alike:
+        messages.append(f"{' and '.join(names)} {'does not act' if len(names) == 1 else line}")
+    for low in () if alike else lows[1:]:
+        apart = [np.abs(low.point - other.point) / size for other in (lows[0], *distinct)]
+        if np.max(apart, axis=1).min() > SAME:
+            distinct.append(low)
+    minima = tuple(Minimum(one.named(low.point), float(rms(low.residual))) for low in distinct)
     if minima:
         listed = "; ".join(
-            ", ".join(f"{name} {value:.4g}" for name, value in one.inputs.items())
-            + f" with {one.residual:.3e}"
-            for one in minima
+            ", ".join(f"{name} {value:.4g}" for name, value in other.inputs.items())
+            + f" with {other.residual:.3e}"
+            for other in minima
         )
-        messages.append(
-            f"{candidate.law}: there are {len(minima) + 1} minima; the others: {listed}"
-        )
+        messages.append(f"there are {len(minima) + 1} minima; the others: {listed}")
+    ends = zip(one.low.tolist(), one.high.tolist(), strict=True)
     return Equivalent(
-        law=candidate.law,
-        to=asked.reference.contact.law,
+        law=one.law,
+        to=case.contact.law,
         inputs=inputs,
         residual=float(rms(off)),
         per_bead=off,
-        sensor_bead=sensors,
-        at_bound=ends,
+        sensor_bead=tuple(case.sensors.beads),
+        at_bound=one.at_ends(best),
         minima=minima,
         moves=(),
         rank=0,
-        measure=asked.measure,
-        free=dict(
-            zip(asked.names, zip(asked.low.tolist(), asked.high.tolist(), strict=True), strict=True)
-        ),
-        case=asked.reference.replace(**candidate.change(asked.names, best))
-        if lows
-        else asked.reference,
+        measure=target.quantity,
+        free=dict(zip(one.names, ends, strict=True)),
+        case=case.replace(**one.change(best)) if lows else case,
         grid=points,
         grid_residual=row,
-        messages=tuple(messages),
+        messages=tuple(f"{one.law}: {message}" for message in messages),
     )
-
-
-def _at_ends(asked: EquivalenceSearch, point: np.ndarray) -> tuple[str, ...]:
-    """Free inputs that lie at an end of their range."""
-    near = np.minimum(point - asked.low, asked.high - point) < AT_END * (asked.high - asked.low)
-    return tuple(name for name, at in zip(asked.names, near, strict=True) if at)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -630,98 +538,72 @@ def _at_ends(asked: EquivalenceSearch, point: np.ndarray) -> tuple[str, ...]:
 def varied(case: Case) -> dict[tuple[str, float], Case]:
     """The chain at other striker speeds and of other lengths, its sensors at the same parts of
     the length, and its end as much later."""
-    quick: dict[str, Any] = {"time.step": "fast"} if case.time.step == "auto" else {}
-    found = {}
+    found, chain = {}, case.chain
     if case.striker is not None:
         for factor in SPEED_FACTORS:
             speed = factor * case.striker.speed
             # a wave in a chain at rest is as fast as the fifth root of the speed (Nesterenko 1983)
             changes = {"striker.speed": speed, "time.end": case.time.end * max(1.0, factor**-0.2)}
-            found["striker.speed", speed] = case.replace(**quick, **changes)
-    chain = case.chain
+            found["striker.speed", speed] = case.replace(**quick(case), **changes)
     own = [chain.radius_factor, chain.mass_factor, chain.modulus_factor, chain.gap_added]
     # beads that differ from each other have no longer chain of the same kind
-    if not chain.segment and all(one is None for one in own):
-        for factor in LENGTHS:
-            beads = max(1, round(factor * case.beads))
-            sensors = sorted(
-                {min(max(1, round(factor * bead)), beads) for bead in case.sensors.beads}
-            )
-            changes = {
-                "chain.beads": beads,
-                "sensors.beads": sensors,
-                "time.end": case.time.end * max(1.0, factor),
-            }
-            if beads != case.beads:
-                found["chain.beads", float(beads)] = case.replace(**quick, **changes)
+    alike = not chain.segment and all(one is None for one in own)
+    for factor in LENGTHS if alike else ():
+        beads = max(1, round(factor * case.beads))
+        sensors = {min(max(1, round(factor * bead)), beads) for bead in case.sensors.beads}
+        changes = {"chain.beads": beads, "sensors.beads": sorted(sensors)}
+        changes["time.end"] = case.time.end * max(1.0, factor)
+        if beads != case.beads:
+            found["chain.beads", float(beads)] = case.replace(**quick(case), **changes)
     return found
 
 
 def _with_moves(
-    found: Sequence[Equivalent], asked: EquivalenceSearch, threads: int
+    found: Sequence[Equivalent], target: Target, candidates: Sequence[Candidate], threads: int
 ) -> list[Equivalent]:
     """The answers with how they move: each found again from the answer of the case itself."""
     targets = {
-        change: Target(case, asked.measure, lenient=True)
-        for change, case in varied(asked.reference).items()
+        change: Target(case, target.quantity) for change, case in varied(target.case).items()
     }
-    size = asked.high - asked.low
+    unseen = [f"{key} {value:g}" for (key, value), one in targets.items() if one.missing]
+    why = f"the pulse does not pass every sensor at {', '.join(unseen)}: no answer is found there"
 
-    def way(
-        target: Target, candidate: Candidate, start: np.ndarray
-    ) -> tuple[np.ndarray, float, float] | None:
-        residuals = partial(target.residuals, candidate, asked.names)
-        end = descend(residuals, start, asked.low, asked.high, size, "dogbox", flat=ROUGH)
-        return None if end is None else (end.point, float(rms(end.residual)), float(rms(end.first)))
+    def moved(task: tuple[Equivalent, Candidate, tuple[str, float], Target]) -> Moved | None:
+        one, candidate, change, target = task
+        end = target.lowest(candidate, np.array(list(one.inputs.values())), ROUGH)
+        if end is None:
+            return None
+        inputs, at_ends = candidate.named(end.point), candidate.at_ends(end.point)
+        return Moved(*change, inputs, float(rms(end.residual)), float(rms(end.first)), at_ends)
 
-    tasks = {
-        (i, change): partial(way, target, candidate, np.array(list(one.inputs.values())))
-        for i, (one, candidate) in enumerate(zip(found, asked.candidates, strict=True))
+    tasks = [
+        (one, candidate, change, target)
+        for one, candidate in zip(found, candidates, strict=True)
         for change, target in targets.items()
-        if target.seen and one.inputs
-    }
-    ends = on_threads(tasks, threads)
-    moved = []
-    for i, one in enumerate(found):
-        ways = [
-            (change, end) for (law, change), end in ends.items() if law == i and end is not None
-        ]
-        moves = tuple(
-            Moved(
-                key,
-                value,
-                _named_inputs(asked.names, point),
-                residual,
-                kept,
-                _at_ends(asked, point),
-            )
-            for (key, value), (point, residual, kept) in ways
+        if one.inputs and not target.missing
+    ]
+    with ThreadPoolExecutor(threads, "granchain") as pool:
+        moves = list(zip(tasks, pool.map(moved, tasks), strict=True))
+    return [
+        replace(
+            one,
+            moves=tuple(move for task, move in moves if task[0] is one and move is not None),
+            messages=(*one.messages, *([why] if unseen else [])),
         )
-        unseen = [f"{key} {value:g}" for (key, value), target in targets.items() if not target.seen]
-        more = (
-            [
-                f"the pulse does not pass every sensor at {', '.join(unseen)}: no answer is found "
-                "there"
-            ]
-            if unseen
-            else []
-        )
-        moved.append(replace(one, moves=moves, messages=(*one.messages, *more)))
-    return moved
+        for one in found
+    ]
 
 
 def _ranked(found: Sequence[Equivalent]) -> list[Equivalent]:
     """Best first, with their ranks; residuals that are equal but for the errors of a run share
-    one."""
+    one, in the order in which they were asked for."""
     order = sorted(found, key=lambda one: one.residual if math.isfinite(one.residual) else math.inf)
-    ranked: list[Equivalent] = []
-    for place, one in enumerate(order, start=1):
-        tied = bool(ranked) and abs(one.residual - ranked[-1].residual) <= TIE * ranked[-1].residual
-        ranked.append(replace(one, rank=ranked[-1].rank if tied else place))
-    # those that share a rank in the order in which they were asked for
-    asked = [one.case.contact.law for one in found]
-    return sorted(ranked, key=lambda one: (one.rank, asked.index(one.case.contact.law)))
-
-
-def _named_inputs(names: Sequence[str], point: np.ndarray) -> dict[str, float]:
-    return dict(zip(names, map(float, point), strict=True))
+    ranks: list[int] = []
+    for place, one in enumerate(order):
+        before = order[place - 1].residual if place else math.inf
+        tied = place and abs(one.residual - before) <= TIE * before
+        ranks.append(ranks[-1] if tied else place + 1)
+    ranked = [replace(one, rank=rank) for one, rank in zip(order, ranks, strict=True)]
+    places = [next(k for k, one in enumerate(found) if one is other) for other in order]
+    together = sorted(zip(ranks, places, ranked, strict=True), key=lambda entry: entry[:2])
+    return [one for *_, one in together]

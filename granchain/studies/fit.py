@@ -158,14 +158,11 @@ class Fit:
             )
         found = {}
         for i, (key, value) in enumerate(self.values.items()):
-            error = self.errors[key]
+            error, half = self.errors[key], math.inf
             inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
-            degrees = error**4 / inverse if inverse > 0.0 else math.inf
-            half = (
-                float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error
-                if math.isfinite(error)
-                else math.inf
-            )
+            if math.isfinite(error):
+                degrees = error**4 / inverse if inverse > 0.0 else math.inf
+                half = float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error
             found[key] = (value - half, value + half)
         return found
 
@@ -173,34 +170,15 @@ class Fit:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         about = self.trace.about
         names = (
-            "measure",
-            "values",
-            "start",
-            "errors",
-            "covariance",
-            "correlation",
-            "not_told_apart",
-            "scatter",
-        )
-        found: dict[str, Any] = plain_data(
-            {
-                name: getattr(self, name)
-                for name in (
-                    *names,
-                    "degrees_of_freedom",
-                    "time_shift",
-                    "gain",
-                    "sensors",
-                    "messages",
-                )
-            }
-            | {
-                "keys": list(self.values),
-                "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)},
-            }
-            | {"trace": {"title": about.title, "kind": about.kind, "doi": about.doi}}
-        )
-        return found
+            "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
+            "scatter", "degrees_of_freedom", "time_shift", "gain", "sensors", "messages",
+        )  # fmt: skip
+        more = {
+            "keys": list(self.values),
+            "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)},
+            "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
+        }
+        return dict(plain_data({name: getattr(self, name) for name in names} | more))
 
 
 def fit(
@@ -248,8 +226,7 @@ def fit(
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
     against = Against(case, trace, measure, cutoff, tuple(quantities), threads)
-    asked = len(quantities) + against.times
-    if against.count < asked:
+    if against.count < len(quantities) + against.times:
         clock = " and the time between the clocks" if against.times else ""
         why = f" ({'; '.join(against.messages)})" if against.messages else ""
         raise TraceError(
@@ -258,12 +235,12 @@ def fit(
             f'keys, or take measure = "features" or "traces"{why}'
         )
     start = np.array([value_at(case, key) for key in free])
-    limits = quantities.values()
-    low = np.array(
-        [next(x for x in (one.low, one.above, -math.inf) if x is not None) for one in limits]
-    )
-    high = np.array(
-        [next(x for x in (one.high, one.below, math.inf) if x is not None) for one in limits]
+    low, high = (
+        np.array([next(x for x in limits if x is not None) for limits in ends])
+        for ends in (
+            [(one.low, one.above, -math.inf) for one in quantities.values()],
+            [(one.high, one.below, math.inf) for one in quantities.values()],
+        )
     )
     begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
     found = descend(against.residuals, begin, low, high, size)
@@ -280,39 +257,37 @@ def fit(
 def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     """The quantities that are free, or every mistake in what is asked for."""
     problems = Problems()
-    if measure not in FITTED_TO:
-        problems.add(
-            "measure",
-            shown(measure),
-            ", ".join(FITTED_TO),
-            suggestion(measure, FITTED_TO, "name one of these"),
-        )
+    problems.check(
+        measure in FITTED_TO,
+        "measure",
+        shown(measure),
+        ", ".join(FITTED_TO),
+        suggestion(measure, FITTED_TO, "name one of these"),
+    )
     keys = list(free) if isinstance(free, (list, tuple)) else []
-    if not keys:
-        problems.add(
-            "free",
-            shown(free) if free else "none",
-            "one key or more",
-            'write for example ["contact.psi"]',
-        )
+    problems.check(
+        bool(keys),
+        "free",
+        shown(free) if free else "none",
+        "one key or more",
+        'write for example ["contact.psi"]',
+    )
     found = {}
-    for key in keys:
-        if key in found:
-            problems.add(f"free.{key}", "the key twice", "each once", "take one out")
-            continue
+    for place, key in enumerate(keys):
+        twice = key in keys[:place]
+        problems.check(not twice, f"free.{key}", "the key twice", "each once", "take one out")
         try:
             found[key] = quantity_of(case, key)
-            if value_at(case, key) == 0.0:
-                problems.add(
-                    key,
-                    "0",
-                    "another value to begin with",
-                    "give the case one that is of the right size",
-                )
+            problems.check(
+                value_at(case, key) != 0.0,
+                key,
+                "0",
+                "another value to begin with",
+                "give the case one that is of the right size",
+            )
         except CaseError as error:
             problems.repeat(error.problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    problems.close()
     return found
 
 
@@ -366,35 +341,27 @@ class Against:
             "energy.ledger": False,
         }
         if self.sensor.front_mass is not None:
-            contacts = sorted({contact for bead in beads for contact in (bead - 1, bead)})
-            first, last = (0 if case.striker is not None else 1), case.beads - 1
-            changes["sensors.contacts"] = [
-                contact for contact in contacts if first <= contact <= last
-            ]
-        self.given, self.case, self.trace, self.measure = (
-            case,
-            case.replace(**changes),
-            trace,
-            measure,
-        )
+            there = range(0 if case.striker is not None else 1, case.beads)
+            contacts = {contact for bead in beads for contact in (bead - 1, bead)}
+            changes["sensors.contacts"] = sorted(contacts.intersection(there))
+        self.given, self.trace, self.measure = case, trace, measure
+        self.case = case.replace(**changes)
         self.keys, self.threads, self.beads = keys, threads, beads
         self.measured = Measured(trace, beads, self.sensor)
         self.messages = [*trace.notes, *self.measured.messages()]
         stated, readings = trace.about.uncertainty, self.measured.readings
-        self.peak = np.array([one.peak.value for one in readings])
-        self.arrival = np.array([one.arrival.value for one in readings])
-        self.peak_error = np.array([one.peak.uncertainty for one in readings])
-        self.arrival_error = np.array(
-            [math.hypot(one.arrival.uncertainty, stated.time) for one in readings]
-        )
+        self.peak, self.arrival, self.peak_error, time_error = np.array(
+            [
+                (one.peak.value, one.arrival.value, one.peak.uncertainty, one.arrival.uncertainty)
+                for one in readings
+            ]
+        ).T
+        self.arrival_error = np.array([math.hypot(one, stated.time) for one in time_error])
         self.times = measure != "peaks"
         # what reading a pulse from the trace's samples adds to its peak and to its time
         self.peak_read, self.arrival_read = np.zeros(len(beads)), np.zeros(len(beads))
         # of times, none
         self.gain_error = stated.gain if measure != "arrivals" else 0.0
-        sound = [
-            k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)
-        ]
         # of each number that is compared: its sensor, and 0 for a peak, 1 for an arrival, 0 for a
         # sample
         compared: list[Any] = [
@@ -402,17 +369,11 @@ class Against:
             for name, values in (("peaks", self.peak), ("arrivals", self.arrival))
         ]
         self._windows: dict[int, slice] = {}
-        if measure == "traces":
-            for k in sound:
-                ends = [
-                    readings[k].arrival.value - readings[k].before,
-                    readings[k].arrival.value + readings[k].after,
-                ]
-                self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
-            compared[0] = np.repeat(
-                np.array(sound, dtype=int),
-                [window.stop - window.start for window in self._windows.values()],
-            )
+        for k, one in enumerate(readings if measure == "traces" else ()):
+            if one.sound and math.isfinite(one.width.value):
+                ends = one.arrival.value - one.before, one.arrival.value + one.after
+                window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
+                compared[0] += [k] * (window.stop - window.start)
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
 
@@ -433,18 +394,13 @@ class Against:
         compared, and the calibration's error."""
         columns = []
         if self.times:
-            model = self._computed([start])[0]
-            apart = (
-                math.nan
-                if model is None
-                else self.arrival - np.array([pulse.arrival for pulse in model.pulses])
-            )
+            (model,) = self._computed([start])
+            apart = self.apart(model)
             if not np.isfinite(apart).any():
                 raise RunError(self.why_not(start))
-            widths = [
-                one.width.value for one in self.measured.readings if math.isfinite(one.width.value)
-            ]
-            width = float(np.median(widths)) if widths else self.trace.interval
+            widths = np.array([one.width.value for one in self.measured.readings])
+            known = widths[np.isfinite(widths)]
+            width = float(np.median(known)) if len(known) else self.trace.interval
             columns.append((float(np.nanmedian(apart)), -math.inf, math.inf, width))
         if self.gain_error > 0.0:
             columns.append((0.0, -1.0, math.inf, self.gain_error))
@@ -472,28 +428,24 @@ class Against:
         The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its
         peak is read from, and the more of it a curve cuts off; that is the same on both sides then.
         """
-        model = self._computed([point])[0]
+        (model,) = self._computed([point])
         if model is None:
             return
         shift, gain = self.of_measurement(point)
         if not self.times:
             shift = self.mean_shift(model)
-        peaks, arrivals = (
-            np.array([getattr(pulse, name) for pulse in model.pulses])
-            for name in ("peak", "arrival")
-        )
-        force = np.nan_to_num(gain * model.at(self.trace.time - shift))
-        readings = self.measured.read(force)
-        self.peak_read = np.nan_to_num(
-            np.array([one.peak.value for one in readings]) - gain * peaks
-        )
-        self.arrival_read = np.nan_to_num(
-            np.array([one.arrival.value for one in readings]) - arrivals - shift
-        )
+        readings = self.measured.read(np.nan_to_num(gain * model.at(self.trace.time - shift)))
+        read = np.array([(one.peak.value, one.arrival.value) for one in readings]).T
+        self.peak_read = np.nan_to_num(read[0] - gain * model.peaks)
+        self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
+
+    def apart(self, model: Computed | None) -> np.ndarray:
+        """(sensor,) From computed to measured arrivals [s]."""
+        return self.arrival - (math.nan if model is None else model.arrivals)
 
     def mean_shift(self, model: Computed) -> float:
         """The mean time from computed to measured arrivals [s]; 0 where there are none."""
-        apart = self.arrival - np.array([pulse.arrival for pulse in model.pulses])
+        apart = self.apart(model)
         return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
 
     def _case(self, point: np.ndarray) -> Case | str:
@@ -508,40 +460,31 @@ class Against:
     ) -> list[Computed | None]:
         """The computed side at each point; None where there is none."""
         found: list[Computed | None] = [None] * len(points)
-        cases = {
-            place: case
-            for place, point in enumerate(points)
-            if isinstance(case := self._case(point), Case)
-        }
+        asked = {place: self._case(point) for place, point in enumerate(points)}
+        cases = {place: case for place, case in asked.items() if isinstance(case, Case)}
+        told = [] if messages is None else messages
         if not cases:
             return found
         ensemble = run_many(cases.values(), threads=self.threads)
-        if Status.INTERRUPTED in ensemble.status:
-            raise KeyboardInterrupt
         for i, place in enumerate(cases):
+            if ensemble.status[i] is Status.INTERRUPTED:
+                raise KeyboardInterrupt
             if not ensemble.status[i].failed:
-                found[place] = Computed(
-                    ensemble[i],
-                    self.beads,
-                    self.sensor,
-                    self.sensor,
-                    [] if messages is None else messages,
-                )
+                found[place] = Computed(ensemble[i], self.beads, self.sensor, self.sensor, told)
         return found
 
     def residuals(self, points: np.ndarray) -> np.ndarray:
         """As `search.descend` takes them: computed minus measured, in standard deviations;
         points of the same keys' values share a run."""
         keys = [point[: len(self.keys)].tobytes() for point in points]
-        known = dict.fromkeys(keys)
-        distinct = [np.frombuffer(key) for key in known]
-        models = dict(zip(known, self._computed(distinct), strict=True))
+        distinct = list(dict.fromkeys(keys))
+        models = self._computed([np.frombuffer(key) for key in distinct])
         rows = []
         for key, point in zip(keys, points, strict=True):
             shift, gain = self.of_measurement(point)
             # what is known of the calibration beforehand is one more number
             more = [(gain - 1.0) / self.gain_error] if self.gain_error > 0.0 else []
-            rows.append(np.append(self.off(models[key], shift, gain), more))
+            rows.append([*self.off(models[distinct.index(key)], shift, gain), *more])
         return np.array(rows)
 
     def of_measurement(self, point: np.ndarray) -> tuple[float, float]:
@@ -555,26 +498,16 @@ class Against:
         if model is None:
             return np.full(self.count, math.nan)
         if self.measure == "traces":
-            parts = [
-                self._whitened(
-                    gain * model.at(self.trace.time[window] - shift)[:, k]
-                    - self.measured.force[window, k],
-                    k,
-                    window,
-                )
-                for k, window in self._windows.items()
-            ]
+            parts = []
+            for k, window in self._windows.items():
+                computed = gain * model.at(self.trace.time[window] - shift)[:, k]
+                parts.append(self._whitened(computed - self.measured.force[window, k], k, window))
             return np.concatenate(parts)
-        peaks = gain * np.array([pulse.peak for pulse in model.pulses]) + self.peak_read
-        arrivals = np.array([pulse.arrival for pulse in model.pulses]) + shift + self.arrival_read
+        peaks = gain * model.peaks + self.peak_read - self.peak
+        arrivals = model.arrivals + shift + self.arrival_read - self.arrival
         with np.errstate(all="ignore"):
-            apart = np.array(
-                [
-                    (peaks - self.peak) / self.peak_error,
-                    (arrivals - self.arrival) / self.arrival_error,
-                ]
-            )
-        return np.asarray(apart[self.kinds, self.labels])
+            off = np.array([peaks / self.peak_error, arrivals / self.arrival_error])
+        return np.asarray(off[self.kinds, self.labels])
 
     def _whitened(self, difference: np.ndarray, k: int, window: slice) -> np.ndarray:
         """Samples in standard deviations: each has noise of its own, and all of a sensor the error

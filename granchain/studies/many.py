@@ -6,8 +6,8 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from granchain.case import Case
@@ -20,7 +20,7 @@ from granchain.store.ensemble import ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
-from granchain.studies.members import Batch, Members, check_members, counter, lots, memory_of
+from granchain.studies.members import Ready, advance, check_members, counter, lots, memory_of
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
 RESULTS_TOGETHER = 1024
@@ -83,7 +83,7 @@ def run_many(
     threads = check_members(given, threads)
     clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     room = list(memory_of(given))
-    work = Results(given, threads, strict, progress, started)
+    reduce = partial(results, given, threads, strict, progress, started)
     if out is None:
         if sum(room) > MEMORY:
             raise CaseError(
@@ -92,9 +92,8 @@ def run_many(
                 "raise the interval under [sensors], [snapshots] or [energy]"
             )
         with Interruptions():
-            work.advance(lots(room, LOT, RESULTS_TOGETHER))
-        work.warn("the ensemble has these")
-        return Ensemble(given, work.whole())
+            places = lots(range(len(given)), room, LOT, RESULTS_TOGETHER)
+            return Ensemble(given, reduce(places, "the ensemble has these"))
     with (
         claim(out, overwrite),
         ensemble_file(out, overwrite, given) as file,
@@ -105,130 +104,98 @@ def run_many(
             with interruptions.deferred():
                 file.add(first, [member.result for member in run])
 
-        work.advance(lots(room, LOT_TO_FILE, RESULTS_TOGETHER), put)
-        members = work.whole()
+        places = lots(range(len(given)), room, LOT_TO_FILE, RESULTS_TOGETHER)
+        members = reduce(places, f"{os.fspath(out)} holds these", put)
         with interruptions.deferred():
-            file.finish(
-                [one.status for one in members],
-                [one.message for one in members],
-                started,
-                time.perf_counter() - clock,
-            )
-    work.warn(f"{os.fspath(out)} holds these")
+            ends, messages = [one.status for one in members], [one.message for one in members]
+            file.finish(ends, messages, started, time.perf_counter() - clock)
     return Ensemble(given, members, StoredEnsemble(out))
 
 
-class Results:
-    """What became of each member, as they come.
+def results(
+    cases: Sequence[Case],
+    threads: int,
+    strict: bool,
+    progress: Callable[[int, int], Any] | None,
+    started: str,
+    places: Iterable[Sequence[int]],
+    where: str,
+    put: Callable[[int, Sequence[Member]], None] | None = None,
+) -> list[Member]:
+    """Advance all members, and make a result of each.
 
     Parameters
     ----------
-    cases : sequence of Case
-    threads, strict, progress
+    cases, threads, strict, progress
         As of `run_many`.
     started : str
         UTC, ISO 8601.
+    places : iterable of sequence of int
+        Of each lot.
+    where : str
+        For the warning of an interruption: where the results are.
+    put : function, optional
+        Takes results, which are then no longer held here: the place of the first, and those behind
+        it, in order.
+
+    Returns
+    -------
+    list of Member
+        Those that an interruption has come before are such.
     """
+    found: dict[int, Member] = {}
+    report, first = counter(progress, len(cases)), 0
 
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        threads: int,
-        strict: bool,
-        progress: Callable[[int, int], Any] | None,
-        started: str,
-    ):
-        self._cases, self._strict, self._started = cases, strict, started
-        self._found: dict[int, Member] = {}
-        self._put, self._report = 0, counter(progress, len(cases))
-        self._work = Members(cases, threads, self._take, self._refuse)
+    def take(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
+        begun, runs = [], []
+        for one, status in stopped:
+            if status is not Status.RUNNING or one.state.step:
+                end = Status.INTERRUPTED if status is Status.RUNNING else status
+                begun.append(one)
+                runs.append(Ended(one.case, one.chain, one.state, end))
+        made = ended(runs, started, wall_time)
+        for one, run, (result, problem) in zip(begun, runs, made, strict=True):
+            if run.status is Status.INTERRUPTED:
+                problem = problem or run.status.sentence
+            problem = f"member {one.place}: {problem}" if problem else ""
+            found[one.place] = Member(result.status, problem, result)
 
-    def _take(self, batch: Batch) -> None:
-        begun = [
-            (one, status)
-            for one, status in batch.stopped
-            if status is not Status.RUNNING or one.state.step
-        ]
-        runs = [
-            Ended(
-                one.case,
-                one.chain,
-                one.state,
-                Status.INTERRUPTED if status is Status.RUNNING else status,
-            )
-            for one, status in begun
-        ]
-        for (one, _), run, (result, problem) in zip(
-            begun, runs, ended(runs, self._started, batch.wall_time), strict=True
-        ):
-            if problem:
-                problem = f"member {one.place}: {problem}"
-            elif run.status is Status.INTERRUPTED:
-                problem = f"member {one.place}: {run.status.sentence}"
-            self._found[one.place] = Member(result.status, problem, result)
-
-    def _refuse(self, place: int, sentence: str) -> None:
-        if self._strict:
+    def refuse(place: int, sentence: str) -> None:
+        if strict:
             raise CaseError(sentence.split("\n"))
-        self._found[place] = Member(Status.NOT_SET_UP, sentence)
+        found[place] = Member(Status.NOT_SET_UP, sentence)
 
-    def advance(
-        self, places: Iterable[range], put: Callable[[int, Sequence[Member]], None] | None = None
-    ) -> None:
-        """Advance all, to the end or an interruption.
-
-        Parameters
-        ----------
-        places : iterable of range
-            Of each lot.
-        put : function, optional
-            Takes results, which are then no longer held here: the place of the first, and those
-            behind it, in order.
-        """
-
-        def done(those: Sequence[int]) -> None:
-            for place in those:
-                if self._strict and self._found[place].status.failed:
-                    raise RunError(self._found[place].message, self._found[place].result)
-                self._report([place])
-            if put is not None:
-                self._put_next(put)
-
-        self._work.advance(places, done)
-        if put is not None:
-            # behind a member that has computed nothing others may have
-            for place in sorted(place for place in self._found if place >= self._put):
-                self._put = place
-                self._put_next(put)
-
-    def _put_next(self, put: Callable[[int, Sequence[Member]], None]) -> None:
-        """Put those whose turn it is."""
-        first = end = self._put
-        while end in self._found:
+    def put_from(begin: int) -> None:
+        nonlocal first
+        end = begin
+        while end in found:
             end += 1
-        if end > first:
-            run = [self._found[place] for place in range(first, end)]
-            self._found |= {
-                place: replace(one, result=None)
-                for place, one in zip(range(first, end), run, strict=True)
-            }
-            self._put = end
-            put(first, run)
+        if put is not None and end > begin:
+            run = [found[place] for place in range(begin, end)]
+            for place, one in enumerate(run, start=begin):
+                found[place] = Member(one.status, one.message)
+            first = end
+            put(begin, run)
 
-    def whole(self) -> list[Member]:
-        """All members; those that an interruption has come before are such."""
-        why = "the ensemble was interrupted before this member had begun; run its case again"
-        return [
-            self._found.get(place) or Member(Status.INTERRUPTED, f"member {place}: {why}")
-            for place in range(len(self._cases))
-        ]
+    def done(those: Sequence[int]) -> None:
+        for place in those:
+            if strict and found[place].status.failed:
+                raise RunError(found[place].message, found[place].result)
+            report([place])
+        put_from(first)
 
-    def warn(self, where: str) -> None:
-        """Say how much is done, where it was interrupted."""
-        if self._work.interrupted:
-            done = sum(member.status is not Status.INTERRUPTED for member in self._found.values())
-            warnings.warn(
-                f"interrupted: {done} of {len(self._cases)} members are done; {where}",
-                GranchainWarning,
-                stacklevel=3,
-            )
+    try:
+        advance(cases, places, threads, take, refuse, done)
+    except KeyboardInterrupt:
+        # behind a member that has computed nothing others may have
+        for place in sorted(found):
+            if place >= first:
+                put_from(place)
+        count = sum(member.status is not Status.INTERRUPTED for member in found.values())
+        sentence = f"interrupted: {count} of {len(cases)} members are done; {where}"
+        warnings.warn(sentence, GranchainWarning, stacklevel=3)
+    why = "the ensemble was interrupted before this member had begun; run its case again"
+    return [
+        found.get(place) or Member(Status.INTERRUPTED, f"member {place}: {why}")
+        for place in range(len(cases))
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,13 +17,13 @@ from granchain.analysis.definition import ForceJumps
 from granchain.case import Case
 from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
-from granchain.errors import GranchainError, GranchainWarning, text_of
+from granchain.errors import GranchainError, text_of
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
 from granchain.store.study import numbers_of_text, packed
 from granchain.studies.many import LOT
-from granchain.studies.members import Batch, Members, Ready, check_members, lots, memory_of
+from granchain.studies.members import Ready, advance, check_members, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128
@@ -76,8 +75,6 @@ class Measures:
         Where traces are asked for: [s], [N]; empty arrays for a case that was not computed.
     summaries : list of dict
         Where a summary is asked for; empty for a case that failed.
-    interrupted : bool
-        Whether an interruption was heard, which may have come with the last case.
     """
 
     sensor_bead: tuple[int, ...]
@@ -96,7 +93,6 @@ class Measures:
     time: list[np.ndarray] = field(default_factory=list)
     force: list[np.ndarray] = field(default_factory=list)
     summaries: list[dict[str, float]] = field(default_factory=list)
-    interrupted: bool = False
 
     @classmethod
     def empty(cls, cases: Sequence[Case]) -> Measures:
@@ -128,45 +124,36 @@ class Measures:
             "message": self.message[place],
             "law": self.law[place],
         }
-        found |= {
-            name: [_or_none(value) for value in getattr(self, name)[place].tolist()]
-            for name in OF_SENSOR
-        }
-        found |= {name: _or_none(float(getattr(self, name)[place])) for name in OF_MEMBER}
+        for name in OF_SENSOR:
+            found[name] = [_or_none(value) for value in getattr(self, name)[place].tolist()]
+        for name in OF_MEMBER:
+            found[name] = _or_none(float(getattr(self, name)[place]))
         if self.summaries[place]:
-            found["summary"] = {
-                name: _or_none(value) for name, value in self.summaries[place].items()
-            }
+            summary = self.summaries[place].items()
+            found["summary"] = {name: _or_none(value) for name, value in summary}
         if traces:
             found |= {"time": packed(self.time[place]), "force": packed(self.force[place])}
         return found
 
     def take(self, place: int, record: Mapping[str, Any]) -> None:
         """Put what `record` gave at a place."""
-        for name in OF_SENSOR:
-            getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
-        for name in OF_MEMBER:
-            getattr(self, name)[place] = _or_nan(record[name])
+        for name in (*OF_SENSOR, *OF_MEMBER):
+            # None is not a number
+            getattr(self, name)[place] = np.array(record[name], dtype=float)
         self.summaries[place] = {
-            name: _or_nan(value) for name, value in record.get("summary", {}).items()
+            name: float(np.array(value, dtype=float))
+            for name, value in record.get("summary", {}).items()
         }
         if "force" in record:
-            self.time[place], self.force[place] = (
-                numbers_of_text(record["time"]),
-                numbers_of_text(record["force"], len(self.sensor_bead)),
-            )
+            self.time[place] = numbers_of_text(record["time"])
+            self.force[place] = numbers_of_text(record["force"], len(self.sensor_bead))
         self.message[place], self.law[place] = record["message"], record["law"]
         # last: what is no whole record has not been taken
         self.status[place] = next(status for status in Status if status.label == record["status"])
 
 
 def _or_none(value: float) -> float | str | None:
-    """A number as JSON has it, which has none that are not finite."""
     return value if math.isfinite(value) else None if math.isnan(value) else repr(value)
-
-
-def _or_nan(value: float | str | None) -> float:
-    return math.nan if value is None else float(value)
 
 
 def measure(
@@ -175,7 +162,9 @@ def measure(
     *,
     traces: bool = False,
     summary: SummaryFunction | None = None,
-    done: Callable[[Sequence[int], Measures], Any] | None = None,
+    done: Callable[[Sequence[int]], Any] = lambda places: None,
+    found: Measures | None = None,
+    places: Sequence[int] | None = None,
 ) -> Measures:
     """Advance cases and measure their first pulses; the numbers are those of `granchain.run` and
     `granchain.analysis.summary`.
@@ -194,55 +183,89 @@ def measure(
     summary : function, optional
         Takes the Result of a case, gives a dict of numbers.
     done : function, optional
-        Called with the places of members that are measured, and what there is so far.
+        Called with the places of members that are measured.
+    found : Measures, optional
+        Where the numbers go.
+    places : sequence of int, optional
+        Of the cases that are measured, unless all are.
 
     Raises
     ------
     CaseError
         Where there is nothing to run, or something that is no case.
+    KeyboardInterrupt
+        Once what is done is in `found`.
     """
     threads = check_members(cases, threads)
-    found = Measures.empty(cases)
-    work = Gathering(found, traces, summary)
-    members = Members(cases, threads, work.take, work.refuse, work.recording)
+    numbers = Measures.empty(cases) if found is None else found
+    wanted = range(len(cases)) if places is None else places
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    recordings: dict[tuple, Recording] = {}
 
-    def report(places: Sequence[int]) -> None:
-        if done is not None and places:
-            done(places, found)
+    def recording(case: Case) -> Recording:
+        # cases that share their tables share it
+        tables = case.chain, case.sensors, case.ends, case.snapshots, case.energy, case.time
+        like = (*map(id, tables), case.striker is None)
+        if like not in recordings:
+            # a summary may look at all that the case records
+            recordings[like] = watched(case, recording_of(case) if summary else bare(case))
+        return recordings[like]
+
+    def refuse(place: int, sentence: str) -> None:
+        numbers.status[place] = Status.NOT_SET_UP
+        numbers.message[place] = sentence.removeprefix(f"member {place}: ")
+
+    def take(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
+        """Measure members; each place is written to by one thread."""
+        ended_ones = [(one, status) for one, status in stopped if status is not Status.RUNNING]
+        examined, runs = [], []
+        for one, status in ended_ones:
+            if status.failed or summary is not None:
+                examined.append(one)
+                runs.append(Ended(one.case, one.chain, without_watched(one), status))
+        for one, (result, problem) in zip(examined, ended(runs, started, 0.0), strict=True):
+            if result.status.failed:
+                numbers.status[one.place] = result.status
+            elif summary is not None:
+                try:
+                    numbers.summaries[one.place] = summary_numbers(summary(result))
+                except Exception as error:
+                    problem = f"summary: got {type(error).__name__}: {text_of(error)}"
+            numbers.message[one.place] = problem
+        # members that are advanced together are of one model
+        functions = functions_sha256(stopped[0][0].state.model)
+        for one, _ in ended_ones:
+            numbers.law[one.place] = one.state.law_record(functions).text
+        ready = [one for one, _ in ended_ones if not numbers.status[one.place].failed]
+        if ready:
+            put_numbers(numbers, ready, traces)
+        for one in ready:
+            numbers.message[one.place] = numbers.message[one.place] if summary else ""
+            numbers.status[one.place] = Status.COMPLETE
 
     # each thread holds a lot
-    members.advance(lots(memory_of(cases), LOT / 2, MEASURED_TOGETHER), report)
-    if members.interrupted:
-        found.interrupted = True
-        count = len(cases) - len(found.missing)
-        warnings.warn(
-            f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2
-        )
-    return found
+    memory = memory_of(cases[place] for place in wanted)
+    together = lots(wanted, memory, LOT / 2, MEASURED_TOGETHER)
+    advance(cases, together, threads, take, refuse, done, recording)
+    return numbers
 
 
-def measure_all(cases: Sequence[Case], threads: int | None = None, **options: Any) -> Measures:
-    """As `measure`; an interruption ends the call, where a part of the members is of no use."""
-    found = measure(cases, threads, **options)
-    if found.interrupted or found.missing:
-        raise KeyboardInterrupt
-    return found
+def bare(case: Case) -> Recording:
+    """What the numbers of a case need."""
+    beads, interval = tuple(case.sensors.beads), case.sensors.interval
+    return Recording(sensor_beads=beads, interval=interval, ledger=False)
 
 
 def watched(case: Case, recording: Recording) -> Recording:
     """A recording with what says how the last bead is struck, behind all else: its sensor, or
     its contacts where it touches a wall."""
-    last = case.beads
+    last, beads, contacts = case.beads, recording.sensor_beads, recording.sensor_contacts
     if not can_transmit(case):
         return recording
-    if not case.ends.has_wall("right"):
-        if last in recording.sensor_beads:
-            return recording
-        return replace(recording, sensor_beads=(*recording.sensor_beads, last))
-    more = tuple(
-        contact for contact in (last - 1, last) if contact not in recording.sensor_contacts
-    )
-    return replace(recording, sensor_contacts=(*recording.sensor_contacts, *more))
+    if case.ends.has_wall("right"):
+        more = [contact for contact in (last - 1, last) if contact not in contacts]
+        return replace(recording, sensor_contacts=(*contacts, *more))
+    return recording if last in beads else replace(recording, sensor_beads=(*beads, last))
 
 
 def can_transmit(case: Case) -> bool:
@@ -253,132 +276,39 @@ def can_transmit(case: Case) -> bool:
     )
 
 
-class Gathering:
-    """Measures members; each place is written to by one thread.
-
-    Parameters
-    ----------
-    found : Measures
-        Where the numbers go.
-    traces, summary
-        As of `measure`.
-    """
-
-    def __init__(self, found: Measures, traces: bool, summary: SummaryFunction | None):
-        self._found, self._traces, self._summary = found, traces, summary
-        self._started = datetime.now(UTC).isoformat(timespec="seconds")
-        self._recordings: dict[tuple, Recording] = {}
-
-    def recording(self, case: Case) -> Recording:
-        """What is recorded of a case; cases that share their tables share it."""
-        striker, snapshots = case.striker is None, id(case.snapshots)
-        like = (
-            id(case.chain),
-            id(case.sensors),
-            id(case.ends),
-            striker,
-            snapshots,
-            id(case.energy),
-            id(case.time),
-        )
-        if like not in self._recordings:
-            numbers = Recording(
-                sensor_beads=tuple(case.sensors.beads), interval=case.sensors.interval, ledger=False
-            )
-            # a summary may look at all that the case records
-            self._recordings[like] = watched(
-                case, numbers if self._summary is None else recording_of(case)
-            )
-        return self._recordings[like]
-
-    def refuse(self, place: int, sentence: str) -> None:
-        """Take the reason of a member that cannot be set up."""
-        self._found.status[place], self._found.message[place] = (
-            Status.NOT_SET_UP,
-            sentence.removeprefix(f"member {place}: "),
-        )
-
-    def take(self, batch: Batch) -> None:
-        """Measure the members of a batch that are done."""
-        found = self._found
-        done = [(one, status) for one, status in batch.stopped if status is not Status.RUNNING]
-        if done:
-            # a batch is of one model
-            functions = functions_sha256(done[0][0].state.model)
-            for one, _ in done:
-                found.law[one.place] = one.state.law_record(functions).text
-        examined = [
-            (one, status) for one, status in done if status.failed or self._summary is not None
-        ]
-        runs = [
-            Ended(one.case, one.chain, without_watched(one), status) for one, status in examined
-        ]
-        for (one, _), (result, problem) in zip(
-            examined, ended(runs, self._started, 0.0), strict=True
-        ):
-            if result.status.failed:
-                found.status[one.place] = result.status
-            elif self._summary is not None:
-                try:
-                    found.summaries[one.place] = summary_numbers(self._summary(result))
-                except Exception as error:
-                    problem = f"summary: got {type(error).__name__}: {text_of(error)}"
-            found.message[one.place] = problem
-        ready = [one for one, _ in done if not found.status[one.place].failed]
-        if ready and found.sensor_bead:
-            self._measure(ready)
-        places = [one.place for one in ready]
-        found.transmitted_momentum[places], found.transmitted_energy[places] = transmitted(ready)
-        for one in ready:
-            found.time_step[one.place] = one.state.time_step.value
-            if self._summary is None:
-                found.message[one.place] = ""
-            found.status[one.place] = Status.COMPLETE
-
-    def _measure(self, ready: list[Ready]) -> None:
-        """Numbers of some members that are complete."""
-        found, sensors = self._found, len(self._found.sensor_bead)
-        times, force = [], []
-        for one in ready:
-            records, count = one.state.records, int(one.state.clock.sample)
-            times.append(one.state.sample_step[:count] * one.state.time_step.value)
-            force.append(records.sensor_force[:count, :sensors])
-        beside = None
-        smooth = not ready[0].state.model.law.has_jumps()
+def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
+    """Put the numbers of members that are complete, all of one law."""
+    places, sensors = [one.place for one in ready], len(found.sensor_bead)
+    found.transmitted_momentum[places], found.transmitted_energy[places] = transmitted(ready)
+    found.time_step[places] = [one.state.time_step.value for one in ready]
+    if not sensors:
+        return
+    times, force, beside = [], [], []
+    smooth = not ready[0].state.model.law.has_jumps()
+    for one in ready:
+        records, read = one.state.records, np.s_[: int(one.state.clock.sample), :sensors]
+        times.append(one.state.sample_step[read[0]] * one.state.time_step.value)
+        force.append(records.sensor_force[read])
         if not smooth:
-            beside = [
-                ForceJumps(
-                    one.state.records.jump_force[: len(time), :sensors],
-                    one.state.records.jump_time[: len(time), :sensors],
-                )
-                for one, time in zip(ready, times, strict=True)
-            ]
-        pulses = first_pulses(times, force, beside, smooth=smooth)
-        places = [one.place for one in ready]
-        found.peak[places], found.arrival[places], found.width[places] = (
-            pulses.peak,
-            pulses.arrival,
-            pulses.width,
-        )
-        found.merged[places] = pulses.merged
-        # chains that share their radii share their positions
-        known: dict[tuple, np.ndarray] = {}
-        for one in ready:
-            like = id(one.chain.radius), *one.case.sensors.beads
-            if like not in known:
-                known[like] = one.chain.positions()[
-                    np.array(like[1:]) - int(one.chain.body_labels[0])
-                ]
-        positions = np.array(
-            [known[id(one.chain.radius), *one.case.sensors.beads] for one in ready]
-        )
-        found.wave_speed[places] = wave_speeds(positions, pulses)
-        found.wave_speed_sensors[places] = np.where(
-            np.isfinite(found.wave_speed[places]), pulses.of_front.sum(axis=1), 0
-        )
-        if self._traces:
-            for place, time, trace in zip(places, times, force, strict=True):
-                found.time[place], found.force[place] = time, trace.copy()
+            beside.append(ForceJumps(records.jump_force[read], records.jump_time[read]))
+    pulses = first_pulses(times, force, None if smooth else beside, smooth=smooth)
+    for name in OF_SENSOR:
+        getattr(found, name)[places] = getattr(pulses, name)
+    # chains that share their radii share their positions
+    known: dict[tuple, np.ndarray] = {}
+    positions = []
+    for one in ready:
+        like = id(one.chain.radius), *one.case.sensors.beads
+        if like not in known:
+            bodies = np.array(like[1:]) - int(one.chain.body_labels[0])
+            known[like] = one.chain.positions()[bodies]
+        positions.append(known[like])
+    speeds = wave_speeds(np.array(positions), pulses)
+    found.wave_speed[places] = speeds
+    found.wave_speed_sensors[places] = np.where(np.isfinite(speeds), pulses.of_front.sum(axis=1), 0)
+    if traces:
+        for place, time, trace in zip(places, times, force, strict=True):
+            found.time[place], found.force[place] = time, trace.copy()
 
 
 def without_watched(one: Ready) -> State:
@@ -386,17 +316,10 @@ def without_watched(one: Ready) -> State:
     them is left out."""
     state, asked = copy.copy(one.state), recording_of(one.case)
     beads, contacts = len(asked.sensor_beads), len(asked.sensor_contacts)
-    records = state.records
-    names = {
-        "sensor_force": beads,
-        "jump_force": beads,
-        "jump_time": beads,
-        "contact_force": contacts,
-        "contact_overlap": contacts,
-    }
-    state.records = records._replace(
-        **{name: getattr(records, name)[:, :length] for name, length in names.items()}
-    )
+    lengths = {"sensor_force": beads, "jump_force": beads, "jump_time": beads}
+    lengths |= {"contact_force": contacts, "contact_overlap": contacts}
+    left = {name: getattr(state.records, name)[:, :length] for name, length in lengths.items()}
+    state.records = state.records._replace(**left)
     state.recording = replace(
         state.recording, sensor_beads=asked.sensor_beads, sensor_contacts=asked.sensor_contacts
     )
@@ -416,31 +339,26 @@ def summary_numbers(given: Any) -> dict[str, float]:
             f"got {type(given).__name__}, allowed a dict of numbers; return for example {{'last': "
             f"1.0}}"
         )
-    found = {}
     for name, value in given.items():
-        if (
-            not isinstance(name, str)
-            or np.ndim(value)
-            or not isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+        if not isinstance(name, str) or not isinstance(
+            value, (int, float, np.integer, np.floating, np.bool_)
         ):
             raise GranchainError(
                 f"{name}: got {type(value).__name__}, allowed a name and a number; return one "
                 "number for each name"
             )
-        found[name] = float(value)
-    return found
+    return {name: float(value) for name, value in given.items()}
 
 
-def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
-    """(run,) Momentum and kinetic energy of the last bead when its first pulse has passed, over
+def transmitted(ready: Sequence[Ready]) -> np.ndarray:
+    """(2, run) Momentum and kinetic energy of the last bead when its first pulse has passed, over
     the striker's; nan without a striker."""
     found = np.full((2, len(ready)), math.nan)
-    passing = [run for run, one in enumerate(ready) if can_transmit(one.case)]
-    intervals, lefts, nets = [], [], []
-    for run in passing:
-        case, state, last = ready[run].case, ready[run].state, ready[run].case.beads
+    for run, one in enumerate(ready):
+        if not can_transmit(one.case):
+            continue
+        case, state, last = one.case, one.state, one.case.beads
         count, records, recorded = int(state.clock.sample), state.records, state.recording
-        intervals.append(int(state.clock.stride) * state.time_step.value)
         if case.ends.has_wall("right"):
             left, right = (
                 records.contact_force[:count, recorded.sensor_contacts.index(label)]
@@ -450,15 +368,9 @@ def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
         else:
             # the mean of its two contacts' forces, of which it has the left one alone
             net = left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
-        lefts.append(left)
-        nets.append(net)
-    for at in range(0, len(passing), MEASURED_TOGETHER):
-        part = slice(at, at + MEASURED_TOGETHER)
-        momenta = passed_on(intervals[part], lefts[part], nets[part])
-        for run, momentum in zip(passing[part], momenta.tolist(), strict=True):
-            mass, speed = ready[run].chain.mass, float(ready[run].chain.velocity[0])
-            found[:, run] = (
-                momentum / (mass[0] * speed),
-                momentum**2 / mass[-1] / (mass[0] * speed**2),
-            )
-    return found[0], found[1]
+        interval = int(state.clock.stride) * state.time_step.value
+        momentum = float(passed_on([interval], [left], [net])[0])
+        mass, speed = one.chain.mass, float(one.chain.velocity[0])
+        energy = momentum**2 / mass[-1] / (mass[0] * speed**2)
+        found[:, run] = momentum / (mass[0] * speed), energy
+    return found

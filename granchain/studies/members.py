@@ -1,7 +1,7 @@
 """Members of an ensemble or a study: set up together, advanced in stacks on threads, each to the
 bits of its own run.
 
-What becomes of them goes to a reducer: `granchain.studies.many` keeps a result of each,
+Members that have stopped go to a reducer: `granchain.studies.many` keeps a result of each,
 `granchain.studies.measures` numbers.
 """
 
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -41,10 +40,30 @@ CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a
 # second thread.
 STEPS_OF_A_BATCH = 1e8
-# Wall time of compiling [s] above which a terminal shows a notice.
-COMPILING = 2.0
 
 T = TypeVar("T")
+
+
+class Ready(NamedTuple):
+    """A member that is set up."""
+
+    place: int
+    case: Case
+    chain: Chain
+    state: State
+
+
+class Batch(NamedTuple):
+    """Some members of a stack, which one thread advances; `first` is the place in the stack of the
+    first of them."""
+
+    stack: Stack
+    ready: Sequence[Ready]
+    first: int
+
+
+# Members, with how far each is, and the wall time of one of them [s].
+Take = Callable[[list[tuple[Ready, Status]], float], Any]
 
 
 def as_they_end(
@@ -80,103 +99,104 @@ def as_they_end(
             coming = chain(taken(future, waiting.pop(future)), coming)
 
 
-class Members:
-    """Advances cases lot by lot, on threads.
+def advance(
+    cases: Sequence[Case],
+    lots: Iterable[Sequence[int]],
+    threads: int,
+    take: Take,
+    refuse: Callable[[int, str], Any],
+    done: Callable[[Sequence[int]], Any],
+    record: Callable[[Case], Recording] = recording_of,
+) -> None:
+    """Advance cases on threads, one lot after the other.
 
     Parameters
     ----------
     cases : sequence of Case
+    lots : iterable of sequence of int
+        Places that are set up together. The first lot is shared by all threads, as what is
+        compiled, and found for all, is found once; of the others each is a thread's own, and no
+        more are held than there are threads.
     threads : int
-    take : function of a Batch
-        Takes what a batch has come to, in the thread that has advanced it.
+    take : function
+        Takes members that have stopped, in the thread that has advanced them.
     refuse : function of a place and a sentence
         Called for each member that cannot be set up, with the reason.
+    done : function of places
+        Called in this thread with members that have ended.
     record : function of a Case
         What is recorded of it.
 
-    Attributes
-    ----------
-    interrupted : bool
-        Whether KeyboardInterrupt has ended it.
+    Raises
+    ------
+    KeyboardInterrupt
+        Once all members that were begun are taken.
     """
+    coming, stop, waiting = iter(lots), threading.Event(), {}  # type: ignore[var-annotated]
 
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        threads: int,
-        take: Callable[[Batch], Any],
-        refuse: Callable[[int, str], Any],
-        record: Callable[[Case], Recording] = recording_of,
-    ):
-        self._cases, self._threads, self._take, self._refuse, self._record = (
-            cases,
-            threads,
-            take,
-            refuse,
-            record,
-        )
-        self._stop = threading.Event()
-        self.interrupted = False
+    def set_up_lot(places: Sequence[int], threads: int) -> tuple[list[Batch], list[int]]:
+        ready, refused = set_up(cases, places, record)
+        for place, sentence in refused:
+            refuse(place, sentence)
+        return batches_of(ready, threads), [place for place, _ in refused]
 
-    def advance(self, lots: Iterable[range], done: Callable[[Sequence[int]], Any]) -> None:
-        """Advance one lot after the other, to the end or an interruption.
+    def ended(batches: Iterable[Batch]) -> list[int]:
+        places = []
+        for batch in batches:
+            stopped, wall_time = march(batch, stop)
+            take(stopped, wall_time)
+            places += [one.place for one, status in stopped if status is not Status.RUNNING]
+        return places
 
-        Parameters
-        ----------
-        lots : iterable of range
-            Places that are set up together. The first lot is shared by all threads, as what is
-            compiled, and found for all, is found once; of the others each is a thread's own, and no
-            more are held than there are threads.
-        done : function of places
-            Called in this thread with members that have ended.
-        """
-        waiting: dict[Future, Callable[[], list[int]]] = {}
+    def whole_lot(places: Sequence[int]) -> list[int]:
+        if stop.is_set():
+            return []
+        batches, refused = set_up_lot(places, 1)
+        return refused + ended(batches)
 
-        def taken(future: Future, task: Any) -> tuple[()]:
-            done(future.result())
-            return ()
+    def tasks() -> Iterator[Callable[[], list[int]]]:
+        with no_collection():
+            batches, refused = set_up_lot(next(coming), threads)
+        done(refused)
+        yield from (partial(ended, [batch]) for batch in batches)
+        yield from (partial(whole_lot, places) for places in coming)
 
-        with ThreadPoolExecutor(self._threads, "granchain") as pool:
-            try:
-                as_they_end(
-                    pool.submit, self._tasks(iter(lots), done), taken, waiting, self._threads + 1
-                )
-            except BaseException as error:
-                self._stop.set()
-                pool.shutdown(cancel_futures=True)
-                if not isinstance(error, KeyboardInterrupt):
-                    raise
-                self.interrupted = True
+    def taken(future: Future, task: Any) -> tuple[()]:
+        done(future.result())
+        return ()
+
+    with ThreadPoolExecutor(threads, "granchain") as pool:
+        try:
+            as_they_end(pool.submit, tasks(), taken, waiting, threads + 1)
+        except BaseException as error:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
                 for future in waiting:
                     if not future.cancelled():
                         done(future.result())
+            raise
 
-    def _tasks(
-        self, lots: Iterator[range], done: Callable[[Sequence[int]], Any]
-    ) -> Iterator[Callable[[], list[int]]]:
-        with no_collection():
-            batches, refused = self._batches(next(lots), self._threads)
-        if refused:
-            done(refused)
-        yield from (partial(self._march, batch) for batch in batches)
-        yield from (partial(self._lot, places) for places in lots)
 
-    def _lot(self, places: range) -> list[int]:
-        if self._stop.is_set():
-            return []
-        batches, refused = self._batches(places, 1)
-        return refused + [place for batch in batches for place in self._march(batch)]
-
-    def _batches(self, places: range, threads: int) -> tuple[list[Batch], list[int]]:
-        ready, refused = set_up(self._cases, places, self._record)
-        for place, sentence in refused:
-            self._refuse(place, sentence)
-        return batches_of(ready, threads), [place for place, _ in refused]
-
-    def _march(self, batch: Batch) -> list[int]:
-        batch.march(self._stop)
-        self._take(batch)
-        return [one.place for one, status in batch.stopped if status is not Status.RUNNING]
+def march(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, Status]], float]:
+    """Blocks of steps, as a single run takes them, until all members are done or a stop: how far
+    each is, and the wall time of one [s]."""
+    stack, ready, first = batch
+    last, clock, each = first + len(ready), time.perf_counter(), 0.0
+    status = stack.status[first:last]
+    block, members = max(1, FIRST_BLOCK // ready[0].chain.n_bodies), 1
+    most = max(one.state.time_step.n_steps for one in ready)
+    while (status == Status.RUNNING).any() and not stop.is_set():
+        at = first
+        while at < last and not stop.is_set():
+            before, end = time.perf_counter(), min(last, at + members)
+            stack.advance(at, end, block)
+            each = (time.perf_counter() - before) / (end - at)
+            at, members = end, max(1, int(CALL_SECONDS / max(each, 1e-9)))
+        grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
+        block, members = grown, max(1, members * block // grown)
+    wall_time = (time.perf_counter() - clock) / len(ready)
+    return [(one, Status(number)) for one, number in zip(ready, status, strict=True)], wall_time
 
 
 def counter(
@@ -187,7 +207,7 @@ def counter(
     def report(places: Sequence[int]) -> None:
         nonlocal done
         done += len(places)
-        if progress is not None:
+        if progress is not None and places:
             progress(done, count)
 
     return report
@@ -198,12 +218,8 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
     problems = Problems()
     for place, case in enumerate(cases):
         if not isinstance(case, Case):
-            problems.add(
-                f"cases[{place}]",
-                type(case).__name__,
-                "a Case",
-                "make it with granchain.load_case or case.replace",
-            )
+            advice = "make it with granchain.load_case or case.replace"
+            problems.add(f"cases[{place}]", type(case).__name__, "a Case", advice)
     if not cases:
         problems.add("cases", "none", "one or more", "give a list of cases")
     if threads is None:
@@ -215,11 +231,14 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
     return threads
 
 
-def lots(memory: Iterable[float], most: float, together: int) -> Iterator[range]:
+def lots(
+    places: Sequence[int], memory: Iterable[float], most: float, together: int
+) -> Iterator[Sequence[int]]:
     """Places of the members that are set up together.
 
     Parameters
     ----------
+    places : sequence of int
     memory : iterable of float
         That each takes [bytes].
     most : float
@@ -227,43 +246,28 @@ def lots(memory: Iterable[float], most: float, together: int) -> Iterator[range]
     together : int
         How many they may be.
     """
-    first, place, held = 0, 0, 0.0
-    for place, needed in enumerate(memory):
-        if place > first and (place - first == together or held + needed > most):
-            yield range(first, place)
-            first, held = place, 0.0
+    first, held = 0, 0.0
+    for at, needed in enumerate(memory):
+        if at > first and (at - first == together or held + needed > most):
+            yield places[first:at]
+            first, held = at, 0.0
         held += needed
-    yield range(first, place + 1)
+    yield places[first:]
 
 
 def memory_of(cases: Iterable[Case]) -> Iterator[float]:
     """Memory that each takes [bytes]; members that share their tables share it."""
     known: dict[tuple, float] = {}
     for case in cases:
-        like = (
-            id(case.chain),
-            id(case.sensors),
-            id(case.snapshots),
-            id(case.energy),
-            id(case.time),
-            case.contact.law,
-        )
+        tables = case.chain, case.sensors, case.snapshots, case.energy, case.time
+        like = (*map(id, tables), case.contact.law)
         if like not in known:
             known[like] = case.memory
         yield known[like]
 
 
-class Ready(NamedTuple):
-    """A member that is set up."""
-
-    place: int
-    case: Case
-    chain: Chain
-    state: State
-
-
 def set_up(
-    cases: Sequence[Case], places: Sequence[int], record: Callable[[Case], Recording] = recording_of
+    cases: Sequence[Case], places: Sequence[int], record: Callable[[Case], Recording]
 ) -> tuple[list[Ready], list[tuple[int, str]]]:
     """The members that can run, and those that cannot, each with the reason; `record` says what
     is recorded of each."""
@@ -271,76 +275,17 @@ def set_up(
         prepared = prepare_together([cases[place] for place in places])
     except CaseError as error:
         if len(places) == 1:
-            return [], [
-                (
-                    places[0],
-                    "\n".join(f"member {places[0]}: {problem}" for problem in error.problems),
-                )
-            ]
+            sentences = [f"member {places[0]}: {problem}" for problem in error.problems]
+            return [], [(places[0], "\n".join(sentences))]
         # one of them is at fault, or some: halves of halves find which
         half = len(places) // 2
         one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
-    return [
-        Ready(
-            place,
-            cases[place],
-            chain,
-            State(contacts, chain, time_step, record(cases[place]), placed=False),
-        )
-        for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
-    ], []
-
-
-class Batch:
-    """Some members of a stack, which one thread advances.
-
-    Parameters
-    ----------
-    stack : Stack
-    ready : sequence of Ready
-        Those members.
-    first : int
-        Place in the stack of the first of them.
-    """
-
-    def __init__(self, stack: Stack, ready: Sequence[Ready], first: int):
-        self._stack, self._ready, self._first = stack, ready, first
-        self._status = stack.status[first : first + len(ready)]
-        self._wall_time = 0.0
-
-    def march(self, stop: threading.Event) -> Batch:
-        """Blocks of steps, as a single run takes them, until all members are done."""
-        last, clock = self._first + len(self._ready), time.perf_counter()
-        each = 0.0
-        block, members = max(1, FIRST_BLOCK // self._ready[0].chain.n_bodies), 1
-        most = max(one.state.time_step.n_steps for one in self._ready)
-        while (self._status == Status.RUNNING).any():
-            at = self._first
-            while at < last:
-                if stop.is_set():
-                    return self
-                self._wall_time = time.perf_counter() - clock
-                before, end = time.perf_counter(), min(last, at + members)
-                self._stack.advance(at, end, block)
-                each = (time.perf_counter() - before) / (end - at)
-                at, members = end, max(1, int(CALL_SECONDS / max(each, 1e-9)))
-            grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
-            block, members = grown, max(1, members * block // grown)
-        self._wall_time = time.perf_counter() - clock
-        return self
-
-    @property
-    def stopped(self) -> list[tuple[Ready, Status]]:
-        """Each member, and how far it is."""
-        return [
-            (ready, Status(number)) for ready, number in zip(self._ready, self._status, strict=True)
-        ]
-
-    @property
-    def wall_time(self) -> float:
-        """What it took so far, for each of its members [s]."""
-        return self._wall_time / len(self._ready)
+    ready = []
+    for place, (row, contacts, time_step) in zip(places, prepared, strict=True):
+        state = State(contacts, row, time_step, record(cases[place]), placed=False)
+        ready.append(Ready(place, cases[place], row, state))
+    return ready, []
 
 
 def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
@@ -353,30 +298,11 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     batches = []
     for group in groups.values():
-        notice = (
-            f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the "
-            "next ones\n"
-        )
-        timer = threading.Timer(
-            COMPILING, lambda text=notice: sys.stderr.write(text) if sys.stderr.isatty() else None
-        )
-        timer.daemon = True
-        timer.start()
-        try:
-            stack = Stack([one.state for one in group])
-        finally:
-            timer.cancel()
+        stack = Stack([one.state for one in group])
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
-        count = min(
-            len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_BATCH)))
-        )
-        ends = np.unique(
-            np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group))
-        )
-        firsts = [0, *ends[:-1].tolist()]
-        batches += [
-            Batch(stack, group[first:end], first)
-            for first, end in zip(firsts, ends.tolist(), strict=True)
-            if end > first
-        ]
+        share = max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_BATCH)))
+        count = min(len(group), threads * share)
+        ends = np.searchsorted(work, work[-1] * np.arange(1, count) / count)
+        for first, end in pairwise(np.unique([0, *ends, len(group)]).tolist()):
+            batches.append(Batch(stack, group[first:end], first))
     return batches

@@ -1,5 +1,5 @@
-"""What a study computes: the points that its keys span, what is drawn at them, and the case of
-each member."""
+"""What a study computes: what its keys take, the points that they span, what is drawn at them, and
+the case of each member."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
 from granchain.errors import CaseError
-from granchain.keys import Problems, check_whole, shown
-from granchain.studies.distributions import Disorder, Distribution, values_of
+from granchain.keys import Problems, check_whole, shown, suggestion
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
 HOW = ("product", "zip", "sobol")
@@ -29,6 +29,16 @@ DISORDERED = {
     "chain.material.youngs_modulus": ("chain.modulus_factor", False),
     "chain.gap": ("chain.gap_added", True),
 }
+# Distributions with parameters of our own; any other name is that of a continuous distribution of
+# scipy.stats, with its own parameters.
+OWN_DISTRIBUTIONS = {
+    "normal": ("mean", "sd"),
+    "uniform": ("low", "high"),
+    "lognormal": ("median", "sigma"),
+}
+RANGES: dict[str, Any] = {"linear": np.linspace, "log": np.geomspace}
+# Ours: more points on one axis are no study.
+MOST_POINTS = 10_000_000
 # The farthest that a draw may lie in the tails: a sample's 0 would be minus infinity. Of 2^31 draws
 # one is beyond.
 TAIL = 2.0**-32
@@ -37,31 +47,272 @@ TAIL = 2.0**-32
 MOST_DRAWN = 21201
 # Memory of a member's case and record [bytes]; 5 kB measured for a change of one table.
 MEMBER_BYTES = 10_000
-# Sentences about members that are reported at once.
-MOST_SENTENCES = 20
 # Names that a variable of the study has.
 TAKEN_NAMES = (
-    "draw",
-    "run",
-    "sensor_bead",
-    "sample",
-    "peak",
-    "arrival",
-    "width",
-    "merged",
-    "wave_speed",
-    "wave_speed_sensors",
-    "transmitted_momentum",
-    "transmitted_energy",
-    "status",
-    "message",
-    "law_sha256",
-    "point",
-    "time_step",
-    "time",
-    "sensor_force",
-    "n_samples",
+    "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "merged", "wave_speed",
+    "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status", "message",
+    "law_sha256", "point", "time_step", "time", "sensor_force", "n_samples",
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# What a key takes
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A continuous distribution of one number; made by `normal`, `uniform`, `lognormal` or
+    `distribution`.
+
+    Parameters
+    ----------
+    name : str
+        "normal", "uniform", "lognormal", or a name of scipy.stats.
+    parameters : tuple of (str, float)
+        In the order in which they were given.
+
+    Raises
+    ------
+    CaseError
+        With every mistake.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, float], ...]
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        check_distribution(self.name, dict(self.parameters), str(self.name), problems)
+        problems.close()
+
+    @cached_property
+    def _frozen(self) -> Any:
+        return scipy_distribution(self.name, dict(self.parameters))
+
+    def ppf(self, part: ArrayLike) -> np.ndarray:
+        """The number below which this part of all draws lies.
+
+        Parameters
+        ----------
+        part : array
+            Between 0 and 1.
+
+        Returns
+        -------
+        array
+            Of the shape of `part`.
+        """
+        return np.asarray(self._frozen.ppf(np.asarray(part, dtype=float)), dtype=float)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{name} {value:g}' for name, value in self.parameters)})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a TOML file writes it."""
+        return {self.name: dict(self.parameters)}
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """A number drawn anew for every bead, or for every gap; made by `disorder`.
+
+    Parameters
+    ----------
+    distribution : Distribution
+    add : bool
+        Whether it is added to the value of the case, which it multiplies otherwise.
+    """
+
+    distribution: Distribution
+    add: bool = False
+
+    def __str__(self) -> str:
+        return f"disorder({self.distribution}{', added' if self.add else ''})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a TOML file writes it."""
+        return {"disorder": self.distribution.as_dict()} | ({"add": True} if self.add else {})
+
+
+def normal(mean: float, sd: float) -> Distribution:
+    """The normal distribution of a mean and a standard deviation."""
+    return Distribution("normal", (("mean", mean), ("sd", sd)))
+
+
+def uniform(low: float, high: float) -> Distribution:
+    """Equally likely everywhere from low to high."""
+    return Distribution("uniform", (("low", low), ("high", high)))
+
+
+def lognormal(median: float, sigma: float) -> Distribution:
+    """A number whose logarithm is normal: of that median, and sigma the standard deviation of
+    the logarithm [1]."""
+    return Distribution("lognormal", (("median", median), ("sigma", sigma)))
+
+
+def distribution(name: str, **parameters: float) -> Distribution:
+    """Any continuous distribution of scipy.stats by its name and parameters:
+    `distribution("weibull_min", c=2.0, scale=1.8)`."""
+    return Distribution(name, tuple(parameters.items()))
+
+
+def disorder(distribution: Distribution, add: bool = False) -> Disorder:
+    """A number for every bead: `{"chain.radius": disorder(normal(1.0, 0.05))}` multiplies each
+    bead's radius by one of its own.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Of the factor [1]; with `add`, of what is added, in the unit of the key.
+    add : bool
+        Add it to the value of the case, for gaps.
+
+    Raises
+    ------
+    CaseError
+        Where it is no distribution.
+    """
+    if not isinstance(distribution, Distribution):
+        raise CaseError(
+            f"disorder: got {shown(distribution)}, allowed a distribution; write for example "
+            "disorder(normal(1.0, 0.05))"
+        )
+    return Disorder(distribution, bool(add))
+
+
+def check_distribution(name: Any, given: Any, where: str, problems: Problems) -> None:
+    """Add what is wrong with the name and the parameters of a distribution."""
+    stats = scipy_stats()
+    continuous = [one for one, made in vars(stats).items() if isinstance(made, stats.rv_continuous)]
+    words = [*OWN_DISTRIBUTIONS, *sorted(continuous)]
+    own = OWN_DISTRIBUTIONS.get(name, ())
+    if not problems.check(
+        name in words,
+        where,
+        shown(name),
+        _FORMS,
+        suggestion(name, [*words, *RANGES, "disorder"], "see scipy.stats for their names"),
+    ):
+        return
+    required = own or (getattr(stats, name).shapes or "").replace(",", " ").split()
+    allowed = [*required, *(() if own else ("loc", "scale"))]
+    good = isinstance(given, Mapping) and set(required) <= set(given) <= set(allowed)
+    if not problems.check(
+        good and all(map(is_number, given.values())),
+        where,
+        ", ".join(f"{key} {shown(value)}" for key, value in given.items())
+        if isinstance(given, Mapping)
+        else shown(given),
+        f"a finite number for each of {', '.join(allowed)}",
+        f"give {', '.join(required)}",
+    ):
+        return
+    with np.errstate(all="ignore"):
+        # scipy gives no number for parameters out of their range
+        good = bool(np.isfinite(scipy_distribution(name, given).ppf(0.5)))
+    problems.check(
+        good,
+        where,
+        ", ".join(f"{key} {value:g}" for key, value in given.items()),
+        "spreads above 0 and a low end below the high one"
+        if own
+        else f"the range of scipy.stats.{name}",
+        "change them, or give a number itself in a list",
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether something is a finite number, and not true or false."""
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, bool) and math.isfinite(value)
+
+
+def scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
+    """The frozen distribution of scipy.stats."""
+    stats = scipy_stats()
+    if name not in OWN_DISTRIBUTIONS:
+        return getattr(stats, name)(**parameters)
+    first, second = (parameters[key] for key in OWN_DISTRIBUTIONS[name])
+    if name == "normal":
+        return stats.norm(first, second)
+    if name == "uniform":
+        return stats.uniform(first, second - first)
+    return stats.lognorm(second, scale=first)
+
+
+_FORMS = (
+    "a list, { linear = [low, high, count] }, { log = [low, high, count] }, { normal = [mean, sd] "
+    "}, { uniform = [low, high] }, { lognormal = [median, sigma] }, another of scipy.stats as { "
+    "NAME = { parameter = number } }, or { disorder = { normal = [1.0, sd] } }"
 )
+
+
+def values_of(
+    where: str, value: Any, problems: Problems
+) -> list[Any] | Distribution | Disorder | None:
+    """What a key takes in a study: the values of a list or a range, a distribution, or disorder;
+    None where it is none of these.
+
+    Parameters
+    ----------
+    where : str
+        The key, for sentences.
+    value : object
+        As a caller or a TOML file gives it.
+    problems : Problems
+        Takes every mistake.
+    """
+    if isinstance(value, (Distribution, Disorder)):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, (list, tuple, range)):
+        advice = "give values, or take the key out"
+        problems.check(len(value) > 0, where, "an empty list", "one value or more", advice)
+        return [one.item() if isinstance(one, np.generic) else one for one in value] or None
+    table = dict(value) if isinstance(value, Mapping) else {}
+    add = table.pop("add", None)
+    if len(table) != 1 or (add is not None and "disorder" not in table):
+        advice = "write one of these; a single value is a list of one"
+        problems.add(where, shown(value), _FORMS, advice)
+        return None
+    ((name, given),) = table.items()
+    where = f"{where}.{name}"
+    if name in RANGES:
+        return _range(where, name, given, problems)
+    if name == "disorder":
+        inner = values_of(where, given, problems)
+        if isinstance(inner, Distribution) and isinstance(add, (bool, type(None))):
+            return Disorder(inner, bool(add))
+        if inner is not None:
+            got = shown(add if isinstance(inner, Distribution) else given)
+            advice = "write { disorder = { normal = [1.0, 0.05] } }"
+            problems.add(where, got, "a distribution, and add = true or false", advice)
+        return None
+    own = OWN_DISTRIBUTIONS.get(name, ())
+    if own and isinstance(given, (list, tuple)) and len(given) == len(own):
+        given = dict(zip(own, given, strict=True))
+    check_distribution(name, given, where, problems)
+    return Distribution(name, tuple(given.items())) if problems.clear(where) else None
+
+
+def _range(where: str, kind: str, given: Any, problems: Problems) -> list[float] | None:
+    """The values of `{ linear = [low, high, count] }` or `{ log = [low, high, count] }`, both
+    ends among them."""
+    allowed = f"[low, high, count], of finite numbers and a whole number from 1 to {MOST_POINTS}"
+    good = isinstance(given, (list, tuple)) and len(given) == 3 and all(map(is_number, given))
+    good = good and isinstance(given[2], int) and 1 <= given[2] <= MOST_POINTS
+    if kind == "log":
+        allowed += ", the ends above 0"
+        good = good and min(given) > 0.0
+    advice = f"write {{ {kind} = [0.1, 10, 21] }}"
+    if not problems.check(good, where, shown(given), allowed, advice):
+        return None
+    return [float(one) for one in RANGES[kind](*given)]
+
+
+# --------------------------------------------------------------------------------------------------
+# The members
 
 
 @dataclass(frozen=True)
@@ -94,31 +345,32 @@ class Plan:
     @property
     def drawn(self) -> dict[str, Distribution]:
         """The keys that are drawn from a distribution."""
-        return {
-            key: values for key, values in self.vary.items() if isinstance(values, Distribution)
-        }
+        return {key: one for key, one in self.vary.items() if isinstance(one, Distribution)}
 
     @property
     def disordered(self) -> dict[str, Disorder]:
         """The keys that are drawn for every bead."""
-        return {key: values for key, values in self.vary.items() if isinstance(values, Disorder)}
+        return {key: one for key, one in self.vary.items() if isinstance(one, Disorder)}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The dimensions that members lie along, and how many there are along each."""
+        if self.how == "sobol":
+            return {"run": self.n}
+        points = {key: len(values) for key, values in self.listed.items()}
+        if self.how == "zip":
+            points = {"run": next(iter(points.values()), 1)}
+        return points | ({"draw": self.n} if self.n > 1 else {})
 
     @property
     def dims(self) -> tuple[str, ...]:
         """The dimensions that members lie along."""
-        if self.how == "sobol":
-            return ("run",)
-        points = ("run",) if self.how == "zip" else tuple(self.listed)
-        return (*points, "draw") if self.n > 1 else points
+        return tuple(self.sizes)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """How many there are along each."""
-        if self.how == "sobol":
-            return (self.n,)
-        counts = [len(values) for values in self.listed.values()]
-        points = tuple(counts[:1] or [1]) if self.how == "zip" else tuple(counts)
-        return (*points, self.n) if self.n > 1 else points
+        return tuple(self.sizes.values())
 
     @property
     def members(self) -> int:
@@ -132,27 +384,18 @@ class Plan:
         if not self.drawn:
             return {}
         parts = quasi_random(self.n, len(self.drawn), self.seed)
-        return {
-            key: one.ppf(column)
-            for (key, one), column in zip(self.drawn.items(), parts.T, strict=True)
-        }
+        drawn = zip(self.drawn.items(), parts.T, strict=True)
+        return {key: one.ppf(column) for (key, one), column in drawn}
 
     def changes(self) -> Iterator[tuple[dict[str, Any], int]]:
         """What differs from the case in each member, but its disorder, and which draw it is."""
-        listed = self.listed
+        listed, keys = self.listed, [key for key in self.vary if key not in self.disordered]
         together = zip(*listed.values(), strict=True) if listed else [()]
         for point in product(*listed.values()) if self.how == "product" else together:
             at = dict(zip(listed, point, strict=True))
             for draw in range(self.n):
                 drawn = {key: float(values[draw]) for key, values in self.sample.items()}
-                yield (
-                    {
-                        key: at[key] if key in at else drawn[key]
-                        for key in self.vary
-                        if key not in self.disordered
-                    },
-                    draw,
-                )
+                yield {key: (at | drawn)[key] for key in keys}, draw
 
     def cases(self) -> list[Case]:
         """The case of each member; see `changed`."""
@@ -166,39 +409,32 @@ class Plan:
         CaseError
             With the mistakes of all members, each once, and the first member that makes it.
         """
-        mistakes: dict[str, list[Any]] = {}
+        # of each mistake: its first sentence, and how many members make it
+        mistakes: dict[str, tuple[str, int]] = {}
         found = []
-        counted = any(
-            key.startswith("chain.beads") or key.startswith("chain.segment") for key in self.vary
-        )
+        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
         for changes, draw in self.changes():
             try:
-                beads = self.case.beads
-                if self.disordered and counted:
-                    beads = self.case.replace(**changes).beads
-                whole = changes | self.disorder(draw, beads)
+                alike = self.case.replace(**changes) if self.disordered and counted else self.case
+                whole = changes | self.disorder(draw, alike.beads)
                 found.append((self.case.replace(**whole), whole))
             except CaseError as error:
-                at = [
-                    f"{key} = {value:.6g}"
-                    if isinstance(value, float)
-                    else f"{key} = {shown(value)}"
-                    for key, value in changes.items()
-                ]
+                words = {key: shown(value) for key, value in changes.items()}
+                words |= {k: f"{one:.6g}" for k, one in changes.items() if isinstance(one, float)}
+                at = [f"{key} = {word}" for key, word in words.items()]
                 at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
                 for sentence in error.problems:
                     # the same mistake at another value is the same mistake
-                    first = sentence + (f" (at {', '.join(at)})" if at else "")
-                    mistakes.setdefault(sentence.partition(": got ")[0], [first, 0])[1] += 1
+                    mistake = sentence.partition(": got ")[0]
+                    here = sentence + (f" (at {', '.join(at)})" if at else "")
+                    first, count = mistakes.get(mistake, (here, 0))
+                    mistakes[mistake] = first, count + 1
         if mistakes:
-            sentences = [
-                first + (f"; so it is at {count} of {self.members} members" if count > 1 else "")
-                for first, count in mistakes.values()
-            ]
-            more = len(sentences) - MOST_SENTENCES
             raise CaseError(
-                sentences[:MOST_SENTENCES]
-                + ([f"sweep: got {more} more mistakes; mend these first"] if more > 0 else [])
+                [
+                    first + (f"; so it is at {n} of {self.members} members" if n > 1 else "")
+                    for first, n in mistakes.values()
+                ]
             )
         return found
 
@@ -209,10 +445,9 @@ class Plan:
         for place, (key, values) in enumerate(self.vary.items()):
             if isinstance(values, Disorder):
                 name, added = DISORDERED[key]
-                parts = np.random.default_rng([self.seed, place, draw]).random(
-                    beads - 1 if added else beads
-                )
-                found[name] = values.distribution.ppf(np.clip(parts, TAIL, 1.0 - TAIL)).tolist()
+                random = np.random.default_rng([self.seed, place, draw])
+                parts = np.clip(random.random(beads - 1 if added else beads), TAIL, 1.0 - TAIL)
+                found[name] = values.distribution.ppf(parts).tolist()
         return found
 
     def as_dict(self) -> dict[str, Any]:
@@ -230,9 +465,8 @@ def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
     with uninterrupted():
         # an exception is forgotten where SciPy reads the numbers of its sequence: all points would
         # be one
-        sequence = scipy_stats().qmc.Sobol(
-            dimensions, scramble=True, seed=np.random.default_rng(seed)
-        )
+        random = np.random.default_rng(seed)
+        sequence = scipy_stats().qmc.Sobol(dimensions, scramble=True, seed=random)
         points = sequence.random_base2(max(0, math.ceil(math.log2(n))))[:n]
     return np.clip(points, TAIL, 1.0 - TAIL)
 
@@ -247,93 +481,85 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     """
     check_case(case)
     problems = Problems()
-    if how not in HOW:
-        problems.add("how", shown(how), ", ".join(f'"{word}"' for word in HOW), "name one of them")
+    words = ", ".join(f'"{word}"' for word in HOW)
+    problems.check(how in HOW, "how", shown(how), words, "name one of them")
     check_whole("n", n, problems, "give the number of draws")
     check_whole("seed", seed, problems, "give for example seed=0", least=0)
     found: dict[str, Any] = {}
-    if not isinstance(vary, Mapping) or not vary:
-        got = "nothing" if not vary else shown(vary)
-        problems.add(
-            "vary",
-            got,
-            "keys of the case, each with what it takes",
-            'write for example {"striker.speed": [0.5, 1.0, 2.0]}',
-        )
-    else:
+    if problems.check(
+        isinstance(vary, Mapping) and bool(vary),
+        "vary",
+        shown(vary) if vary else "nothing",
+        "keys of the case, each with what it takes",
+        'write for example {"striker.speed": [0.5, 1.0, 2.0]}',
+    ):
         for key, value in vary.items():
-            values = values_of(str(key), value, problems)
-            if isinstance(values, list):
-                values = plain_tables(values, problems, str(key))
-            check_key(str(key), values, how, problems)
-            found[str(key)] = values
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+            found[str(key)] = values_of(str(key), value, problems)
+            check_key(str(key), found, how, problems)
+    problems.close()
     plan = Plan(case, found, how, n, seed)
-    check_plan(plan, problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    lengths = {key: len(values) for key, values in plan.listed.items()}
+    problems.check(
+        how != "zip" or len(set(lengths.values())) < 2,
+        "vary",
+        ", ".join(f"{length} of {key}" for key, length in lengths.items()),
+        "lists of one length with zip",
+        "give as many values of each",
+    )
+    problems.check(
+        n == 1 or bool(plan.drawn or plan.disordered),
+        "n",
+        f"{n} draws of nothing",
+        "1 where no key is drawn",
+        "leave n out, or give a key a distribution",
+    )
+    size = plan.members * MEMBER_BYTES
+    problems.check(
+        size <= MEMORY and len(plan.drawn) <= MOST_DRAWN,
+        "vary",
+        f"{plan.members:.6g} members, which take {size / 2**30:.3g} GiB, of "
+        f"{len(plan.drawn)} distributions",
+        f"{MEMORY // 2**30} GiB, and {MOST_DRAWN} distributions",
+        "take fewer values or draws",
+    )
+    problems.close()
     return plan
 
 
-def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
+def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> None:
     """A key can be varied, and so."""
-    if key in TAKEN_NAMES or key.startswith(("sensors.beads", "title")):
-        problems.add(
-            key, "a key to vary", "keys that change what is computed", "set it in the case itself"
-        )
-    if isinstance(values, list) and how == "sobol":
-        problems.add(
+    problems.check(
+        key not in TAKEN_NAMES and not key.startswith(("sensors.beads", "title")),
+        key,
+        "a key to vary",
+        "keys that change what is computed",
+        "set it in the case itself",
+    )
+    values = found[key]
+    if isinstance(values, list):
+        values = found[key] = plain_tables(values, problems, key)
+        problems.check(
+            how != "sobol",
             key,
             "a list",
             "distributions with sobol",
             "write a distribution, such as { uniform = [low, high] }, or take product",
         )
-    if isinstance(values, list) and how == "product":
-        counts = Counter(
-            value if isinstance(value, (bool, int, float, str)) else repr(value) for value in values
+        plain = [one if isinstance(one, (bool, int, float, str)) else repr(one) for one in values]
+        ((value, most),) = Counter(plain).most_common(1)
+        problems.check(
+            how != "product" or most == 1,
+            key,
+            f"{shown(value)} more than once",
+            "each value once",
+            "take out the doubles",
         )
-        value, most = counts.most_common(1)[0]
-        if most > 1:
-            problems.add(
-                key, f"{shown(value)} more than once", "each value once", "take out the doubles"
-            )
-    if isinstance(values, Disorder):
-        if key not in DISORDERED:
-            problems.add(
-                key, "disorder", f"disorder of {', '.join(DISORDERED)}", "name one of these keys"
-            )
-        elif values.add != DISORDERED[key][1]:
-            needed = "add = true" if DISORDERED[key][1] else "a factor"
-            got = "disorder that is added" if values.add else "disorder that multiplies"
-            problems.add(
-                key,
-                got,
-                f"{needed} for {key}",
-                "set add accordingly" if not values.add else "leave add out",
-            )
-
-
-def check_plan(plan: Plan, problems: Problems) -> None:
-    """What keys mean to each other, and to memory."""
-    lengths = {key: len(values) for key, values in plan.listed.items()}
-    if plan.how == "zip" and len(set(lengths.values())) > 1:
-        got = ", ".join(f"{length} of {key}" for key, length in lengths.items())
-        problems.add("vary", got, "lists of one length with zip", "give as many values of each")
-    random = bool(plan.drawn or plan.disordered)
-    if plan.n > 1 and not random:
-        problems.add(
-            "n",
-            f"{plan.n} draws of nothing",
-            "1 where no key is drawn",
-            "leave n out, or give a key a distribution",
+    elif isinstance(values, Disorder):
+        _, added = DISORDERED.get(key, ("", values.add))
+        problems.check(
+            key in DISORDERED and values.add == added,
+            key,
+            "disorder that is added" if values.add else "disorder that multiplies",
+            f"disorder of {', '.join(DISORDERED)}, and add = true for chain.gap alone",
+            "name one of these keys",
         )
-    if len(plan.drawn) > MOST_DRAWN:
-        problems.add(
-            "vary", f"{len(plan.drawn)} distributions", f"at most {MOST_DRAWN}", "draw fewer keys"
-        )
-    if plan.members * MEMBER_BYTES > MEMORY:
-        got = (
-            f"{plan.members:.6g} members, which take {plan.members * MEMBER_BYTES / 2**30:.3g} GiB"
-        )
-        problems.add("vary", got, f"{MEMORY // 2**30} GiB", "take fewer values or draws")

@@ -22,7 +22,7 @@ from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures
-from granchain.studies.plan import TAKEN_NAMES, Plan
+from granchain.studies.plan import TAKEN_NAMES, Plan, is_number
 
 # Variables of each sensor, and of each member: unit and meaning.
 MEANING = {
@@ -73,36 +73,29 @@ def variables_of_study(
     traces : bool
         Whether there are forces of the sensors.
     """
-    dims, shape = plan.dims, plan.shape
-    variables = {
-        name: Variable((name,), np.arange(n), "1", f"index of the {name}")
-        for name, n in zip(dims, shape, strict=True)
-        if name in ("run", "draw")
-    }
+    dims, shape, sensors = plan.dims, plan.shape, ("sensor_bead",)
+    variables: dict[str, Variable] = {}
+
+    def put(name: str, dims: tuple[str, ...], values: Any, *about: str) -> None:
+        variables[name] = Variable(dims, values, *about)
+
+    def put_members(name: str, values: Any, *about: str, inner: tuple[str, ...] = ()) -> None:
+        put(name, (*dims, *inner), values.reshape((*shape, *values.shape[1:])), *about)
+
+    for name, n in zip(dims, shape, strict=True):
+        if name in ("run", "draw"):
+            put(name, (name,), np.arange(n), "1", f"index of the {name}")
     for key, listed in plan.listed.items():
-        unit, meaning = about_key(plan.case, key)
-        variables[key] = Variable(
-            ("run",) if plan.how == "zip" else (key,), values_of_key(listed), unit, meaning
-        )
+        along = "run" if plan.how == "zip" else key
+        put(key, (along,), values_of_key(listed), *about_key(plan.case, key))
+    of_draw = dims[-1:] if dims[-1:] == ("draw",) or plan.how == "sobol" else ()
     for key, drawn in plan.sample.items():
-        unit, meaning = about_key(plan.case, key)
-        along = tuple(
-            name
-            for name in dims[-1:]
-            if name in ("draw", "run") and (plan.n > 1 or plan.how == "sobol")
-        )
-        variables[key] = Variable(along, drawn if along else np.asarray(drawn[0]), unit, meaning)
-    variables["sensor_bead"] = Variable(
-        ("sensor_bead",),
-        np.array(found.sensor_bead, dtype=np.int64),
-        "1",
-        "label of the sensor bead",
-    )
-    for name in OF_SENSOR:
-        values = getattr(found, name).reshape(*shape, len(found.sensor_bead))
-        variables[name] = Variable((*dims, "sensor_bead"), values, *MEANING[name])
-    for name in OF_MEMBER:
-        variables[name] = Variable(dims, getattr(found, name).reshape(shape), *MEANING[name])
+        values = drawn if of_draw else np.asarray(drawn[0])
+        put(key, of_draw, values, *about_key(plan.case, key))
+    labels = np.array(found.sensor_bead, dtype=np.int64)
+    put("sensor_bead", sensors, labels, "1", "label of the sensor bead")
+    for name, about in MEANING.items():
+        put_members(name, getattr(found, name), *about, inner=sensors if name in OF_SENSOR else ())
     for name in dict.fromkeys(name for one in found.summaries for name in one):
         if name in variables or name in TAKEN_NAMES:
             raise CaseError(
@@ -110,43 +103,33 @@ def variables_of_study(
                 "rename it"
             )
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
-        variables[name] = Variable(dims, values.reshape(shape), "", f"of the summary: {name}")
+        put_members(name, values, "", f"of the summary: {name}")
     hashes = {text: hash_of_record(text) for text in dict.fromkeys(found.law)}
-    for name, texts, meaning in (
-        ("status", [one.label for one in found.status], "how the run ended"),
-        ("message", found.message, "why it failed"),
-        (
-            "law_sha256",
-            [hashes[text] for text in found.law],
-            "hash of what its law was: of its functions and resolved coefficients",
-        ),
-        ("point", points, "name of the member: hash of its case, version and what is measured"),
-    ):
-        if texts is not None:
-            variables[name] = Variable(
-                dims, np.array([*texts, None], dtype=object)[:-1].reshape(shape), "", meaning
-            )
+    put_members("status", texts([one.label for one in found.status]), "", "how the run ended")
+    put_members("message", texts(found.message), "", "why it failed")
+    law = "hash of what its law was: of its functions and resolved coefficients"
+    put_members("law_sha256", texts([hashes[text] for text in found.law]), "", law)
+    if points is not None:
+        point = "name of the member: hash of its case, version and what is measured"
+        put_members("point", texts(points), "", point)
     if traces:
         counts = np.array([len(one) for one in found.time])
         longest = int(counts.max(initial=0))
         time = np.full((len(counts), longest), np.nan)
-        force = np.full((len(counts), longest, len(found.sensor_bead)), np.nan)
+        force = np.full((len(counts), longest, len(labels)), np.nan)
         for place, count in enumerate(counts):
             time[place, :count], force[place, :count] = found.time[place], found.force[place]
-        variables["sample"] = Variable(("sample",), np.arange(longest), "1", "index of the sample")
-        variables["n_samples"] = Variable(
-            dims, counts.reshape(shape), "1", "how many values of time there are"
-        )
-        variables["time"] = Variable(
-            (*dims, "sample"), time.reshape(*shape, longest), "s", "time of the samples"
-        )
-        variables["sensor_force"] = Variable(
-            (*dims, "sample", "sensor_bead"),
-            force.reshape(*shape, *force.shape[1:]),
-            "N",
-            "force of the sensor bead",
-        )
+        put("sample", ("sample",), np.arange(longest), "1", "index of the sample")
+        put_members("n_samples", counts, "1", "how many values of time there are")
+        put_members("time", time, "s", "time of the samples", inner=("sample",))
+        of_force = ("sample", *sensors)
+        put_members("sensor_force", force, "N", "force of the sensor bead", inner=of_force)
     return variables
+
+
+def texts(words: Sequence[str]) -> np.ndarray:
+    """Words as an array of objects."""
+    return np.array([*words, None], dtype=object)[:-1]
 
 
 def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
@@ -179,9 +162,7 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     sensors = np.column_stack([found.merged, found.wave_speed_sensors])[known]
     if (sensors != sensors[:1]).any():
         attributes["wave_speed_note"] = UNLIKE
-    inside = [
-        key for key in (*plan.listed, *plan.sample) if plan.dims == () or key not in plan.dims
-    ]
+    inside = [key for key in (*plan.listed, *plan.sample) if key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
 
@@ -203,9 +184,7 @@ def values_in_words(values: Any) -> str:
     """What a key takes, in a few words."""
     if not isinstance(values, list):
         return str(values)
-    if len(values) > 1 and all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
-    ):
+    if len(values) > 1 and all(map(is_number, values)):
         return f"{min(values):.6g} to {max(values):.6g}"
     words = [
         f"{value:.6g}" if isinstance(value, float) else shown(value).strip('"') for value in values
@@ -215,17 +194,10 @@ def values_in_words(values: Any) -> str:
 
 def values_of_key(values: Sequence[Any]) -> np.ndarray:
     """Numbers as they are, not a number for None; anything else as text."""
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return np.array(values, dtype=np.int64)
-    if all(
-        value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
-        for value in values
-    ):
-        return np.array([np.nan if value is None else value for value in values], dtype=float)
-    return np.array(
-        [*(value if isinstance(value, str) else canonical(value) for value in values), None],
-        dtype=object,
-    )[:-1]
+    if all(value is None or is_number(value) for value in values):
+        whole = all(isinstance(value, int) for value in values)
+        return np.array(values, dtype=np.int64 if whole else float)
+    return texts([value if isinstance(value, str) else canonical(value) for value in values])
 
 
 def about_key(case: Case, key: str) -> tuple[str, str]:
@@ -250,8 +222,8 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
     return "", f"of the case: {key}"
 
 
-def measures_of(study: Any) -> tuple[list[str], Measures]:
-    """Names of the members of a study's data set, and what was measured of them."""
+def records_of(study: Any) -> dict[str, dict[str, Any]]:
+    """The records of the members of a study's data set, by their names."""
     records = json.loads(study.attrs["laws_json"])
     lists = {
         name: study[name].values.ravel().tolist()
@@ -272,14 +244,14 @@ def measures_of(study: Any) -> tuple[list[str], Measures]:
         status=[labels[label] for label in lists["status"]],
         message=lists["message"],
         law=[records[sha256] for sha256 in lists["law_sha256"]],
-        time=[np.zeros(0)] * n,
-        force=[np.zeros((0, sensors))] * n,
         summaries=[{name: values[place] for name, values in more.items()} for place in range(n)],
         **numbers,
     )
-    if "sensor_force" in study:
+    traces = "sensor_force" in study
+    if traces:
         time = study["time"].values.reshape(n, -1)
         force = study["sensor_force"].values.reshape(n, time.shape[1], sensors)
-        for place, count in enumerate(study["n_samples"].values.ravel().tolist()):
-            found.time[place], found.force[place] = time[place, :count], force[place, :count]
-    return lists["point"], found
+        counts = study["n_samples"].values.ravel().tolist()
+        found.time = [row[:count] for row, count in zip(time, counts, strict=True)]
+        found.force = [row[:count] for row, count in zip(force, counts, strict=True)]
+    return {name: found.record(place, traces) for place, name in enumerate(lists["point"])}

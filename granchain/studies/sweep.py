@@ -9,7 +9,6 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +24,12 @@ from granchain.store import claim
 from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart, open_study, save_study
-from granchain.studies.elsewhere import Elsewhere, ExecutorError, changed_law
+from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure
 from granchain.studies.members import check_members, counter
 from granchain.studies.plan import MEMBER_BYTES, Plan, plan_of
-from granchain.studies.study import attributes_of_study, dataset, measures_of, variables_of_study
+from granchain.studies.study import attributes_of_study, dataset, records_of, variables_of_study
 
 
 def sweep(
@@ -102,144 +101,170 @@ def sweep(
     """
     plan = plan_of(case, vary, how, n, seed)
     return swept(
-        plan, Work(plan.case, threads, traces, summary, progress, executor), out, resume, overwrite
-    )
+        plan, out, resume, overwrite, summary=summary, traces=traces, executor=executor,
+        threads=threads, progress=progress,
+    )  # fmt: skip
 
 
 def swept(
     plan: Plan,
-    work: Work,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    *,
+    summary: SummaryFunction | None = None,
+    traces: bool = False,
+    executor: Any = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> Any:
     """The data set of a plan; see `sweep`."""
+    if executor is not None and summary is not None:
+        raise CaseError(
+            "summary: got a function beside an executor, allowed one of the two: members "
+            "travel as data; leave out the executor, or keep the traces and sum them up"
+        )
+    if resume and out is None:
+        raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
     members = plan.changed()
     cases = [case for case, _ in members]
-    check_traces(cases, work.traces)
-    work.changes = {id(case): changes for case, changes in members}
-    if out is None:
-        if resume:
-            raise CaseError(
-                "resume: got no file to go on with, allowed a study of out=; name its file"
-            )
+    check_traces(cases, traces)
+    found = Measures.empty(cases)
+    names = None if out is None else points(cases, traces, summary)
+
+    def compute(places: Sequence[int], done: Callable[[Sequence[int]], Any], where: str) -> None:
+        """Compute members, to the end, an interruption or a fault of the executor."""
+        counted = counter(progress, len(cases), len(cases) - len(places))
+
+        def report(those: Sequence[int]) -> None:
+            done(those)
+            counted(those)
+
         try:
-            return dataset(plan, work.measured(cases), work.traces)
-        except ExecutorError as error:
-            kept = (
-                f"{kept_of(error.found)}, in the error's result; with out= they go to a file, and "
-                "resume=True goes on with it"
-            )
-            raise RunError(f"{error}\n{kept}", dataset(plan, error.found, work.traces)) from error
-    return to_file(plan, cases, work, out, resume, overwrite)
+            if executor is not None:
+                changes = [change for _, change in members]
+                sent = Elsewhere(executor, plan.case, changes, cases, traces, found)
+                sent.measure(places, report)
+                return
+            if summary is not None:
+                check_summary(cases[places[0]], summary)
+            measure(
+                cases, threads, traces=traces, summary=summary, done=report, found=found,
+                places=places,
+            )  # fmt: skip
+        except (KeyboardInterrupt, RunError) as error:
+            missing = len(found.missing)
+            kept = f"{len(cases) - missing} of {len(cases)} members are computed, {where}"
+            if isinstance(error, RunError):
+                data = dataset(plan, found, traces, names)
+                raise RunError(f"{error}\n{kept}", data) from error
+            if missing:
+                warnings.warn(f"interrupted: {kept}", GranchainWarning, stacklevel=4)
+
+    if out is None or names is None:
+        more = "in the error's result; with out= they go to a file, and resume=True goes on with it"
+        compute(range(len(cases)), lambda places: None, more)
+        return dataset(plan, found, traces)
+    with claim(out, overwrite or resume):
+        there = records_of(open_study(out)) if resume and os.path.exists(out) else {}
+        part, keep = StudyPart(out, go_on=resume, anew=overwrite), True
+        try:
+            take_known(cases, names, there | part.found, found, out)
+            # a case that comes twice is computed once
+            twice: dict[str, list[int]] = {}
+            for place in found.missing:
+                twice.setdefault(names[place], []).append(place)
+
+            def done(places: Sequence[int]) -> None:
+                records = [{"point": names[one]} | found.record(one, traces) for one in places]
+                part.add(records)
+                for record in records:
+                    for place in twice[record["point"]]:
+                        found.take(place, record)
+
+            if twice:
+                more = f"in {part.path}; go on with --resume (in Python: resume=True)"
+                compute([places[0] for places in twice.values()], done, more)
+            if not found.missing:
+                variables = variables_of_study(plan, found, names, traces)
+                about = attributes_of_study(plan, found)
+                save_study(variables, about, out, overwrite or resume)
+                keep = False
+        finally:
+            part.close(keep)
+    return dataset(plan, found, traces, names)
 
 
-def kept_of(found: Measures) -> str:
-    """How many members are measured."""
-    return f"{len(found.status) - len(found.missing)} of {len(found.status)} members are computed"
+def take_known(
+    cases: Sequence[Case],
+    names: Sequence[str],
+    there: Mapping[str, Mapping[str, Any]],
+    found: Measures,
+    out: str | os.PathLike[str],
+) -> None:
+    """Take the members that a file holds.
 
-
-@dataclass
-class Work:
-    """How members are computed, and what is measured of them.
-
-    Parameters
-    ----------
-    base : Case
-        Of which the members are changes.
-    threads, traces, summary, progress, executor
-        As of `sweep`.
-    folder : path, optional
-        Where an executor's workers put what they have computed; they send it, unless given.
-    changes : mapping
-        What is changed in each member, by the identity of its case.
+    Raises
+    ------
+    LawError
+        Where one was computed with another law than the one here.
     """
-
-    base: Case
-    threads: int | None
-    traces: bool
-    summary: SummaryFunction | None
-    progress: Callable[[int, int], Any] | None
-    executor: Any = None
-    folder: Path | None = None
-    changes: Mapping[int, dict[str, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.executor is not None and self.summary is not None:
-            raise CaseError(
-                "summary: got a function beside an executor, allowed one of the two: members "
-                "travel as data; leave out the executor, or keep the traces and sum them up"
-            )
-
-    def measured(
-        self,
-        cases: Sequence[Case],
-        done: Callable[[Sequence[int], Measures], Any] | None = None,
-        before: int = 0,
-    ) -> Measures:
-        """Measures of all members; a summary is tried on the first of them.
-
-        Parameters
-        ----------
-        cases : sequence of Case
-        done : function, optional
-            Called with the places of members that are measured, and what there is so far.
-        before : int
-            How many were there already.
-        """
-        if self.summary is not None:
-            first = measure(cases[:1], 1, summary=self.summary)
-            if not first.status[0].failed and first.message[0]:
-                problem = first.message[0].removeprefix("summary: got ")
-                raise CaseError(
-                    f"summary: got {problem}, on the first member, allowed a dict of numbers for "
-                    "every member; mend it"
-                )
-        counted = counter(self.progress, before + len(cases), before)
-
-        def report(places: Sequence[int], found: Measures) -> None:
-            if done is not None:
-                done(places, found)
-            counted(places)
-
-        if self.executor is not None:
-            changes = [self.changes[id(case)] for case in cases]
-            return Elsewhere(
-                self.executor, self.base, changes, cases, self.traces, self.folder
-            ).measured(report)
-        return measure(cases, self.threads, traces=self.traces, summary=self.summary, done=report)
+    known = [place for place, name in enumerate(names) if name in there]
+    for place in known:
+        found.take(place, there[names[place]])
+    changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
+    if changed is not None:
+        raise LawError(
+            f"{os.fspath(out)}: got a member of another law: {changed[1]} "
+            f"({changed[0].title[:100]}), allowed the law that computed it; begin anew "
+            "with --overwrite (in Python: overwrite=True), or name another file"
+        )
 
 
-def check_traces(cases: Sequence[Case], traces: bool) -> None:
-    """Refuse traces that memory, or a file, does not hold."""
-    size, most = size_of_study(cases, traces), min(MEMORY, LARGEST_FILE)
+def points(cases: Sequence[Case], traces: bool, summary: SummaryFunction | None) -> list[str]:
+    """The name of each member: the hash of its resolved case but for the title, of the version
+    and of what is measured."""
+    about = [granchain_version(), source_hash(), traces, None]
+    if summary is not None:
+        # of the function and what it reaches; another one each time where that cannot be found out
+        about[3] = uuid.uuid4().hex
+        with contextlib.suppress(LawError):
+            about[3] = fingerprint(summary)
+    return [
+        sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about])
+        for case in cases
+    ]
+
+
+def check_summary(case: Case, summary: SummaryFunction) -> None:
+    """Try a summary on a case."""
+    first = measure([case], 1, summary=summary)
+    if not first.status[0].failed and first.message[0]:
+        problem = first.message[0].removeprefix("summary: got ")
+        raise CaseError(
+            f"summary: got {problem}, on the first member, allowed a dict of numbers for "
+            "every member; mend it"
+        )
+
+
+def check_traces(cases: Sequence[Case], traces: bool) -> float:
+    """Bytes of the data set of these members, its text left out; refused where memory, or a file,
+    does not hold them."""
+    sensors, most = len(cases[0].sensors.beads), min(MEMORY, LARGEST_FILE)
+    samples = max(case.time.end / case.sensors.interval for case in cases) + 1.0 if traces else 0.0
+    numbers = len(OF_SENSOR) * sensors + len(OF_MEMBER) + samples * (1 + sensors)
+    size = 8.0 * len(cases) * numbers
     if size > most:
         raise CaseError(
             f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed "
             f"{most / 2**30:g} GiB; "
             "leave out the traces, raise sensors.interval, or take fewer members"
         )
+    return size
 
 
-def size_of_study(cases: Sequence[Case], traces: bool) -> float:
-    """Bytes of the data set of these members, its text left out."""
-    sensors = len(cases[0].sensors.beads)
-    samples = max(case.time.end / case.sensors.interval for case in cases) + 1.0 if traces else 0.0
-    return 8.0 * len(cases) * (len(OF_SENSOR) * sensors + len(OF_MEMBER) + samples * (1 + sensors))
-
-
-@dataclass(frozen=True)
-class StudyEstimate:
-    """What a study will take.
-
-    Parameters
-    ----------
-    members : int
-    seconds : float
-        Wall time [s].
-    memory, file : float
-        [bytes], at most.
-    """
+class StudyEstimate(NamedTuple):
+    """What a study will take: members, wall time [s], memory and file, at most [bytes]."""
 
     members: int
     seconds: float
@@ -256,34 +281,24 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> StudyEstimate:
         As `sweep` does before anything runs.
     """
     cases = plan.cases()
-    check_traces(cases, traces)
+    size, count = check_traces(cases, traces), len(cases)
     threads = check_members(cases, threads)
-    tried = [cases[place] for place in sorted({0, len(cases) // 2, len(cases) - 1})]
+    tried = [cases[place] for place in sorted({0, count // 2, count - 1})]
     # once for what is compiled and found for all
     measure(tried[:1], 1)
     clock = time.perf_counter()
     measure(tried, 1)
-    each = (time.perf_counter() - clock) / len(tried)
-    size = size_of_study(cases, traces)
-    held = (
-        2.0 * size + len(cases) * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
-    )
-    return StudyEstimate(
-        len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT
-    )
+    seconds = (time.perf_counter() - clock) / len(tried) * count / min(threads, count)
+    held = 2.0 * size + count * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
+    return StudyEstimate(count, seconds, held, size + count * TEXT)
 
 
 # --------------------------------------------------------------------------------------------------
 # As a TOML file describes it
 
-SWEEP_KEYS = {
-    "case": "the name of a built-in case, or the path of a case file from the folder of this one",
-    "how": '"product", "zip" or "sobol"',
-    "n": "a whole number from 1",
-    "seed": "a whole number from 0",
-    "traces": "true or false",
-    "vary": "a table [vary]",
-}
+# Text of a member in the file of a study [bytes]: its name, its status, room for a message.
+TEXT = 100
+SWEEP_KEYS = ("case", "how", "n", "seed", "traces", "vary")
 
 
 class Description(NamedTuple):
@@ -312,19 +327,12 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
     named: Any = document.get("case")
     traces: Any = document.get("traces", False)
     if not isinstance(named, str):
-        problems.add(
-            "case",
-            "nothing" if named is None else shown(named),
-            SWEEP_KEYS["case"],
-            'write for example case = "steel-chain"',
-        )
+        got = "nothing" if named is None else shown(named)
+        allowed = "the name of a built-in case, or the path of a case file from the folder of this"
+        problems.add("case", got, allowed, 'write for example case = "steel-chain"')
     if not isinstance(traces, bool):
-        problems.add(
-            "traces",
-            shown(traces),
-            SWEEP_KEYS["traces"],
-            "write true to keep the forces of the sensors",
-        )
+        advice = "write true to keep the forces of the sensors"
+        problems.add("traces", shown(traces), "true or false", advice)
     if problems.sentences:
         raise CaseError(problems.sentences)
     case = load_case(named if named in case_names() else file.parent / named)
@@ -345,125 +353,3 @@ def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
             yield from flat_vary(value, f"{where}.")
         else:
             yield where, value
-
-
-# --------------------------------------------------------------------------------------------------
-# To a file
-
-# Text of a member in the file [bytes]: its name, its status, room for a message.
-TEXT = 100
-
-
-def to_file(
-    plan: Plan,
-    cases: Sequence[Case],
-    work: Work,
-    out: str | os.PathLike[str],
-    resume: bool,
-    overwrite: bool,
-) -> Any:
-    """Compute what a file does not hold yet, and write it whole."""
-    names = points(cases, work)
-    with claim(out, overwrite or resume):
-        there: dict[str, Any] = {}
-        if resume and os.path.exists(out):
-            study = open_study(out)
-            members, stored = measures_of(study)
-            there = {
-                name: stored.record(place, "sensor_force" in study)
-                for place, name in enumerate(members)
-            }
-        part = StudyPart(out, go_on=resume, anew=overwrite)
-        keep = True
-        try:
-            there |= part.found
-            found = Measures.empty(cases)
-            known = [place for place, name in enumerate(names) if name in there]
-            for place in known:
-                found.take(place, there[names[place]])
-            changed = changed_law(
-                [cases[place] for place in known], [found.law[place] for place in known]
-            )
-            if changed is not None:
-                raise LawError(
-                    f"{os.fspath(out)}: got a member of another law: {changed[1]} "
-                    f"({changed[0].title[:100]}), allowed the law that computed it; begin anew "
-                    "with --overwrite (in Python: overwrite=True), or name another file"
-                )
-            # a case that comes twice is computed once
-            missing = list({names[place]: place for place in reversed(found.missing)}.values())[
-                ::-1
-            ]
-            try:
-                if missing:
-                    compute_missing(work, cases, names, missing, found, part)
-            except ExecutorError as error:
-                kept = (
-                    f"{kept_of(found)}, in {part.path}; go on with --resume (in Python: "
-                    "resume=True)"
-                )
-                raise RunError(
-                    f"{error}\n{kept}", dataset(plan, found, work.traces, names)
-                ) from error
-            if found.missing:
-                warnings.warn(
-                    f"interrupted: {len(cases) - len(found.missing)} of {len(cases)} members are "
-                    f"in {part.path}; go on with --resume (in Python: resume=True)",
-                    GranchainWarning,
-                    stacklevel=3,
-                )
-                return dataset(plan, found, work.traces, names)
-            save_study(
-                variables_of_study(plan, found, names, work.traces),
-                attributes_of_study(plan, found),
-                out,
-                overwrite or resume,
-            )
-            keep = False
-        finally:
-            part.close(keep)
-    return dataset(plan, found, work.traces, names)
-
-
-def compute_missing(
-    work: Work,
-    cases: Sequence[Case],
-    names: Sequence[str],
-    missing: Sequence[int],
-    found: Measures,
-    part: StudyPart,
-) -> None:
-    """Compute the members that are missing; each goes to the file as it comes."""
-    twice: dict[str, list[int]] = {}
-    for place in found.missing:
-        twice.setdefault(names[place], []).append(place)
-
-    def done(places: Sequence[int], measures: Measures) -> None:
-        records = [
-            {"point": names[missing[place]]} | measures.record(place, work.traces)
-            for place in places
-        ]
-        part.add(records)
-        for record in records:
-            for place in twice[record["point"]]:
-                found.take(place, record)
-
-    with warnings.catch_warnings():
-        # said once, with the name of the file
-        warnings.filterwarnings("ignore", message="interrupted: ", category=GranchainWarning)
-        work.measured([cases[place] for place in missing], done, len(cases) - len(missing))
-
-
-def points(cases: Sequence[Case], work: Work) -> list[str]:
-    """The name of each member: the hash of its resolved case but for the title, of the version
-    and of what is measured."""
-    about = [granchain_version(), source_hash(), work.traces, None]
-    if work.summary is not None:
-        # of the function and what it reaches; another one each time where that cannot be found out
-        about[3] = uuid.uuid4().hex
-        with contextlib.suppress(LawError):
-            about[3] = fingerprint(work.summary)
-    return [
-        sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about])
-        for case in cases
-    ]

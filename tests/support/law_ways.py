@@ -211,15 +211,9 @@ def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     with contextlib.suppress(KeyboardInterrupt):
         gc.run(case.replace(**{"time.end": 1.0}), watch=Stopped(), checkpoint=folder / "killed.chk")
     executor = LaterExecutor()
-    sent = Elsewhere(
-        executor,
-        case,
-        [{"striker.speed": 2.0}],
-        [case.replace(**{"striker.speed": 2.0})],
-        False,
-        None,
-    )
-    sent._sent((0,))
+    cases = [case.replace(**{"striker.speed": 2.0})]
+    sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], cases, False, Measures.empty(cases))
+    sent.send((0,))
     return case, sent, executor
 
 
@@ -240,14 +234,13 @@ def is_what_was_asked(sent: Elsewhere, executor: LaterExecutor) -> bool:
         future.set_result(function(*arguments))
     except GranchainError:
         return True
-    found = Measures.empty(sent._cases)
-    worker = json.loads(future.result())["law"]
+    worker, here = json.loads(future.result())[0]["law"], law_records(sent.cases)[0].text
     try:
-        sent._taken(future, (0,), found, lambda places, measures: None)
+        sent.taken(future, (0,), lambda places: None)
     except LawError:
         # a refusal of the law that is here would be none
-        return bool(law_records(sent._cases)[0].text != worker)
-    return bool(found.law[0] == worker == law_records(sent._cases)[0].text)
+        return bool(here != worker)
+    return bool(sent.found.law[0] == worker == here)
 
 
 def complete_is_refused(folder: Path) -> bool:
