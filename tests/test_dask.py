@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from support.short_chains import elastic
 
 import granchain as gc
 from granchain.cli import obey
@@ -50,19 +51,8 @@ def cluster(monkeypatch):
         yield made
 
 
-def short(**changes):
-    quick = {
-        "chain.beads": 20,
-        "sensors.beads": [5, 15],
-        "sensors.contacts": [],
-        "snapshots": None,
-        "time.step": "fast",
-    }
-    return gc.load_case("steel-chain-hertz").replace(**quick | changes)
-
-
 def test_a_killed_worker_costs_nothing(cluster, tmp_path):
-    case, vary = short(), {"striker.speed": {"linear": [0.5, 2.0, 200]}}
+    case, vary = elastic(), {"striker.speed": {"linear": [0.5, 2.0, 200]}}
     workers = [worker.pid for worker in cluster.workers.values()]
     killed = []
 
@@ -83,7 +73,7 @@ def test_a_point_that_kills_its_workers_is_set_aside_and_named(cluster, tmp_path
     file = tmp_path / "killer.py"
     file.write_text(KILLER)
     load_law_module(file)
-    case = short(**{"contact.law": "killer", "contact.restitution": 0.9})
+    case = elastic(**{"contact.law": "killer", "contact.restitution": 0.9})
     vary = {"contact.restitution": [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]}
     with elsewhere.dask_at(cluster.scheduler_address) as executor:
         study = gc.sweep(case, vary, executor=executor)
@@ -146,7 +136,7 @@ def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept
         with pytest.raises(gc.errors.RunError, match=r"executor: got one that ") as raised:
             vary = {"striker.speed": {"linear": [0.5, 2.0, 200]}}
             gc.sweep(
-                short(), vary, executor=client.get_executor(pure=False), out=out, progress=leave
+                elastic(), vary, executor=client.get_executor(pure=False), out=out, progress=leave
             )
         client.close()
     assert f"of 200 members are computed, in {out}.part; go on with --resume" in str(raised.value)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.short_chains import short
 
 import granchain as gc
 from granchain import analysis, figures
@@ -15,19 +17,6 @@ from granchain.status import Status
 from granchain.studies import equivalent as module
 from granchain.studies.equivalent import lowest_of
 from granchain.studies.measures import Measures
-
-SHORT = {
-    "chain.beads": 12,
-    "sensors.beads": [3, 6, 9],
-    "sensors.contacts": [],
-    "snapshots": None,
-    "time.end": 2e-4,
-    "time.step": "fast",
-}
-
-
-def short(**changes):
-    return gc.load_case("steel-chain").replace(**(SHORT | changes))
 
 
 def test_a_law_stands_in_for_itself_with_its_own_inputs():
@@ -221,56 +210,18 @@ def test_a_sensor_that_no_pulse_reaches_is_named():
 
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    lines = [
-        "[chain]",
-        "beads = 12",
-        "radius = 2.38e-3",
-        'material = "steel-316"',
-        "[striker]",
-        "speed = 1.77",
-        "[contact]",
-    ]
-    lines += [
-        'law = "ma-liu"',
-        "psi = 2.84",
-        "xi = 13.0",
-        "[sensors]",
-        "beads = [3, 6, 9]",
-        "[time]",
-        "end = 2e-4",
-        'step = "fast"',
-    ]
-    (tmp_path / "short.toml").write_text("\n".join(lines))
-    command = [
-        "equivalent",
-        "short.toml",
-        "--law",
-        "flores",
-        "--law",
-        '{ law = "hunt-crossley" }',
-        "--free",
-        "restitution=0.1:0.9",
-    ]
-    assert (
-        obey([*command, "--no-moves", "--out", "kept.json", "--figure", "ranking.png", "--json"])
-        == 0
-    )
-    printed, kept = (
-        json.loads(capsys.readouterr().out),
-        json.loads((tmp_path / "kept.json").read_text()),
-    )
-    found = gc.equivalent(
-        gc.load_case("short.toml"),
-        laws=["flores", "hunt-crossley"],
-        free={"restitution": (0.1, 0.9)},
-        moves=False,
-    )
-    assert (
-        printed["laws"] == kept["laws"] == json.loads(json.dumps([one.as_dict() for one in found]))
-    )
-    assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == gc.load_case(
-        "short.toml"
-    )
+    case = short(**{"striker.speed": 1.8})
+    (tmp_path / "short.toml").write_text(case.toml)
+    command = ["equivalent", "short.toml", "--free", "restitution=0.1:0.9", "--law", "flores"]
+    command += ["--law", '{ law = "hunt-crossley" }']
+    more = ["--no-moves", "--out", "kept.json", "--figure", "ranking.png", "--json"]
+    assert obey([*command, *more]) == 0
+    printed, kept = json.loads(capsys.readouterr().out), json.loads(Path("kept.json").read_text())
+    free = {"restitution": (0.1, 0.9)}
+    found = gc.equivalent(case, laws=["flores", "hunt-crossley"], free=free, moves=False)
+    wanted = json.loads(json.dumps([one.as_dict() for one in found]))
+    assert printed["laws"] == kept["laws"] == wanted
+    assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == case
     assert (tmp_path / "ranking.png").stat().st_size > 10_000
     assert obey([*command, "--out", "kept.json"]) == 4
     assert obey(["equivalent", "short.toml", "--law", "flores", "--free", "restitution"]) == 2

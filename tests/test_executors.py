@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 import pickle
 from collections.abc import Callable
@@ -13,23 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.short_chains import elastic
 
 import granchain as gc
 from granchain.errors import RunError
 from granchain.studies import elsewhere
 
 SPEEDS = [0.5, 0.7, 0.9, 1.1]
-
-
-def short() -> gc.Case:
-    quick = {
-        "chain.beads": 20,
-        "sensors.beads": [5, 15],
-        "sensors.contacts": [],
-        "snapshots": None,
-        "time.step": "fast",
-    }
-    return gc.load_case("steel-chain-hertz").replace(**quick)
 
 
 class After:
@@ -56,13 +45,6 @@ def gives(value: Any) -> Callable[[], After]:
     return lambda: After(lambda future: future.set_result(value))
 
 
-def refuses(error: BaseException) -> Callable[[], After]:
-    def refuse(future: Future[str]) -> None:
-        raise error
-
-    return lambda: After(refuse)
-
-
 def is_cancelled(future: Future[str]) -> None:
     future.cancel()
     future.set_running_or_notify_cancel()
@@ -82,12 +64,6 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "would not take a task (RuntimeError: cannot schedule new futures after shutdown)",
         FIRST,
     ),
-    "no executor": (object, "would not take a task (AttributeError: ", FIRST),
-    "broken when it is asked": (
-        refuses(concurrent.futures.BrokenExecutor("broken")),
-        "would not take a task (BrokenExecutor: ",
-        COUNT,
-    ),
     "pickling": (
         fails_with(pickle.PicklingError("no pickle")),
         "did not compute a task (PicklingError: no pickle)",
@@ -103,7 +79,6 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "gave back something else than the members of its task (JSONDecodeError",
         COUNT,
     ),
-    "no future": (lambda: After(lambda future: 3), "would not take a task (AttributeError", COUNT),
 }
 
 
@@ -117,7 +92,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     executor: Callable[[], Any], words: str, kept: str, tmp_path: Path
 ) -> None:
-    case, vary = short(), {"striker.speed": SPEEDS}
+    case, vary = elastic(), {"striker.speed": SPEEDS}
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor())
     assert f"executor: got one that {words}" in str(
@@ -149,7 +124,7 @@ def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(os._exit, 1)
         with pytest.raises(RunError, match=r"executor: got one that .*task \(BrokenProcessPool"):
-            gc.sweep(short(), {"striker.speed": SPEEDS}, executor=pool, out=tmp_path / "study.h5")
+            gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=pool, out=tmp_path / "study.h5")
 
 
 def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(
@@ -163,4 +138,4 @@ def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(
     monkeypatch.setattr(members, "wait", interrupted)
     executor = After(lambda future: pytest.fail("a task was sent"))
     with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 4 members are computed"):
-        gc.sweep(short(), {"striker.speed": SPEEDS}, executor=executor)
+        gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=executor)

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support import short_chains
 
 import granchain as gc
 from granchain import figures
@@ -21,13 +22,6 @@ from granchain.traces import Trace
 from granchain.traces.about import about_of
 from granchain.traces.folder import csv_blocks
 
-SHORT = {
-    "chain.beads": 12,
-    "sensors.beads": [2, 4, 6, 8, 10],
-    "sensors.contacts": [],
-    "snapshots": None,
-    "time.end": 2e-4,
-}
 KEYS = ["contact.psi", "striker.speed"]
 # of the case steel-chain
 TRUE = {"contact.psi": 2.84, "striker.speed": 1.77}
@@ -35,7 +29,7 @@ INTERVAL, QUIET, CLOCK = 1e-6, 60, 1.3e-5
 
 
 def short(**changes):
-    return gc.load_case("steel-chain").replace(**(SHORT | {"time.step": "fast"} | changes))
+    return short_chains.short(**{"sensors.beads": [2, 4, 6, 8, 10]} | changes)
 
 
 @cache
@@ -292,26 +286,9 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "about.toml").write_text('title = "made up"\nkind = "synthetic"\n')
     (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(synthetic(0.01))))
-    changes = [
-        "chain.beads=12",
-        "sensors.beads=[2, 4]",
-        "sensors.contacts=[]",
-        "time.end=2e-4",
-        "time.step=fast",
-        "contact.psi=2.75",
-    ]
-    changes = [f"--set={change}" for change in changes]
-    command = [
-        "fit",
-        "steel-chain",
-        "--trace",
-        "rig",
-        "--free",
-        "contact.psi",
-        "--free",
-        "striker.speed",
-        *changes,
-    ]
+    (tmp_path / "short.toml").write_text(short(**{"contact.psi": 2.75}).toml)
+    free = ["--free", "contact.psi", "--free", "striker.speed"]
+    command = ["fit", "short.toml", "--trace", "rig", *free]
     assert obey([*command, "--out", "kept.json", "--figure", "fit.png", "--json"]) == 0
     printed, kept = (
         json.loads(capsys.readouterr().out),

@@ -19,7 +19,7 @@ import granchain as gc
 from granchain.case import Case
 from granchain.markup import HEIGHT, WIDTH, thinned, trace_picture
 from granchain.status import Status
-from granchain.studies.ensemble import Member
+from granchain.studies.many import Member
 from granchain.traces.about import about_of
 
 ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.speed}'

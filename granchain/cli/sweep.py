@@ -126,10 +126,7 @@ def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
         print_json(
             {
                 "command": "sweep",
-                "members": found.members,
-                "seconds": found.seconds,
-                "memory": found.memory,
-                "file_size": found.file,
+                **found,
                 "dimensions": dict(zip(asked.plan.dims, asked.plan.shape, strict=True)),
             }
         )
@@ -138,9 +135,9 @@ def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
         text_table(
             [
                 ("members", spanned(asked)),
-                ("time", f"about {found.seconds:.2g} s"),
-                ("memory", f"at most {found.memory / 1e6:.2g} MB"),
-                ("file", f"at most {found.file / 1e6:.2g} MB"),
+                ("time", f"about {found['seconds']:.2g} s"),
+                ("memory", f"at most {found['memory'] / 1e6:.2g} MB"),
+                ("file", f"at most {found['file_size'] / 1e6:.2g} MB"),
             ],
             "<<",
         )

@@ -44,7 +44,7 @@ from granchain.studies.plan import (
     quasi_random,
     uniform,
 )
-from granchain.studies.study import texts
+from granchain.studies.sweep import texts
 
 # Members of a band, unless more or fewer are asked for.
 MEMBERS = 1024

@@ -190,8 +190,10 @@ class Elsewhere:
         first, others = places[:1], places[1:]
         measure(self.cases, 1, traces=self._traces, found=self.found, places=first)
         done(first)
-        each = self._seconds_of(first[0])
-        size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
+        clock = time.perf_counter()
+        # again, as what is compiled is there now
+        measure([self.cases[place] for place in first], 1, traces=self._traces)
+        size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
         tasks = [tuple(others[at : at + size]) for at in range(0, len(others), size)]
         waiting: dict[Future[str], Places] = {}
         taken = partial(self.taken, done=done)
@@ -205,16 +207,6 @@ class Elsewhere:
                         taken(future, sent)
                     future.cancel()
             raise
-
-    def _seconds_of(self, place: int) -> float:
-        """What a member takes of many [s], of the one that is known to run."""
-        each = math.inf
-        for count in (1, 8, 64):
-            if each * count < TASK_SECONDS or count == 1:
-                clock = time.perf_counter()
-                measure([self.cases[place]] * count, 1, traces=self._traces)
-                each = (time.perf_counter() - clock) / count
-        return each
 
     def send(self, places: Places) -> Future[str]:
         """Send a task."""

@@ -585,18 +585,14 @@ def _concluded(
     with np.errstate(invalid="ignore"):
         correlation = covariance / np.outer(errors, errors)
     correlation[np.diag_indices(count)] = 1.0
-    for *others, last in groups:
-        if others:
-            messages.append(
-                f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
-                "combination of them, and these values are one of many; give the case a value of "
-                "one of them, or measure what tells them apart"
-            )
-        else:
-            messages.append(
-                f"{last} has no effect on what was measured: its value is the one that it began "
-                "with"
-            )
+    messages += [
+        f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
+        "combination of them, and these values are one of many; give the case a value of "
+        "one of them, or measure what tells them apart"
+        if others
+        else f"{last} has no effect on what was measured: its value is the one that it began with"
+        for *others, last in groups
+    ]
     messages += [
         f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is "
         f"{correlation[i, j]:.4f}, and each error "
@@ -606,24 +602,19 @@ def _concluded(
         for j in range(i)
         if abs(correlation[i, j]) > CLOSE_CORRELATION
     ]
-    for i, key in enumerate(keys):
-        if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]:
-            messages.append(
-                f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means "
-                "nothing"
-            )
-    if not found.settled:
-        messages.append("the search had not come to an end: the values are the best that it met")
-    if degrees and scatter > MUCH_SCATTER:
-        messages.append(
-            f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: the "
-            "case lacks something, which the errors take for noise"
-        )
-    if not degrees:
-        messages.append(
-            "as many numbers were measured as are found: nothing is left over that shows whether "
-            "the case describes them"
-        )
+    messages += [
+        f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means nothing"
+        for i, key in enumerate(keys)
+        if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
+    ]
+    remarks = {
+        "the search had not come to an end: the values are the best that it met": not found.settled,
+        f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: the "
+        "case lacks something, which the errors take for noise": scatter > MUCH_SCATTER,
+        "as many numbers were measured as are found: nothing is left over that shows whether "
+        "the case describes them": not degrees,
+    }
+    messages += [sentence for sentence, true in remarks.items() if true]
     shift, gain = against.of_measurement(found.point)
     final = against._computed([found.point[:count]], messages)[0]
     if final is None:

@@ -22,8 +22,7 @@ from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.store import Result
 from granchain.store.study import numbers_of_text, packed
-from granchain.studies.many import LOT
-from granchain.studies.members import Ready, advance, check_members, lots, memory_of
+from granchain.studies.members import LOT, Ready, advance, check_members, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128

@@ -35,6 +35,8 @@ from granchain.simulation import (
 )
 from granchain.status import Status
 
+# Memory of members that are set up together [bytes]: what is set up and not yet a result.
+LOT = 2**28
 # Wall time of a call of compiled code [s]: the longest delay of an interruption.
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a

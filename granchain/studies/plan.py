@@ -450,13 +450,13 @@ class Plan:
                 found[name] = values.distribution.ppf(parts).tolist()
         return found
 
-    def as_dict(self) -> dict[str, Any]:
-        """As a TOML file writes it, but for the case."""
-        vary = {
+    @property
+    def vary_as_given(self) -> dict[str, Any]:
+        """What each key takes, as a TOML file writes it."""
+        return {
             key: values if isinstance(values, list) else values.as_dict()
             for key, values in self.vary.items()
         }
-        return {"how": self.how, "n": self.n, "seed": self.seed, "vary": vary}
 
 
 def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:

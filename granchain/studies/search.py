@@ -116,14 +116,16 @@ def _with_slopes(
     of the two fails."""
     apart = np.diag(DIFFERENCE_STEP * size)
     above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
-    rows = residuals(np.vstack([point, above, below]))
-    here, up, down = rows[0], rows[1 : 1 + len(point)], rows[1 + len(point) :]
+    here, *rows = residuals(np.vstack([point, above, below]))
     slope = np.empty((len(here), len(point)))
     for i in range(len(point)):
-        right, left = np.isfinite(up[i]).all(), np.isfinite(down[i]).all()
-        end, begin = (above[i, i] if right else point[i]), (below[i, i] if left else point[i])
+        end, begin, up, down = above[i, i], below[i, i], rows[i], rows[len(point) + i]
+        if not np.isfinite(up).all():
+            end, up = point[i], here
+        if not np.isfinite(down).all():
+            begin, down = point[i], here
         with np.errstate(all="ignore"):
-            slope[:, i] = ((up[i] if right else here) - (down[i] if left else here)) / (end - begin)
+            slope[:, i] = (up - down) / (end - begin)
     return here, slope
 
 
@@ -144,19 +146,10 @@ def not_told_apart(
     columns = slope * size
     norms = np.linalg.norm(columns, axis=0)
     acting = norms > NO_EFFECT * norms.max(initial=0.0)
-    found: list[tuple[str, ...]] = [
-        (name,) for name, acts in zip(names, acting, strict=True) if not acts
-    ]
-    if acting.sum() < 2:
-        return found
-    there = [name for name, acts in zip(names, acting, strict=True) if acts]
-    unit = columns[:, acting] / norms[acting]
-    values, directions = np.linalg.eigh(unit.T @ unit)
-    for value, direction in zip(values, directions.T, strict=True):
-        if value < ONE_DIRECTION**2:
-            found.append(
-                tuple(
-                    name for name, part in zip(there, direction, strict=True) if abs(part) > SHARE
-                )
-            )
+    found: list[tuple[str, ...]] = [(names[k],) for k in np.flatnonzero(~acting).tolist()]
+    if acting.sum() > 1:
+        there, unit = np.flatnonzero(acting), columns[:, acting] / norms[acting]
+        values, directions = np.linalg.eigh(unit.T @ unit)
+        for direction in directions.T[values < ONE_DIRECTION**2]:
+            found.append(tuple(names[k] for k in there[np.abs(direction) > SHARE].tolist()))
     return found

@@ -1,0 +1,28 @@
+"""Short chains: twelve beads, or twenty, that run in some milliseconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import granchain as gc
+
+SHORT: dict[str, Any] = {
+    "chain.beads": 12,
+    "sensors.beads": [3, 6, 9],
+    "sensors.contacts": [],
+    "snapshots": None,
+    "time.end": 2e-4,
+    "time.step": "fast",
+}
+
+
+def short(**changes: Any) -> gc.Case:
+    """The steel chain, of twelve beads."""
+    return gc.load_case("steel-chain").replace(**(SHORT | changes))
+
+
+def elastic(**changes: Any) -> gc.Case:
+    """The elastic chain, of twenty beads and as long as it is."""
+    end = gc.load_case("steel-chain-hertz").time.end
+    own = SHORT | {"chain.beads": 20, "sensors.beads": [5, 15], "time.end": end}
+    return gc.load_case("steel-chain-hertz").replace(**(own | changes))
