@@ -14,7 +14,7 @@ import granchain as gc
 from granchain import figures
 from granchain.cli import obey
 from granchain.comparison import Band
-from granchain.errors import CaseError
+from granchain.errors import CaseError, GranchainError, GranchainWarning, TraceError
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
@@ -117,7 +117,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
     # the peak is at bead 9 after 62.6 us
     short = ELASTIC.replace(**{"time.end": 6.25e-5})
     with pytest.warns(
-        gc.errors.GranchainWarning,
+        GranchainWarning,
         match=r"bead 9: \d+ of 16 members have no whole pulse at time.end",
     ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=16, sensitivity=True)
@@ -145,7 +145,7 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
 
     monkeypatch.setattr(of_bands, "measure", failing)
     with pytest.warns(
-        gc.errors.GranchainWarning,
+        GranchainWarning,
         match="1 of 8 members failed and are left out, the first with: member 2 blew up",
     ):
         found = gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
@@ -264,7 +264,7 @@ def test_a_case_and_a_trace_keep_their_tolerances(tmp_path):
         about
     )
     with pytest.raises(
-        gc.errors.TraceError, match=r"here: tolerance.chain.mass: got -1, allowed a number above 0"
+        TraceError, match=r"here: tolerance.chain.mass: got -1, allowed a number above 0"
     ):
         about_of({"title": "rig", "kind": "measured", "tolerance": {"chain.mass": -1}}, "here")
 
@@ -401,7 +401,7 @@ def test_figures_show_bands_and_indices():
         "striker.speed",
     ]
     assert drawn is axes.figure
-    with pytest.raises(gc.errors.GranchainError, match="sensitivity=True"):
+    with pytest.raises(GranchainError, match="sensitivity=True"):
         figures.sensitivities(gc.bands(ELASTIC, {"striker.speed": 0.02}, n=4))
-    with pytest.raises(gc.errors.GranchainError, match="sensitivities: got 'width'"):
+    with pytest.raises(GranchainError, match="sensitivities: got 'width'"):
         figures.sensitivities(found, "width")

@@ -13,6 +13,7 @@ from support.short_chains import elastic
 
 import granchain as gc
 from granchain.cli import obey
+from granchain.errors import RunError
 from granchain.studies import elsewhere
 
 distributed = pytest.importorskip("distributed")
@@ -133,7 +134,7 @@ def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept
                 gone.append(done)
                 (client if fault == "client" else made).close()
 
-        with pytest.raises(gc.errors.RunError, match=r"executor: got one that ") as raised:
+        with pytest.raises(RunError, match=r"executor: got one that ") as raised:
             vary = {"striker.speed": {"linear": [0.5, 2.0, 200]}}
             gc.sweep(
                 elastic(), vary, executor=client.get_executor(pure=False), out=out, progress=leave

@@ -13,6 +13,7 @@ from support.short_chains import short
 import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
+from granchain.errors import CaseError
 from granchain.status import Status
 from granchain.studies import equivalent as module
 from granchain.studies.equivalent import lowest_of
@@ -194,15 +195,15 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         ({"laws": ["kelvin-voigt"]}, "kelvin-voigt: contact.stiffness: got nothing"),
         ({"laws": ["flores"], "threads": 0}, "threads: got 0"),
     ):
-        with pytest.raises(gc.errors.CaseError, match=sentence):
+        with pytest.raises(CaseError, match=sentence):
             gc.equivalent(case, **arguments)
-    with pytest.raises(gc.errors.CaseError, match=r"sensors.beads: got none"):
+    with pytest.raises(CaseError, match=r"sensors.beads: got none"):
         gc.equivalent(case.replace(**{"sensors.beads": []}), laws=["flores"])
 
 
 def test_a_sensor_that_no_pulse_reaches_is_named():
     with pytest.raises(
-        gc.errors.CaseError,
+        CaseError,
         match=r"sensors.beads: got 6, 9, which no whole pulse passes before time.end",
     ):
         gc.equivalent(short(**{"time.end": 4e-5}), laws=["flores"])

@@ -15,7 +15,7 @@ import pytest
 from support.short_chains import elastic
 
 import granchain as gc
-from granchain.errors import RunError
+from granchain.errors import GranchainWarning, RunError
 from granchain.studies import elsewhere
 
 SPEEDS = [0.5, 0.7, 0.9, 1.1]
@@ -137,5 +137,5 @@ def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(
 
     monkeypatch.setattr(members, "wait", interrupted)
     executor = After(lambda future: pytest.fail("a task was sent"))
-    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 4 members are computed"):
+    with pytest.warns(GranchainWarning, match="interrupted: 1 of 4 members are computed"):
         gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=executor)

@@ -16,6 +16,7 @@ import granchain as gc
 from granchain import figures
 from granchain.case.listing import quantity_of, value_at
 from granchain.cli import obey
+from granchain.errors import CaseError, FileError, RunError, TraceError
 from granchain.studies import fit as module
 from granchain.studies.search import not_told_apart
 from granchain.traces import Trace
@@ -99,9 +100,7 @@ def test_intervals_are_those_of_student_with_the_degrees_that_are_left():
     for key, (low, high) in found.interval(0.9).items():
         halves = np.array([high - found.values[key], found.values[key] - low])
         assert halves / found.errors[key] == pytest.approx([2.353] * 2, abs=5e-4)
-    with pytest.raises(
-        gc.errors.CaseError, match=r"level: got 90, allowed a number above 0 and below 1"
-    ):
+    with pytest.raises(CaseError, match=r"level: got 90, allowed a number above 0 and below 1"):
         found.interval(90)
 
 
@@ -235,7 +234,7 @@ def test_quantities_of_keys_have_their_limits():
     given = case.replace(**{"contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}})
     assert value_at(given, "contact.restitution.psi") == 2.84
     with pytest.raises(
-        gc.errors.CaseError, match=r"contact.restitution: got a table, allowed a number above 0"
+        CaseError, match=r"contact.restitution: got a table, allowed a number above 0"
     ):
         value_at(given, "contact.restitution")
 
@@ -255,27 +254,27 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
             "contact.as_printed: got a switch, allowed an input that is a number",
         ),
     ):
-        with pytest.raises(gc.errors.CaseError, match=sentence):
+        with pytest.raises(CaseError, match=sentence):
             gc.fit(start(), trace, free)
-    with pytest.raises(gc.errors.CaseError, match='measure: got "peak", allowed peaks'):
+    with pytest.raises(CaseError, match='measure: got "peak", allowed peaks'):
         gc.fit(start(), trace, KEYS, "peak")
-    with pytest.raises(gc.errors.TraceError, match="free: got 6 keys for 5 measured numbers"):
+    with pytest.raises(TraceError, match="free: got 6 keys for 5 measured numbers"):
         gc.fit(
             start(),
             trace,
             [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"],
         )
     with pytest.raises(
-        gc.errors.CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"
+        CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"
     ):
         gc.fit(start().replace(**{"chain.beads": 7, "sensors.beads": []}), trace, KEYS)
-    with pytest.raises(gc.errors.FileError, match="nowhere: got no folder"):
+    with pytest.raises(FileError, match="nowhere: got no folder"):
         gc.fit(start(), "nowhere", KEYS)
 
 
 def test_a_run_without_the_pulses_is_refused():
     with pytest.raises(
-        gc.errors.RunError,
+        RunError,
         match=r"time.end: got 4e-05 s, in which the computed pulse does not pass",
     ):
         gc.fit(start().replace(**{"time.end": 4e-5}), synthetic(), KEYS, "traces")

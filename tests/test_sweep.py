@@ -14,6 +14,7 @@ import granchain as gc
 from granchain import analysis
 from granchain.analysis import arrays
 from granchain.cli.sweep import print_sweep
+from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
 from granchain.keys import Problems
 from granchain.status import Status
 from granchain.store.journal import frame
@@ -85,11 +86,11 @@ def test_all_mistakes_of_what_is_drawn_are_told_together():
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'did you mean "normal"?' in problems.sentences[0]
     with pytest.raises(
-        gc.errors.CaseError,
+        CaseError,
         match="normal: got mean 1, sd 0, allowed spreads above 0 and a low end below",
     ):
         gc.normal(1.0, 0.0)
-    with pytest.raises(gc.errors.CaseError, match=r"disorder: got 1\.05"):
+    with pytest.raises(CaseError, match=r"disorder: got 1\.05"):
         gc.disorder(1.05)
 
 
@@ -146,7 +147,7 @@ def test_disorder_that_does_not_fit_is_refused():
             r"chain.gap_added: got gaps with precompression",
         ),
     ):
-        with pytest.raises(gc.errors.CaseError, match=sentence):
+        with pytest.raises(CaseError, match=sentence):
             case.replace(**{f"chain.{name}": value for name, value in changes.items()})
 
 
@@ -264,7 +265,7 @@ def test_a_product_holds_every_combination_and_its_draws():
         "contact.psi": gc.normal(2.84, 0.05),
     }
     with pytest.raises(
-        gc.errors.CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"
+        CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"
     ):
         gc.sweep(case, vary, n=3, seed=4)
     del vary["contact.psi"]
@@ -367,46 +368,36 @@ def test_draws_are_the_same_at_every_point_and_a_single_one_has_no_dimension():
     assert same(single, {}, case.replace(**{"contact.psi": float(single["contact.psi"])}))
 
 
-WRONG = {
-    "an unknown key": (({"striker.sped": [1.0]},), {}, 'did you mean "speed"'),
-    "out of range": (
-        ({"striker.speed": gc.normal(0.1, 0.1)},),
+DISORDER = gc.disorder(gc.normal(1.0, 0.1))
+WRONG = [
+    ({"striker.sped": [1.0]}, {}, 'did you mean "speed"'),
+    (
+        {"striker.speed": gc.normal(0.1, 0.1)},
         {"n": 64},
         r"striker.speed: got -.*so it is at \d+ of 64 members",
     ),
-    "a list with sobol": (
-        ({"striker.speed": [1.0]},),
-        {"how": "sobol"},
-        "striker.speed: got a list, allowed distributions with sobol",
-    ),
-    "lists of two lengths": (
-        ({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},),
-        {"how": "zip"},
-        "lists of one length",
-    ),
-    "a value twice": (({"striker.speed": [1.0, 1.0]},), {}, "each value once"),
-    "what has no hash": (({"contact.psi": [2.0, {1, 2}]},), {}, "contact.psi: got {1, 2}, allowed"),
-    "draws of nothing": (({"striker.speed": [1.0]},), {"n": 3}, "n: got 3 draws of nothing"),
-    "beyond memory": (
-        ({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},),
+    ({}, {"how": "grid", "seed": -1}, r'how: got "grid".*\n.*seed: got -1.*\n.*vary: got nothing'),
+    ({"striker.speed": [1.0]}, {"how": "sobol"}, "a list, allowed distributions with sobol"),
+    ({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]}, {"how": "zip"}, "lists of one length"),
+    ({"striker.speed": [1.0, 1.0]}, {}, "each value once"),
+    ({"contact": [{"law": "hertz"}, {"law": "hertz"}]}, {}, "each value once"),
+    ({"contact.psi": [2.0, {1, 2}]}, {}, "contact.psi: got {1, 2}, allowed"),
+    ({"striker.speed": [1.0]}, {"n": 3}, "n: got 3 draws of nothing"),
+    (
+        {"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},
         {},
         "GiB",
     ),
-    "disorder of a gap that multiplies": (
-        ({"chain.gap": gc.disorder(gc.normal(1.0, 0.1))},),
-        {},
-        "and add = true for chain.gap",
-    ),
-    "sensors": (({"sensors.beads": [[1], [2]]},), {}, "sensors.beads: got a key to vary"),
-}
+    ({"chain.gap": DISORDER}, {}, "and add = true for chain.gap"),
+    ({"sensors.beads": [[1], [2]]}, {}, "sensors.beads: got a key to vary"),
+]
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_what_cannot_be_swept_is_refused_before_anything_runs(what, monkeypatch):
+@pytest.mark.parametrize(("vary", "options", "sentence"), WRONG)
+def test_what_cannot_be_swept_is_refused_before_anything_runs(vary, options, sentence, monkeypatch):
     monkeypatch.setattr("granchain.studies.sweep.measure", lambda *_: pytest.fail("it ran"))
-    arguments, options, sentence = WRONG[what]
-    with pytest.raises(gc.errors.CaseError, match=sentence):
-        gc.sweep(short(), *arguments, **options)
+    with pytest.raises(CaseError, match=sentence):
+        gc.sweep(short(), vary, **options)
 
 
 def test_a_member_that_fails_is_marked_and_the_others_stay():
@@ -449,10 +440,10 @@ def test_a_summary_adds_variables_and_is_tried_first():
         (lambda _: 3.0, "allowed a dict of numbers"),
         (lambda _: {"x": "y"}, "x: got str"),
     ):
-        with pytest.raises(gc.errors.CaseError, match=sentence):
+        with pytest.raises(CaseError, match=sentence):
             gc.sweep(case, {"striker.speed": [0.5, 1.0]}, summary=summary)
     assert len(seen) == 1
-    with pytest.raises(gc.errors.CaseError, match="got the name peak, which the study has already"):
+    with pytest.raises(CaseError, match="got the name peak, which the study has already"):
         gc.sweep(case, {"striker.speed": [0.5]}, summary=lambda _: {"peak": 1.0})
 
 
@@ -482,7 +473,7 @@ def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(
     assert len(counted) == 4 and not (tmp_path / "study.h5.part").exists()
     with xarray.open_dataset(file, engine="h5netcdf") as stored:
         assert stored.identical(study)
-    with pytest.raises(gc.errors.FileError, match="got a file that exists and is kept"):
+    with pytest.raises(FileError, match="got a file that exists and is kept"):
         gc.sweep(case, vary, n=2, out=file)
     counted.clear()
     assert (
@@ -513,23 +504,17 @@ def test_what_a_killed_study_has_left_is_gone_on_with(tmp_path, counted, monkeyp
     def killed(*_):
         raise RuntimeError("killed")
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
         patch.setattr("granchain.studies.sweep.save_study", killed)
-        with pytest.raises(RuntimeError):
-            gc.sweep(case, vary, out=file)
+        gc.sweep(case, vary, out=file)
     content = part.read_bytes()
     assert content.count(b'"point"') == 4 and not file.exists()
-    with pytest.raises(gc.errors.FileError, match="got an unfinished study"):
+    with pytest.raises(FileError, match="got an unfinished study"):
         gc.sweep(case, vary, out=file)
     # two members, and a frame that is cut off
-    mark, line = (
-        content.splitlines(keepends=True)[0],
-        next(line for line in content.splitlines() if line.startswith(b"[")),
-    )
-    one, other = (
-        b"".join(frame([json.dumps(records).encode()]))
-        for records in (json.loads(line)[:2], json.loads(line)[2:])
-    )
+    mark = content.splitlines(keepends=True)[0]
+    line = json.loads(next(one for one in content.splitlines() if one.startswith(b"[")))
+    one, other = (b"".join(frame([json.dumps(r).encode()])) for r in (line[:2], line[2:]))
     part.write_bytes(mark + one + other[:-10])
     counted.clear()
     study = gc.sweep(case, vary, out=file, resume=True)
@@ -545,7 +530,7 @@ def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.warns(
-        gc.errors.GranchainWarning,
+        GranchainWarning,
         match="interrupted: [24] of 8 members are computed, in .*study.h5.part",
     ):
         study = gc.sweep(
@@ -570,9 +555,9 @@ def test_a_damaged_study_is_refused(tmp_path):
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    with pytest.raises(gc.errors.FileError, match="damaged or changed"):
+    with pytest.raises(FileError, match="damaged or changed"):
         open_study(file)
-    with pytest.raises(gc.errors.FileError, match="damaged or changed"):
+    with pytest.raises(FileError, match="damaged or changed"):
         gc.sweep(short(), {"striker.speed": [0.5]}, out=file, resume=True)
 
 
@@ -592,16 +577,9 @@ striker.speed = { log = [0.5, 2.0, 3] }
 
 @pytest.fixture
 def described(tmp_path, monkeypatch):
-    import granchain.case
-
     monkeypatch.chdir(tmp_path)
-    text = (granchain.case.document.CASES / "steel-chain-hertz.toml").read_text()
-    text = (
-        text[: text.index("[snapshots]")] + text[text.index("[time]") :]
-        if "[snapshots]" in text
-        else text
-    )
-    (tmp_path / "short.toml").write_text(text)
+    case = gc.load_case("steel-chain-hertz").replace(snapshots=None)
+    (tmp_path / "short.toml").write_text(case.toml)
     (tmp_path / "speeds.toml").write_text(SWEEP)
     return tmp_path
 
@@ -671,32 +649,18 @@ def test_figures_of_a_study_say_what_they_show():
         n=16,
     )
     drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
-    assert {
-        "peaks",
-        "wave_speed-over-striker-speed",
-        "wave_speed-map",
-        "wave_speed-distribution",
-    } <= drawn.keys()
+    assert {"peaks", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
     _, axes = drawn["wave_speed-over-striker-speed"]
-    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == (
-        "striker.speed (m/s)",
-        "wave speed (m/s)",
-        "log",
-    )
-    line = axes.get_lines()[0]
-    expected = np.median(study.wave_speed.values[:, 0, 0], axis=-1)
-    assert np.allclose(line.get_ydata(), expected) and "exponent 0.2" in line.get_label()
-    heading = next(
-        text.get_text() for text in axes.texts if text.get_text().startswith("simulated")
-    )
-    assert "96 members" in heading and "16 draws: median, and 5 to 95 %" in heading
-    mesh = drawn["wave_speed-map"][1].collections[0]
-    assert np.allclose(
-        np.asarray(mesh.get_array()).ravel(),
-        np.median(study.wave_speed.values[:, :, 0], axis=-1).T.ravel(),
-    )
+    assert (axes.get_xlabel(), axes.get_xscale()) == ("striker.speed (m/s)", "log")
+    line, speeds = axes.get_lines()[0], study.wave_speed.values[:, :, 0]
+    assert np.allclose(line.get_ydata(), np.median(speeds[:, 0], axis=-1))
+    assert "exponent 0.2" in line.get_label()
+    headings = [text.get_text() for text in axes.texts]
+    assert any("96 members" in one and "16 draws: median, and 5 to" in one for one in headings)
+    mesh = np.asarray(drawn["wave_speed-map"][1].collections[0].get_array())
+    assert np.allclose(mesh.ravel(), np.median(speeds, axis=-1).T.ravel())
     label = drawn["wave_speed-distribution"][1].get_legend().get_texts()[0].get_text()
-    values = study.wave_speed.values[1, 1, 0]
+    values = speeds[1, 1]
     assert f"{values.mean():.4g}" in label and f"{values.std(ddof=1):.2g}" in label
     for made, _ in drawn.values():
         made.draw_without_rendering()
@@ -748,7 +712,7 @@ def test_processes_compute_what_this_one_does(tmp_path, monkeypatch):
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         study = gc.sweep(case, vary, executor=pool, traces=True, out=tmp_path / "study.h5")
         assert study.drop_vars("point").identical(gc.sweep(case, vary, traces=True))
-        with pytest.raises(gc.errors.CaseError, match="summary: got a function beside an executor"):
+        with pytest.raises(CaseError, match="summary: got a function beside an executor"):
             gc.sweep(case, vary, executor=pool, summary=lambda _: {})
 
 
@@ -779,12 +743,12 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
             Elsewhere(Recording(), base, [{}], [base], False, Measures.empty([base])).send((0,))
     assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
     assert len(json.loads(compute(json.dumps(sent[0])))) == 1
-    with pytest.raises(gc.errors.GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
+    with pytest.raises(GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
         compute(json.dumps(sent[0] | {"version": "0.1"}))
     file.write_text(file.read_text() + "\n# edited\n")
-    with pytest.raises(gc.errors.GranchainError, match="with other content than that of the study"):
+    with pytest.raises(GranchainError, match="with other content than that of the study"):
         compute(json.dumps(sent[1]))
-    with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
+    with pytest.raises(GranchainError, match="worker: got no law file"):
         load_same(str(tmp_path / "none.py"), "")
 
 
