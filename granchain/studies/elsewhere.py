@@ -52,10 +52,9 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
     LawError
         For a law that was made without a file.
     """
-    names: dict[str, None] = {}
     # members mostly share the table of their law
-    for case in {id(case.contact): case for case in cases}.values():
-        names |= {name: None for name, _ in case.laws}
+    tables = {id(case.contact): case for case in cases}
+    names = dict.fromkeys(name for case in tables.values() for name, _ in case.laws)
     found = []
     for name in names:
         law = laws()[name]

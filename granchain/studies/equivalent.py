@@ -259,7 +259,7 @@ def checked_search(
             problems.repeat(error.problems)
     ranges = _ranges(free, problems)
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
-    middle = np.array([_middle(*ends) for ends in ranges.values()])
+    middle = np.where(low > 0.0, np.sqrt(np.abs(low * high)), 0.5 * (low + high))
     candidates: list[Candidate] = []
     given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
     problems.check(bool(given), "laws", "none", "one law or more", "name the laws to try")
@@ -310,10 +310,6 @@ def _is_law(where: str, name: Any, problems: Problems) -> bool:
         'a name that "granchain laws" lists',
         suggestion(name, known, advice),
     )
-
-
-def _middle(low: float, high: float) -> float:
-    return math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
 
 
 def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:

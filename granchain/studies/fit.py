@@ -376,16 +376,9 @@ class Against:
                 compared[0] += [k] * (window.stop - window.start)
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
-
-    @property
-    def count(self) -> int:
-        """Numbers that are compared."""
-        return len(self.kinds)
-
-    @property
-    def nuisances(self) -> list[str]:
-        """What is found beside the keys, in the order of a point."""
-        return [CLOCK_SHIFT] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
+        self.count = len(self.kinds)
+        # what is found beside the keys, in the order of a point
+        self.nuisances = [CLOCK_SHIFT] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
 
     def with_nuisances(
         self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray

@@ -97,8 +97,8 @@ class Measures:
     def empty(cls, cases: Sequence[Case]) -> Measures:
         """Nothing computed yet."""
         n, sensors = len(cases), len(cases[0].sensors.beads)
-        pulses: Any = {name: np.full((n, sensors), math.nan) for name in OF_SENSOR}
-        of_run: Any = {name: np.full(n, math.nan) for name in OF_MEMBER}
+        shapes = dict.fromkeys(OF_SENSOR, (n, sensors)) | dict.fromkeys(OF_MEMBER, (n,))
+        numbers: Any = {name: np.full(shape, math.nan) for name, shape in shapes.items()}
         return cls(
             sensor_bead=tuple(cases[0].sensors.beads),
             status=[Status.INTERRUPTED] * n,
@@ -107,8 +107,7 @@ class Measures:
             time=[np.zeros(0)] * n,
             force=[np.zeros((0, sensors))] * n,
             summaries=[{} for _ in range(n)],
-            **pulses,
-            **of_run,
+            **numbers,
         )
 
     @property

@@ -218,18 +218,20 @@ def counter(
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
     """Number of threads, after all arguments are checked."""
     problems = Problems()
+    problems.check(len(cases) > 0, "cases", "none", "one or more", "give a list of cases")
     for place, case in enumerate(cases):
-        if not isinstance(case, Case):
-            advice = "make it with granchain.load_case or case.replace"
-            problems.add(f"cases[{place}]", type(case).__name__, "a Case", advice)
-    if not cases:
-        problems.add("cases", "none", "one or more", "give a list of cases")
+        problems.check(
+            isinstance(case, Case),
+            f"cases[{place}]",
+            type(case).__name__,
+            "a Case",
+            "make it with granchain.load_case or case.replace",
+        )
     if threads is None:
         threads = len(os.sched_getaffinity(0))
     else:
         check_whole("threads", threads, problems, "leave it out", most=MOST_THREADS)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    problems.close()
     return threads
 
 

@@ -327,15 +327,21 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
             problems.add_unknown(str(name), SWEEP_KEYS, "take it out")
     named: Any = document.get("case")
     traces: Any = document.get("traces", False)
-    if not isinstance(named, str):
-        got = "nothing" if named is None else shown(named)
-        allowed = "the name of a built-in case, or the path of a case file from the folder of this"
-        problems.add("case", got, allowed, 'write for example case = "steel-chain"')
-    if not isinstance(traces, bool):
-        advice = "write true to keep the forces of the sensors"
-        problems.add("traces", shown(traces), "true or false", advice)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    problems.check(
+        isinstance(named, str),
+        "case",
+        "nothing" if named is None else shown(named),
+        "the name of a built-in case, or the path of a case file from the folder of this",
+        'write for example case = "steel-chain"',
+    )
+    problems.check(
+        isinstance(traces, bool),
+        "traces",
+        shown(traces),
+        "true or false",
+        "write true to keep the forces of the sensors",
+    )
+    problems.close()
     case = load_case(named if named in case_names() else file.parent / named)
     vary = document.get("vary")
     if isinstance(vary, dict):
