@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.short_chains import short
+from support.short_chains import AS_OPTIONS, short
 
 import granchain as gc
 from granchain import analysis, figures
@@ -211,9 +211,9 @@ def test_a_sensor_that_no_pulse_reaches_is_named():
 
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    case = short(**{"striker.speed": 1.8})
-    (tmp_path / "short.toml").write_text(case.toml)
-    command = ["equivalent", "short.toml", "--free", "restitution=0.1:0.9", "--law", "flores"]
+    case = short(snapshots=gc.load_case("steel-chain").snapshots)
+    command = ["equivalent", "steel-chain", "--free", "restitution=0.1:0.9", "--law", "flores"]
+    command += AS_OPTIONS
     command += ["--law", '{ law = "hunt-crossley" }']
     more = ["--no-moves", "--out", "kept.json", "--figure", "ranking.png", "--json"]
     assert obey([*command, *more]) == 0
@@ -225,7 +225,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == case
     assert (tmp_path / "ranking.png").stat().st_size > 10_000
     assert obey([*command, "--out", "kept.json"]) == 4
-    assert obey(["equivalent", "short.toml", "--law", "flores", "--free", "restitution"]) == 2
+    assert obey(["equivalent", "steel-chain", "--law", "flores", "--free", "restitution"]) == 2
     assert 'got "restitution", allowed KEY=LOW:HIGH' in capsys.readouterr().err
     assert obey([*command, "--out", "kept.json", "--overwrite"]) == 0
     lines = capsys.readouterr().out.splitlines()

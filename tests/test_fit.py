@@ -285,9 +285,9 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "about.toml").write_text('title = "made up"\nkind = "synthetic"\n')
     (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(synthetic(0.01))))
-    (tmp_path / "short.toml").write_text(short(**{"contact.psi": 2.75}).toml)
     free = ["--free", "contact.psi", "--free", "striker.speed"]
-    command = ["fit", "short.toml", "--trace", "rig", *free]
+    command = ["fit", "steel-chain", "--trace", "rig", "--set=contact.psi=2.75", *free]
+    command += short_chains.AS_OPTIONS
     assert obey([*command, "--out", "kept.json", "--figure", "fit.png", "--json"]) == 0
     printed, kept = (
         json.loads(capsys.readouterr().out),

@@ -578,8 +578,7 @@ striker.speed = { log = [0.5, 2.0, 3] }
 @pytest.fixture
 def described(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    case = gc.load_case("steel-chain-hertz").replace(snapshots=None)
-    (tmp_path / "short.toml").write_text(case.toml)
+    (tmp_path / "short.toml").write_text(gc.load_case("steel-chain-hertz").toml)
     (tmp_path / "speeds.toml").write_text(SWEEP)
     return tmp_path
 

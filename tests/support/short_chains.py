@@ -14,6 +14,8 @@ SHORT: dict[str, Any] = {
     "time.end": 2e-4,
     "time.step": "fast",
 }
+# The same for a command line, which keeps the snapshots.
+AS_OPTIONS = [f"--set={key}={value}" for key, value in SHORT.items() if key != "snapshots"]
 
 
 def short(**changes: Any) -> gc.Case:
