@@ -226,7 +226,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     )
     given = case.tolerance if tolerance is None else tolerance
     if problems.check(
-        given is not None and given != {},
+        given is not None and not (isinstance(given, Mapping) and not given),
         "tolerance",
         "nothing",
         "keys of the case, each with its tolerance",
