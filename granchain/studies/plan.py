@@ -301,7 +301,9 @@ def _range(where: str, kind: str, given: Any, problems: Problems) -> list[float]
     ends among them."""
     allowed = f"[low, high, count], of finite numbers and a whole number from 1 to {MOST_POINTS}"
     good = isinstance(given, (list, tuple)) and len(given) == 3 and all(map(is_number, given))
-    good = good and isinstance(given[2], (int, np.integer)) and 1 <= given[2] <= MOST_POINTS
+    good = (
+        good and isinstance(given[2], (int, np.integer)) and given[2] in range(1, MOST_POINTS + 1)
+    )
     if kind == "log":
         allowed += ", the ends above 0"
         good = good and min(given) > 0.0
