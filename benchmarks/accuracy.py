@@ -10,7 +10,6 @@ small step has to agree.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,15 +22,12 @@ import plain_numpy
 import plain_python
 import scipy
 from racing import (
-    ROUNDS,
-    SMALL_ROUNDS,
     TURNS,
     Answer,
     Contender,
-    machine,
+    command,
     measured,
     race,
-    save,
     small,
     taken_on,
 )
@@ -237,20 +233,4 @@ def report(result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=SMALL_ROUNDS if small() else ROUNDS,
-        help="rounds of the race, two or more",
-    )
-    parser.add_argument("--save", action="store_true", help="write results/accuracy.json")
-    options = parser.parse_args()
-    result = {
-        "machine": machine(scipy=scipy.__version__),
-        "rounds": options.rounds,
-        **measure(options.rounds),
-    }
-    report(result)
-    if options.save:
-        save("accuracy", result)
+    command("accuracy", __doc__, measure, report, scipy=scipy.__version__)

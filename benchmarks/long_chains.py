@@ -8,7 +8,6 @@ pure spin on two threads in the same rounds: what this machine has of them.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import threading
 import time
@@ -18,7 +17,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from racing import machine, save, small, spread, taken_on
+from racing import (
+    command,
+    small,
+    spread,
+    taken_on,
+)
 from steel_chain import BARE, Run, run_of, steel_chain
 
 from granchain.chain import WALL, Chain, End
@@ -127,21 +131,16 @@ def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, An
     return found
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=SMALL_ROUNDS if small() else ROUNDS,
-        help="rounds, two or more",
-    )
-    parser.add_argument("--save", action="store_true", help="write results/long_chains.json")
-    options = parser.parse_args()
+def measure(rounds: int) -> dict[str, Any]:
+    """Every law over the lengths."""
     lengths = SMALL_LENGTHS if small() else LENGTHS
-    result = {
-        "machine": machine(), "rounds": options.rounds, "base": BASE,
-        "laws": {law: race_of_law(law, lengths, options.rounds) for law in LAWS},
-    }  # fmt: skip
+    return {"base": BASE, "laws": {law: race_of_law(law, lengths, rounds) for law in LAWS}}
+
+
+def report(result: dict[str, Any]) -> None:
+    """What the numbers, printed as they come, were taken on."""
     print(f"\n{taken_on(result['machine'])}")
-    if options.save:
-        save("long_chains", result)
+
+
+if __name__ == "__main__":
+    command("long_chains", __doc__, measure, report, (ROUNDS, SMALL_ROUNDS))

@@ -8,7 +8,6 @@ first. Then two threads over one, next to a loop that only counts, in the same r
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import tempfile
 import threading
@@ -23,16 +22,14 @@ import numba
 import numpy as np
 from kernels import DOUBLES, WIDTHS, compiled, compiler, version
 from racing import (
-    ROUNDS,
-    SMALL_ROUNDS,
     Answer,
     Contender,
     assert_same,
+    command,
     machine,
     measured,
     race,
     ratios,
-    save,
     small,
     spread,
     taken_on,
@@ -271,43 +268,33 @@ def report(result: dict[str, Any]) -> None:
     print(f"\n{taken_on(result['machine'])}")
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=SMALL_ROUNDS if small() else ROUNDS,
-        help="rounds of each race, two or more",
-    )
-    parser.add_argument("--save", action="store_true", help="write results/many.json")
-    options = parser.parse_args()
+def measure(rounds: int) -> dict[str, Any]:
+    """Stacks of members against C, where there is a compiler, and over threads."""
     members, steps = (SMALL_MEMBERS, SMALL_STEPS) if small() else (MEMBERS, STEPS)
-    library = None
+    library, versions = None, {}
     if compiler() is None:
         print("no C compiler here (gcc, or what $CC names): nothing is compared with C")
     else:
+        versions = {"gcc": version()}
         with tempfile.TemporaryDirectory() as folder:
             library = compiled(Path(folder), WIDTHS[-1:])[WIDTHS[-1]]
-    names = LAWS[:1] if small() else LAWS
-    rounds = options.rounds
-    hertz = run_of(
-        "hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP
-    )
-    result = {
-        "machine": machine(gcc=version()) if library is not None else machine(),
+    inputs = SimpleNamespace(stiffness=None)
+    hertz = run_of("hertz", steel_chain(), inputs, end=steps * STEP, step=STEP)
+    return {
+        "machine": machine(**versions),
         "bodies": N_BODIES,
         "members": members,
         "steps": steps,
-        "rounds": rounds,
         "cases": {
             f"{law}, {where}": race_of_law(
                 library, law, members, steps, where == "all beads", rounds
             )
-            for law in names
+            for law in (LAWS[:1] if small() else LAWS)
             for where in ("behind the front", "all beads")
         },
         "threads": race_of_threads(hertz, members, rounds),
     }
-    report(result)
-    if options.save:
-        save("many", result)
+
+
+if __name__ == "__main__":
+    command("many", __doc__, measure, report)

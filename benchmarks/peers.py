@@ -18,7 +18,6 @@ libmpich12, and the link is made here. LIGGGHTS: apt install liggghts.
 
 from __future__ import annotations
 
-import argparse
 import glob
 import json
 import os
@@ -31,7 +30,14 @@ from typing import Any
 
 import numpy as np
 from accuracy import BEAD, WITHIN, coarsest_run, reference, sampled
-from racing import SMALL_ROUNDS, away, machine, measured, save, seconds, small, taken_on
+from racing import (
+    away,
+    command,
+    machine,
+    measured,
+    seconds,
+    taken_on,
+)
 from steel_chain import BARE, N_BODIES, SPEED, Run, granchain, run_to_bead_63
 
 from granchain.analysis import peak
@@ -182,7 +188,11 @@ def measure(rounds: int) -> dict[str, Any]:
         found["to the peak"] = measured(
             race_of(loose, sampled(loose), present, folder, rounds), ("granchain",), unit=1e3
         )
-    return found
+    versions = {
+        PEERS[name].program: program["same steps"]["version"]
+        for name, program in found["programs"].items()
+    }
+    return {"machine": machine(**versions), "bodies": N_BODIES, **found}
 
 
 def report(result: dict[str, Any]) -> None:
@@ -213,21 +223,4 @@ def report(result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=SMALL_ROUNDS if small() else ROUNDS,
-        help="rounds of each race, two or more",
-    )
-    parser.add_argument("--save", action="store_true", help="write results/peers.json")
-    options = parser.parse_args()
-    taken = measure(options.rounds)
-    versions = {
-        PEERS[name].program: program["same steps"]["version"]
-        for name, program in taken["programs"].items()
-    }
-    result = {"machine": machine(**versions), "bodies": N_BODIES, "rounds": options.rounds, **taken}
-    report(result)
-    if options.save:
-        save("peers", result)
+    command("peers", __doc__, measure, report)

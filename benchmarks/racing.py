@@ -7,6 +7,7 @@ rounds are kept. The time is the thread's own, without that of other programs.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -189,6 +190,28 @@ def save(name: str, result: dict[str, Any]) -> None:
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(rounded(result), indent=1) + "\n")
     print(f"\nwritten: {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+
+
+def command(
+    name: str,
+    doc: str | None,
+    measure: Callable[[int], dict[str, Any]],
+    report: Callable[[dict[str, Any]], None],
+    rounds: tuple[int, int] = (ROUNDS, SMALL_ROUNDS),
+    **versions: str,
+) -> None:
+    """A benchmark as it is called: measure so many rounds, fewer where all is small, print, and
+    with --save keep the result."""
+    parser = argparse.ArgumentParser(description=(doc or "").split("\n\n")[0])
+    usual = rounds[small()]
+    parser.add_argument("--rounds", type=int, default=usual, help="rounds, two or more")
+    parser.add_argument("--save", action="store_true", help=f"write results/{name}.json")
+    options = parser.parse_args()
+    result = {"machine": machine(**versions), "rounds": options.rounds}
+    result |= measure(options.rounds)
+    report(result)
+    if options.save:
+        save(name, result)
 
 
 def rounded(value: Any) -> Any:

@@ -9,14 +9,18 @@ serve the next. A single run, of 70 beads too, is of the same case again, wall t
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from racing import machine, save, small, spread, taken_on
+from racing import (
+    command,
+    small,
+    spread,
+    taken_on,
+)
 
 import granchain
 from granchain.engine.stack import Stack
@@ -140,27 +144,17 @@ def report(result: dict[str, Any]) -> None:
     print(f"\n{taken_on(result['machine'])}")
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=SMALL_ROUNDS if small() else ROUNDS,
-        help="rounds, two or more",
-    )
-    parser.add_argument("--save", action="store_true", help="write results/setup.json")
-    options = parser.parse_args()
+def measure(rounds: int) -> dict[str, Any]:
+    """The set-up of runs and of members, with and without what is recorded."""
     count, repeated = (SMALL_MEMBERS, SMALL_RUNS) if small() else (MEMBERS, RUNS)
-    result = {
-        "machine": machine(),
+    return {
         "members": count,
-        "rounds": options.rounds,
         "runs": repeated,
         "steps": STEPS,
         "laws": {
             law: {
                 recorded: {
-                    **members(law, recorded, count, options.rounds),
+                    **members(law, recorded, count, rounds),
                     "run": runs(law, recorded, repeated),
                 }
                 for recorded in RECORDED
@@ -168,6 +162,7 @@ if __name__ == "__main__":
             for law in (SMALL_LAWS if small() else LAWS)
         },
     }
-    report(result)
-    if options.save:
-        save("setup", result)
+
+
+if __name__ == "__main__":
+    command("setup", __doc__, measure, report, (ROUNDS, SMALL_ROUNDS))

@@ -8,7 +8,6 @@ out.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -19,7 +18,12 @@ from typing import Any
 
 import h5py
 import scipy
-from racing import machine, save, small, spread, taken_on
+from racing import (
+    command,
+    small,
+    spread,
+    taken_on,
+)
 
 ROUNDS, COLD_ROUNDS = 9, 3
 
@@ -81,18 +85,11 @@ def report(result: dict[str, Any]) -> None:
     print(f"\n{taken_on(result['machine'])}")
 
 
+def processes(rounds: int) -> dict[str, Any]:
+    """Each kind of process, so often with a warm cache of files and few times with a cold one."""
+    return {"processes": measure(rounds, 0 if small() else COLD_ROUNDS)}
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds", type=int, default=1 if small() else ROUNDS, help="processes of each kind"
-    )
-    parser.add_argument("--save", action="store_true", help="write results/startup.json")
-    options = parser.parse_args()
-    result = {
-        "machine": machine(scipy=scipy.__version__, h5py=h5py.__version__),
-        "rounds": options.rounds,
-        "processes": measure(options.rounds, 0 if small() else COLD_ROUNDS),
-    }
-    report(result)
-    if options.save:
-        save("startup", result)
+    versions = {"scipy": scipy.__version__, "h5py": h5py.__version__}
+    command("startup", __doc__, processes, report, (ROUNDS, 1), **versions)

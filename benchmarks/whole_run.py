@@ -7,12 +7,16 @@ All in one process, in turn, in rounds: the loop alone, a run of the same case a
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Any
 
-from racing import machine, ratios, save, small, spread, taken_on
+from racing import (
+    command,
+    ratios,
+    spread,
+    taken_on,
+)
 
 import granchain
 from granchain.engine.state import State
@@ -82,21 +86,10 @@ def report(result: dict[str, Any]) -> None:
     print(f"\n{taken_on(result['machine'])}")
 
 
+def of_laws(rounds: int) -> dict[str, Any]:
+    """Every law."""
+    return {"laws": {law: measure(law, rounds) for law in LAWS}}
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=SMALL_ROUNDS if small() else ROUNDS,
-        help="rounds, two or more",
-    )
-    parser.add_argument("--save", action="store_true", help="write results/whole_run.json")
-    options = parser.parse_args()
-    result = {
-        "machine": machine(),
-        "rounds": options.rounds,
-        "laws": {law: measure(law, options.rounds) for law in LAWS},
-    }
-    report(result)
-    if options.save:
-        save("whole_run", result)
+    command("whole_run", __doc__, of_laws, report, (ROUNDS, SMALL_ROUNDS))

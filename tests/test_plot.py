@@ -216,7 +216,7 @@ def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn
         obey(["plot", *["fast.h5"] * 10, "--only", "hysteresis,force-traces", "--out", "out"]) == 2
     )
     assert names("out") == ["fast-and-9-more-force-traces.png"]
-    assert "hysteresis: got 10 lines, allowed 9" in capsys.readouterr().err
+    assert "figure: got 10 loops, allowed 1 to 9" in capsys.readouterr().err
 
 
 # --- the course of a pulse

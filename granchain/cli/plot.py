@@ -199,12 +199,12 @@ def figures_of_results(
     """The figures of runs: over each other those that can be, each by itself the others; and
     the names that --only may have."""
     from granchain.figures import (
-        SEVERAL,
         all_figures,
         drawn,
         known_figures,
         lacking,
         several_figures,
+        single_figures,
     )
     from granchain.figures.frame import labels_of
     from granchain.store import open_result
@@ -223,11 +223,7 @@ def figures_of_results(
         shared = several_figures(results, labels_of(results, labels, otherwise=stems))
         figures |= {f"{together}-{hyphened(name)}": draw for name, draw in shared.items()}
     for result, stem in zip(results, stems, strict=True):
-        own = {
-            name: draw
-            for name, draw in all_figures(result).items()
-            if len(results) == 1 or name not in SEVERAL
-        }
+        own = all_figures(result) if len(results) == 1 else single_figures(result)
         figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in own.items()}
     known = [hyphened(name) for name in known_figures(results[0])]
     asked = None if only is None else set(asked_names(only, known))

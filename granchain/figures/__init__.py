@@ -15,23 +15,14 @@ from granchain.figures.fit import fit
 from granchain.figures.frame import (
     FORMATS,
     JOURNAL_WIDTHS,
-    MARKS,
     MOST_LEGEND_ROWS,
-    MOST_LINES,
     image_of,
     page,
     save,
     style,
 )
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import (
-    MOST_LAWS,
-    MOST_SAMPLES_DRAWN,
-    Sides,
-    comparison,
-    impact_comparison,
-    pulse_numbers,
-)
+from granchain.figures.measured import Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
     crank_energy,
     joint_force,
@@ -42,22 +33,16 @@ from granchain.figures.mechanism import (
     slider_kinematics,
 )
 from granchain.figures.motion import animation, save_animation
-from granchain.figures.pulses import peaks
-from granchain.figures.run import (
-    MOST_PLACES,
-    SEVERAL,
+from granchain.figures.pulses import force_traces, peaks
+from granchain.figures.registry import (
     all_figures,
-    bead_velocities,
     drawn,
-    energy,
-    force_traces,
-    hysteresis,
     known_figures,
     lacking,
-    losses,
     several_figures,
-    space_time,
+    single_figures,
 )
+from granchain.figures.run import bead_velocities, energy, hysteresis, losses, space_time
 from granchain.figures.spectrum import spectrum, transmission, wave_map
 from granchain.figures.studies import (
     study_curves,
@@ -70,13 +55,7 @@ from granchain.figures.studies import (
 __all__ = [
     "FORMATS",
     "JOURNAL_WIDTHS",
-    "MARKS",
-    "MOST_LAWS",
     "MOST_LEGEND_ROWS",
-    "MOST_LINES",
-    "MOST_PLACES",
-    "MOST_SAMPLES_DRAWN",
-    "SEVERAL",
     "Sides",
     "all_figures",
     "animation",
@@ -110,6 +89,7 @@ __all__ = [
     "save_animation",
     "sensitivities",
     "several_figures",
+    "single_figures",
     "slider_acceleration",
     "slider_kinematics",
     "space_time",

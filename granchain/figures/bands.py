@@ -10,25 +10,23 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
+    ABOVE,
+    AT_ZERO,
     MOST_LEGEND_ROWS,
     MOST_LINES,
+    Sheet,
     body_name,
     chosen_labels,
-    columns_in_legend,
-    figure_of,
-    given_panels,
-    label_size,
-    legend_beside,
+    columns_on_page,
+    evenly_spaced,
+    largest,
     narrow,
-    new_figure,
-    one_panel,
     palette,
     scaled,
+    shade,
     styled,
     time_unit,
-    write_heading,
 )
-from granchain.figures.shading import shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,121 +54,68 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     """
     need_bands(bands, "force")
     places, note = chosen_labels(None, bands.sensor_bead.values, MOST_LEGEND_ROWS, "sensors")
-    columns = columns_in_legend(len(places))
+    columns = columns_on_page(len(places))
     rows = math.ceil(len(places) / columns)
-    largest = float(np.nanmax(bands.force.values, initial=0.0))
-    (by_force, newton), (by_time, second) = scaled(largest, "N"), time_unit(float(bands.time[-1]))
-    if ax is None:
-        figure = new_figure(max(5.4, 2.3 * columns), 1.1 + 2.1 * rows)
-        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[0.12, *[1.0] * rows])
-        top = figure.add_subplot(grid[0, :])
-        top.set_axis_off()
-        panels = np.array(
-            [figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(len(places))],
-            dtype=object,
-        )
-    else:
-        panels = given_panels(ax, len(places))
-        figure = figure_of(panels[0])
-    colour = palette()[0]
-    edges = pairs(bands["quantile"].values)
-    for i, k in enumerate(places):
-        axes = panels[i]
+    by_force, newton = scaled(largest(bands.force.values), "N")
+    by_time, second = time_unit(float(bands.time[-1]))
+    grid = [1.0] * rows, [1.0] * columns, len(places)
+    sheet = Sheet(ax, max(5.4, 2.3 * columns), 1.1 + 2.1 * rows, *grid, head=0.12)
+    parts = 100.0 * bands["quantile"].values
+    # of pairs of quantiles the widest first
+    edges = [(i, len(parts) - 1 - i) for i in range(len(parts) // 2)]
+    colour, before = palette()[0], "\n" if narrow() else " "
+    for i, (axes, k) in enumerate(zip(sheet.panels, places, strict=True)):
         piece = shown_piece(bands, k)
-        time = by_time * bands.time.values[piece]
+        time, force = by_time * bands.time.values[piece], by_force * bands.force.values[:, piece, k]
         for low, high in edges:
-            force = by_force * bands.force.values[:, piece, k]
             shade(axes, time, force[low], force[high], color=colour, alpha=0.22)
-        axes.plot(
-            time, by_force * bands.nominal_force.values[piece, k], color=colour, linewidth=1.0
-        )
-        axes.set_title(
-            body_name(int(bands.sensor_bead[k])),
-            fontsize=label_size(),
-            pad=22.0 if narrow() else 12.0,
-        )
-        peak, ends = by_force * bands.peak.values[:, k], edges[0] if edges else (0, 0)
-        words = f"peak {by_force * float(bands.nominal_peak[k]):.4g}," + ("\n" if narrow() else " ")
-        words += f"{peak[ends[0]]:.4g} to {peak[ends[1]]:.4g} {newton}"
-        below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        axes.annotate(words, (0.0, 1.0), (0.0, 3.0), fontsize=7, color="#555555", **below)
+        nominal = by_force * bands.nominal_force.values[piece, k]
+        axes.plot(time, nominal, color=colour, linewidth=1.0)
+        name = body_name(int(bands.sensor_bead[k]))
+        axes.set_title(name, fontsize="medium", pad=22.0 if narrow() else 12.0)
+        words = f"peak {by_force * float(bands.nominal_peak[k]):.4g},{before}"
+        low, high = by_force * bands.peak.values[[0, -1], k]
+        words += f"{low:.4g} to {high:.4g} {newton}"
+        axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
         axes.locator_params(axis="x", nbins=3)
         axes.locator_params(axis="y", nbins=5)
         axes.margins(x=0.02)
         axes.set_ylim(min(0.0, float(axes.dataLim.y0)), None)
         if i % columns == 0:
             axes.set_ylabel(f"force ({newton})")
-    if ax is None:
-        figure.supxlabel(f"time ({second})", fontsize=label_size())
-        figure.align_ylabels()
-        write_heading(
-            top,
-            str(bands.attrs["title"]),
-            [*about(bands), *band_words(bands, edges), *([note] if note else [])],
-        )
-    else:
-        for axes in panels:
+        if sheet.given:
             axes.set_xlabel(f"time ({second})")
-    return figure, panels
+    if not sheet.given:
+        sheet.figure.supxlabel(f"time ({second})", fontsize="medium")
+    sheet.figure.align_ylabels(sheet.panels)
+    held = ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges)
+    put_bands_heading(bands, sheet, f"bands: {held} of the members" if edges else "", note)
+    return sheet.figure, sheet.panels
 
 
 def need_bands(bands: Any, name: str) -> None:
     """Refuse what `granchain.bands` has not made, or has made without sensitivity."""
     if name not in getattr(bands, "variables", {}) or "key" not in getattr(bands, "dims", {}):
-        advice = (
-            "make it with granchain.bands(..., sensitivity=True)"
-            if "order" in name
-            else "make it with granchain.bands"
-        )
+        how = "..., sensitivity=True" if "order" in name else "..."
         raise GranchainError(
             f"figure: got a {type(bands).__name__} without the variable {name} of bands, allowed "
-            f"one with it; {advice}"
+            f"one with it; make it with granchain.bands({how})"
         )
 
 
-def about(bands: Any) -> list[str]:
-    """What the figure is of."""
-    return [
-        "simulated",
-        f"contact law {bands.attrs['law']}",
-        f"members: {bands.attrs['status']}",
-        *tolerances(bands),
-    ]
-
-
-def tolerances(bands: Any) -> list[str]:
-    """The keys with their standard deviations, those that are equal together."""
+def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> None:
+    """Title, law, members and the keys with their standard deviations, equal ones together."""
     parts = np.abs(bands.standard_deviation.values / bands["value"].values)
-    words = [f"{100.0 * part:.3g} %" for part in parts]
-    found = []
-    for word in list(dict.fromkeys(words))[:MOST_LINES]:
-        keys = [
-            key
-            for key, other in zip(bands["key"].values.tolist(), words, strict=True)
-            if other == word
-        ]
-        found += [f"standard deviation {word}: {keys[0]}", *keys[1:MOST_LINES]]
-        found += [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
-    return found
-
-
-def pairs(quantiles: np.ndarray) -> list[tuple[int, int]]:
-    """Places of the quantiles that a band lies between, the widest first."""
-    return [(i, len(quantiles) - 1 - i) for i in range(len(quantiles) // 2)]
-
-
-def band_words(bands: Any, edges: list[tuple[int, int]]) -> list[str]:
-    """What the bands hold."""
-    parts = 100.0 * bands["quantile"].values
-    return (
-        [
-            "bands: "
-            + ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges)
-            + " of the members"
-        ]
-        if edges
-        else []
-    )
+    together: dict[str, list[str]] = {}
+    for part, key in zip(parts, bands["key"].values.tolist(), strict=True):
+        together.setdefault(f"{100.0 * part:.3g} %", []).append(key)
+    deviations = []
+    for part, keys in list(together.items())[:MOST_LINES]:
+        more = len(keys) - MOST_LINES
+        deviations += [f"standard deviation {part}: {keys[0]}", *keys[1:MOST_LINES]]
+        deviations += [f"and {more} more"] if more > 0 else []
+    of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
+    sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
 
 
 def shown_piece(bands: Any, k: int) -> slice:
@@ -180,13 +125,12 @@ def shown_piece(bands: Any, k: int) -> slice:
     if not math.isfinite(at) or not peak > 0.0:
         return slice(0, len(time))
     i = min(int(np.searchsorted(time, at)), len(time) - 1)
-    half = force - force[0] < 0.5 * peak
-    before, after = np.flatnonzero(half[:i]), np.flatnonzero(half[i:])
-    begin = float(time[before[-1]]) if len(before) else float(time[0])
-    end = float(time[i + after[0]]) if len(after) else float(time[-1])
-    low, high = float(np.nanmin(bands.arrival[:, k])), float(np.nanmax(bands.arrival[:, k]))
+    half = time[force - force[0] < 0.5 * peak]
+    begin = half[half < time[i]].max(initial=time[0])
+    end = half[half >= time[i]].min(initial=time[-1])
+    low, high = np.nanmin(bands.arrival[:, k]), np.nanmax(bands.arrival[:, k])
     wide = BAND_WIDTHS * (end - begin)
-    return slice(int(np.searchsorted(time, low - wide)), int(np.searchsorted(time, high + wide)))
+    return slice(*np.searchsorted(time, [low - wide, high + wide]).tolist())
 
 
 @styled
@@ -212,44 +156,30 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         )
     prefix = "" if name == "peak" else f"{name}_"
     need_bands(bands, f"{prefix}first_order")
-    first, total = f"{prefix}first_order", f"{prefix}total_order"
-    figure, axes = one_panel(ax, 8.0, 7.0 if narrow() else 4.2)
-    keys = bands["key"].values.tolist()
-    order = np.argsort(-np.nan_to_num(bands[total].values).mean(axis=1), kind="stable")[
-        : len(palette())
-    ]
-    beads = bands.sensor_bead.values
+    sheet = Sheet(ax, 8.0, 7.0 if narrow() else 4.2)
+    axes, keys, beads = sheet.top, bands["key"].values.tolist(), bands.sensor_bead.values
+    _, note = evenly_spaced(len(keys), len(palette()), "keys")
+    means = np.nan_to_num(bands[f"{prefix}total_order"].values).mean(axis=1)
+    order = np.argsort(-means, kind="stable")[: len(palette())].tolist()
     # beside each other, where limits would lie over each other
     apart = 0.008 * max(float(np.ptp(beads)), 1.0)
-    for place, (k, colour) in enumerate(zip(order.tolist(), palette(), strict=False)):
+    for place, (k, colour) in enumerate(zip(order, palette(), strict=False)):
         at = beads + apart * (place - 0.5 * (len(order) - 1))
-        for variable in (first, total):
-            line: dict[str, Any] = {"ls": "-", "marker": "."} if variable == first else {"ls": "--"}
-            value, low, high = (
-                bands[f"{variable}{side}"].values[k] for side in ("", "_low", "_high")
-            )
-            axes.plot(
-                at,
-                value,
-                color=colour,
-                linewidth=1.2,
-                label=keys[k] if variable == first else None,
-                **line,
-            )
-            if variable == first:
-                axes.vlines(at, low, high, color=colour, linewidth=1.2)
-            else:
-                axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0.0)
-    axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+        line: dict[str, Any] = {"color": colour, "linewidth": 1.2}
+        (first, low, high), (total, least, most) = (
+            [bands[f"{prefix}{kind}_order{side}"].values[k] for side in ("", "_low", "_high")]
+            for kind in ("first", "total")
+        )
+        axes.plot(at, first, marker=".", label=keys[k], **line)
+        axes.vlines(at, low, high, **line)
+        axes.plot(at, total, "--", **line)
+        axes.fill_between(at, least, most, color=colour, alpha=0.15, linewidth=0.0)
+    axes.axhline(0.0, **AT_ZERO)
     axes.set_ylim(min(-0.02, axes.get_ylim()[0]), max(1.02, axes.get_ylim()[1]))
     axes.margins(x=0.03)
     axes.autoscale_view(scaley=False)
-    axes.set_xlabel("bead")
-    axes.set_ylabel(f"part of the variance of the {name}")
-    legend_beside(axes, given=ax is not None)
-    notes = ["lines: first order, with bars of 95 % confidence", "dashed: total, with bands"]
-    if len(keys) > len(order):
-        notes.append(f"{len(order)} of {len(keys)} keys shown, those that matter most")
-    if ax is None:
-        write_heading(axes, str(bands.attrs["title"]), [*about(bands), *notes])
-    return figure, axes
+    axes.set(xlabel="bead", ylabel=f"part of the variance of the {name}")
+    sheet.legend(axes, beside=True)
+    lines = "lines: first order, with bars of 95 % confidence", "dashed: total, with bands"
+    put_bands_heading(bands, sheet, *lines, note + ", those that matter most" if note else "")
+    return sheet.figure, axes

@@ -9,16 +9,14 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
+    AT_ZERO,
     LETTER,
-    figure_of,
-    given_panels,
+    make_log,
     palette,
-    row_under_heading,
+    side_by_side,
     small_type,
     styled,
-    write_heading,
 )
-from granchain.figures.studies import make_log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,78 +59,42 @@ def equivalence(
         )
     first = drawn[0]
     one_free = len(first.free) == 1
-    count = 3 if one_free else 2
-    if ax is None:
-        figure, top, panels = row_under_heading(
-            10.2 if one_free else 7.6, max(3.4, 2.0 + 0.28 * len(drawn)), [1.0] * count
-        )
-    else:
-        panels = given_panels(ax, count)
-        figure = figure_of(panels[0])
-    ranking, beads = panels[0], panels[-1]
-    places = np.arange(len(drawn))[::-1]
-    colours = palette()[: len(drawn)]
-    ranking.barh(places, [100.0 * one.residual for one in drawn], color=colours, height=0.6)
+    height = max(3.4, 2.0 + 0.28 * len(drawn))
+    widths = [1.0] * (3 if one_free else 2)
+    sheet = side_by_side(ax, 10.2 if one_free else 7.6, height, widths)
+    ranking, *over, beads = sheet.panels
+    places, residuals = np.arange(len(drawn))[::-1], [100.0 * one.residual for one in drawn]
+    ranking.barh(places, residuals, color=palette()[: len(drawn)], height=0.6)
     ranking.set_yticks(places, [f"{one.rank}. {one.law}" for one in drawn])
-    for place, one in zip(places, drawn, strict=True):
-        values = ", ".join(f"{value:.3g}" for value in one.inputs.values()) + (
-            " (at an end)" if one.at_bound else ""
-        )
-        ranking.annotate(
-            values,
-            (100.0 * one.residual, place),
-            (3.0, 0.0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-        )
-    ranking.set_xlim(0.0, 1.35 * max(100.0 * one.residual for one in drawn))
-    ranking.set_xlabel(f"residual (%), with {', '.join(first.free)}")
-    if one_free:
-        over = panels[1]
-        for one, colour in zip(drawn, colours, strict=True):
-            over.plot(
-                one.grid[:, 0],
-                100.0 * one.grid_residual,
-                color=colour,
-                linewidth=1.1,
-                label=one.law,
-            )
-            over.plot(
-                list(one.inputs.values()),
-                [100.0 * one.residual],
-                "|",
-                color=colour,
-                markersize=10,
-                markeredgewidth=1.5,
-            )
-        make_log(over, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
-        over.set_xlabel(next(iter(first.free)))
-        over.set_ylabel("residual (%)")
-    beads.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     # The later the thinner: laws that tie lie on each other, and none shall hide another.
-    for one, colour, width in zip(drawn, colours, np.linspace(2.2, 1.0, len(drawn)), strict=True):
+    widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
+    for one, place, colour, width in zip(drawn, places, palette(), widths, strict=False):
+        percent = 100.0 * one.residual
+        values = ", ".join(f"{value:.3g}" for value in one.inputs.values())
+        words = values + (" (at an end)" if one.at_bound else "")
+        end = {"xytext": (3.0, 0.0), "textcoords": "offset points", "va": "center"}
+        ranking.annotate(words, (percent, place), fontsize=7, **end)
         beads.plot(
             one.sensor_bead, 100.0 * one.per_bead, color=colour, linewidth=width, label=one.law
         )
-    beads.set_xlabel("bead")
-    beads.set_ylabel(
-        "norm of the difference (%)" if first.measure == "traces" else "difference (%)"
-    )
+        for axes in over:
+            curve = one.grid[:, 0], 100.0 * one.grid_residual
+            axes.plot(*curve, color=colour, linewidth=1.1, label=one.law)
+            mark = list(one.inputs.values()), [percent]
+            axes.plot(*mark, "|", color=colour, markersize=10, markeredgewidth=1.5)
+    ranking.set_xlim(0.0, 1.35 * max(residuals))
+    ranking.set_xlabel(f"residual (%), with {', '.join(first.free)}")
+    for axes in over:
+        make_log(axes, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
+        axes.set(xlabel=next(iter(first.free)), ylabel="residual (%)")
+    beads.axhline(0.0, **AT_ZERO)
+    of_traces = "norm of the difference (%)" if first.measure == "traces" else "difference (%)"
+    beads.set(xlabel="bead", ylabel=of_traces)
     beads.legend(loc="best", fontsize=7)
-    parts = [
-        "simulated",
-        f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors",
-    ]
-    if len(drawn) < len(found):
-        parts.append(f"{len(drawn)} of {len(found)} laws shown")
-    if ax is None:
-        # names of laws push the axes to the right
-        longest = max(len(one.law) for one in drawn) + 3
-        write_heading(
-            top,
-            f"What stands in for {first.to}",
-            parts,
-            indent=16.0 + LETTER * small_type() * longest,
-        )
-    return figure, panels
+    by = f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"
+    hidden = len(drawn) < len(found)
+    more = f"{len(drawn)} of {len(found)} laws shown" if hidden else ""
+    # names of laws push the axes to the right
+    indent = 16.0 + LETTER * small_type() * (max(len(one.law) for one in drawn) + 3)
+    sheet.write(f"What stands in for {first.to}", "simulated", by, more, indent=indent)
+    return sheet.figure, sheet.panels

@@ -1,4 +1,4 @@
-"""What every figure has: style, units, heading, choice of lines, file."""
+"""What every figure has: style, panels, heading, legend, units, choice of lines, file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from contextvars import ContextVar
 from functools import cache, wraps
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from granchain.case.document import flattened
 from granchain.errors import CaseError, FileError, GranchainError, clean, nearest
 from granchain.store import write_whole
-from granchain.store.result import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,33 +34,36 @@ _Drawn = TypeVar("_Drawn")
 # Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many
 # as are told apart, and as fit a page.
 MOST_LINES = 10
+MOST_LEGEND_ROWS = 12
 # Width of a letter of our type in its size: 0.48 to 0.57 over the headings and labels of seven
 # figures (measured, DejaVu Sans).
 LETTER = 0.55
 # Part of a figure's width that a legend beside it may take.
 LEGEND_ROOM = 0.35
-# Part of an axis by which it is made longer to end on a round number.
+# Part of an axis by which it is made longer to end on a tick.
 ROUNDED = 0.005
 # How a line is drawn when all colours have been used: the same colours again with other dashes.
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
-MOST_LEGEND_ROWS = 12
-
-# Colour of a run that failed, the third of the palette.
-FAILED = "#bd1f01"
-
+# Colours of words beside a figure, of a run that failed, the third of the palette, and of what was
+# measured or has no play, which no computed line has.
+GREY, FAILED, BLACK = "#555555", "#bd1f01", "#222222"
+# How a line at zero is drawn, and words above a panel's upper left corner.
+AT_ZERO: dict[str, Any] = {"color": "#b0b0b0", "linewidth": 0.5, "zorder": 0}
+ABOVE: dict[str, Any] = {
+    "xy": (0.0, 1.0), "xycoords": "axes fraction", "textcoords": "offset points", "color": GREY,
+}  # fmt: skip
+# A legend on curves.
+ON_CURVES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none"}
 # Keys in which cases may differ to be told apart by them in a legend.
 MOST_KEYS = 2
 
-# File formats of `save`, by the end of the name, with the metadata that leave the date out of the
-# file: equal figures, equal bytes.
-FORMATS: dict[str, dict[str, None]] = {
-    ".png": {},
-    ".pdf": {"CreationDate": None},
-    ".svg": {"Date": None},
+# File formats of `save`, by the end of the name: their first bytes, as nothing else is replaced,
+# and the metadata that leave the date out of the file: equal figures, equal bytes.
+FORMATS: dict[str, tuple[bytes, dict[str, None]]] = {
+    ".png": (b"\x89PNG", {}),
+    ".pdf": (b"%PDF-", {"CreationDate": None}),
+    ".svg": (b"<svg", {"Date": None}),
 }
-# What a file of such a format has in its first bytes: nothing else is replaced.
-MARKS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
-
 
 # Widths of figures on the page of a journal [mm]: one column and two, as wide as the narrower ones
 # of journals are.
@@ -83,10 +85,13 @@ NARROW: dict[str, Any] = {
 # its lines of heading and legend add [inch].
 _LOWER, _HEADING = 0.62, 0.55
 _PAGE_WIDTH: ContextVar[str | None] = ContextVar("page", default=None)
+# Dots across the longer side of a printed figure, 7 inches of 300: an area has no more points than
+# these can show.
+DOTS = 2100
 
 
 # --------------------------------------------------------------------------------------------------
-# Style, units, headings
+# Style
 
 
 @cache
@@ -113,10 +118,8 @@ def page(width: str | None) -> Iterator[None]:
         For another width.
     """
     if width is not None and width not in JOURNAL_WIDTHS:
-        near = nearest(str(width), JOURNAL_WIDTHS)
-        advice = f'did you mean "{near}"?' if near else "name one of them"
         words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in JOURNAL_WIDTHS.items())
-        raise GranchainError(f'width: got "{str(width)[:40]}", allowed {words}; {advice}')
+        raise unknown("width", width, JOURNAL_WIDTHS, words)
     before = _PAGE_WIDTH.set(width)
     try:
         yield
@@ -124,13 +127,22 @@ def page(width: str | None) -> Iterator[None]:
         _PAGE_WIDTH.reset(before)
 
 
+def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
+    """What is said of a name that is none of those known."""
+    near = nearest(str(got), known)
+    advice = f'did you mean "{near}"?' if near else "name one of them"
+    return GranchainError(
+        f'{where}: got "{str(got)[:60]}", allowed {allowed or ", ".join(known)}; {advice}'
+    )
+
+
 def narrow() -> bool:
     """Whether figures are one column wide."""
     return _PAGE_WIDTH.get() == "single"
 
 
-def columns_in_legend(count: int) -> int:
-    """How many panels stand beside each other."""
+def columns_on_page(count: int) -> int:
+    """How many small panels stand beside each other."""
     return min({"single": 2, "double": 3}.get(_PAGE_WIDTH.get() or "", 4), count)
 
 
@@ -147,6 +159,34 @@ def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
     return within
 
 
+def setting(name: str) -> Any:
+    """One of matplotlib's settings in force."""
+    import matplotlib
+
+    settings: Any = matplotlib.rcParams
+    return settings[name]
+
+
+def palette() -> list[str]:
+    colours: list[str] = setting("axes.prop_cycle").by_key()["color"]
+    return colours
+
+
+def look(i: int) -> dict[str, Any]:
+    """Colour and dashes of line i of a figure, of which no other line has both."""
+    again, at = divmod(i, len(palette()))
+    return {"color": palette()[at], "linestyle": DASHES[again % len(DASHES)]}
+
+
+def small_type() -> float:
+    """Size of small type [points]."""
+    return float(setting("legend.fontsize"))
+
+
+# --------------------------------------------------------------------------------------------------
+# Figure, panels, heading, legend
+
+
 def new_figure(width: float, height: float) -> Figure:
     """A figure [inch], or as wide as `page` asks for, without pyplot, which takes 0.4 s to load
     and keeps every figure alive."""
@@ -156,29 +196,147 @@ def new_figure(width: float, height: float) -> Figure:
     asked = _PAGE_WIDTH.get()
     if asked is not None:
         # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
-        width, height = (
-            JOURNAL_WIDTHS[asked] / 25.4,
-            (_LOWER * height + _HEADING if narrow() else height),
-        )
-    figure = Figure(figsize=(width, height))
+        width = JOURNAL_WIDTHS[asked] / 25.4
+    figure = Figure(figsize=(width, _LOWER * height + _HEADING if narrow() else height))
     FigureCanvasAgg(figure)
     return figure
 
 
-def one_panel(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
-    """The axes that are given, with their figure, or those of a new figure."""
-    if ax is None:
-        figure = new_figure(width, height)
-        return figure, figure.subplots()
-    (axes,) = given_panels(ax, 1)
-    return figure_of(axes), axes
+class Sheet:
+    """A figure with its panels: new ones under a heading, or axes that were given, whose heading
+    is left to their figure.
 
+    Parameters
+    ----------
+    ax : Axes, sequence of Axes or None
+        Those that were given.
+    width, height : float
+        Of a new figure [inch].
+    rows, columns : sequence of float
+        Heights and widths of the panels relative to each other.
+    count : int, optional
+        Panels, where the last row is not full.
+    head : float
+        Height of an empty row at the top that holds the heading over the whole width; 0 where
+        the heading stands over the first panel.
+    each : int
+        Rows that make one panel.
+    **share
+        Of `Figure.subplots`.
+    """
 
-def figure_of(axes: Axes) -> Figure:
-    """The figure that axes are in; a part of one counts as one."""
-    figure: Any = axes.figure
-    found: Figure = figure
-    return found
+    def __init__(
+        self,
+        ax: Any,
+        width: float,
+        height: float,
+        rows: Sequence[float] = (1.0,),
+        columns: Sequence[float] = (1.0,),
+        count: int | None = None,
+        head: float = 0.0,
+        each: int = 1,
+        **share: Any,
+    ):
+        count = len(rows) // each * len(columns) if count is None else count
+        self.given = ax is not None
+        if self.given:
+            panels = given_panels(ax, count * each)
+            figure: Any = panels[0].figure
+        else:
+            figure = new_figure(width, height)
+            ratios = [head, *rows] if head > 0.0 else list(rows)
+            grid = figure.subplots(
+                len(ratios), len(columns), squeeze=False, height_ratios=ratios,
+                width_ratios=columns, **share,
+            )  # fmt: skip
+            cells = grid[len(ratios) - len(rows) :].reshape(-1, each, len(columns))
+            panels = cells.transpose(0, 2, 1).ravel()
+            for surplus in (*grid[: len(ratios) - len(rows)].flat, *panels[count * each :]):
+                surplus.remove()
+        self.figure: Figure = figure
+        self.panels: np.ndarray = panels[: count * each]
+        self.top: Axes = self.panels[0]
+        if head > 0.0 and not self.given:
+            self.top = figure.add_subplot(grid[0, 0].get_gridspec()[0, :])
+            self.top.set_axis_off()
+
+    def head(self, results: Sequence[Result], *notes: str) -> None:
+        """Title of the case; under it, that it is simulated, the law, the step and, where it is so,
+        that the run failed; of axes that were given no more than a failure is stated."""
+        failures = [f"RUN FAILED: {one.status.label}" for one in results if one.status.failed]
+        if self.given:
+            where: dict[str, Any] = {"xycoords": "axes fraction", "va": "top", "color": FAILED}
+            self.top.annotate("\n".join(failures), (0.02, 0.98), fontsize=small_type(), **where)
+            return
+        parts = ["simulated", named_laws(result.law for result in results)]
+        if len(results) == 1:
+            factor, unit = scaled(results[0].time_step, "s")
+            parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
+        self.write(
+            figure_title(results) or "untitled case",
+            *parts,
+            *notes,
+            *failures,
+            failed=bool(failures),
+        )
+
+    def write(self, title: str, *parts: str, failed: bool = False, indent: float = 46.0) -> None:
+        """A title, and under it the parts of a sentence in as many lines as they take, where the
+        figure is ours; `indent` is where the axes begin [points]."""
+        if self.given:
+            return
+        room, size = (72.0 * self.figure.get_figwidth() - indent) / LETTER, small_type()
+        most = int(room / size)
+        lines = [""]
+        for part in filter(None, parts):
+            longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}" if lines[-1] else part
+            lines[-1:] = (
+                [longer] if len(longer) <= most else [lines[-1], *textwrap.wrap(part, most)]
+            )
+        words = "\n".join(filter(None, lines))
+        above = ABOVE | {"color": FAILED if failed else GREY, "fontsize": size, "parse_math": False}
+        self.top.annotate(words, xytext=(0.0, 8.0), **above)
+        # Room for the lines below it; a dollar sign in a title is a dollar sign.
+        self.top.set_title(
+            textwrap.fill(title, int(room / setting("axes.titlesize"))),
+            pad=13.0 + 1.25 * size * (words.count("\n") + 1),
+            parse_math=False,
+        )
+
+    def legend(
+        self,
+        *panels: Axes,
+        beside: bool = False,
+        handles: Sequence[Any] | None = None,
+        most: int = 4,
+        **look: Any,
+    ) -> None:
+        """A legend of the lines of panels below the figure, in as many columns as its words leave
+        room for, or beside it where it fits there; in axes that were given, in them."""
+        shown = handles
+        if shown is None:
+            shown = [one for axes in panels for one in axes.get_legend_handles_labels()[0]]
+        # six letters are the line and the space beside it
+        letters = max((len(str(one.get_label())) for one in shown), default=1) + 6
+        part = LETTER * small_type() * letters / (72.0 * self.figure.get_figwidth())
+        if self.given:
+            panels[0].legend(handles=shown, loc="best", **look)
+        elif beside and not narrow() and part <= LEGEND_ROOM:
+            look |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+            panels[0].legend(handles=shown, loc="upper left", **look)
+        else:
+            columns = max(1, min(most, len(shown), int(1.0 / part)))
+            self.figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
+
+    def legends(self, *panels: Axes, **look: Any) -> None:
+        """A legend beside each panel that has something to name; one column wide one below the
+        figure for all."""
+        if narrow() and not self.given:
+            self.legend(*panels, most=2)
+            return
+        for axes in panels:
+            if axes.get_legend_handles_labels()[0]:
+                self.legend(axes, beside=True, **look)
 
 
 def given_panels(ax: Any, count: int) -> np.ndarray:
@@ -187,145 +345,85 @@ def given_panels(ax: Any, count: int) -> np.ndarray:
 
     panels = np.array(ax, dtype=object).reshape(-1)
     if len(panels) != count or not all(isinstance(one, Axes) for one in panels):
-        kinds = sorted({type(one).__name__ for one in panels if not isinstance(one, Axes)})
-        got = f"{len(panels)} axes" if not kinds else f"{', '.join(kinds)} for axes"
-        asked = (
-            "one Axes of matplotlib"
-            if count == 1
-            else f"{count} Axes of matplotlib, one for each panel"
-        )
+        kinds = ", ".join(sorted({type(one).__name__ for one in panels}))
         raise GranchainError(
-            f"ax: got {got}, allowed {asked}; make them with matplotlib.pyplot.subplots({count}), "
-            "or leave ax out"
+            f"ax: got {len(panels)} of type {kinds}, allowed {count} of type Axes, one for each "
+            f"panel; make them with matplotlib.pyplot.subplots({count}), or leave ax out"
         )
     return panels
 
 
-def row_under_heading(
-    width: float, height: float, widths: Sequence[float]
-) -> tuple[Figure, Axes, np.ndarray]:
-    """A figure with axes for a heading over the whole width, and a row of axes under it; one
-    column wide, a column of them."""
-    n = len(widths)
-    down = n if narrow() else 1
-    figure = new_figure(width, height * (0.85 * n if narrow() else 1.0))
-    ratios = {} if narrow() else {"width_ratios": widths}
-    grid = figure.add_gridspec(down + 1, n // down, height_ratios=[0.02, *[1.0] * down], **ratios)
-    top = figure.add_subplot(grid[0, :])
-    top.set_axis_off()
-    return (
-        figure,
-        top,
-        np.array(
-            [figure.add_subplot(grid[1 + i // (n // down), i % (n // down)]) for i in range(n)]
-        ),
-    )
+def side_by_side(ax: Any, width: float, height: float, widths: Sequence[float]) -> Sheet:
+    """Panels in a row under one heading; one column wide, under each other."""
+    if narrow():
+        return Sheet(ax, width, 0.85 * len(widths) * height, [1.0] * len(widths), head=0.02)
+    return Sheet(ax, width, height, columns=widths, head=0.02)
 
 
-def palette() -> list[str]:
-    import matplotlib
-
-    colours: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
-    return colours
-
-
-def look(i: int) -> dict[str, Any]:
-    """Colour and dashes of line i of a figure, of which no other line has both."""
-    colours = palette()
-    return {
-        "color": colours[i % len(colours)],
-        "linestyle": DASHES[i // len(colours) % len(DASHES)],
-    }
+def named_laws(laws: Any) -> str:
+    """The contact laws of a figure, each once."""
+    names = list(dict.fromkeys(laws))
+    if len(names) > MOST_LINES:
+        return f"{len(names)} contact laws"
+    return ("contact law " if len(names) == 1 else "contact laws ") + ", ".join(names)
 
 
-def need_few(count: int, what: str) -> None:
-    """Refuse more lines than are told apart where dashes already mean something."""
-    if count > len(palette()):
-        raise GranchainError(
-            f"{what}: got {count} lines, allowed {len(palette())}, which is as many as there are "
-            "colours; draw fewer"
-        )
+def figure_title(results: Sequence[Result]) -> str:
+    """The titles of results, what they share once; inputs of contact laws stand in a file's own
+    title, laws in the labels."""
+    titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]
+    shared = [part for part in (titles or [[]])[0] if all(part in other for other in titles)]
+    rest = [
+        part
+        for title in titles
+        for part in title
+        if not part.removeprefix("no ").startswith("contact.") or len(titles) == 1
+    ]
+    return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
-def small_type() -> float:
-    """Size of small type [points]."""
-    import matplotlib
-
-    return float(matplotlib.rcParams["legend.fontsize"])
-
-
-def label_size() -> float:
-    """Size of the type of axis labels [points]."""
-    import matplotlib
-
-    return float(matplotlib.rcParams["axes.labelsize"])
-
-
-def legend_beside(axes: Axes, given: bool = False, **look: Any) -> None:
-    """A legend to the right of the axes; one column wide below the figure; in axes that were
-    given, where there is room in them."""
-    if given:
-        axes.legend(loc="best", **look)
-    elif (
-        narrow()
-        or widest(axes, look.get("handles")) > LEGEND_ROOM * 72.0 * figure_of(axes).get_figwidth()
-    ):
-        legend_below(axes, **look)
-    else:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **look)
-
-
-def widest(axes: Axes, handles: Sequence[Any] | None) -> float:
-    """Width of the longest entry of a legend [points]."""
-    shown = handles if handles is not None else axes.get_legend_handles_labels()[0]
-    # six letters are the line and the space beside it
-    return (
-        LETTER * small_type() * (max((len(str(one.get_label())) for one in shown), default=1) + 6)
-    )
-
-
-def legend_below(
-    axes: Axes,
-    given: bool = False,
-    handles: Sequence[Any] | None = None,
-    most: int = 4,
-    **look: Any,
-) -> None:
-    """A legend below the figure, in as many columns as its words leave room for; in axes that
-    were given, where there is room in them."""
-    shown = list(handles) if handles is not None else axes.get_legend_handles_labels()[0]
-    if given:
-        axes.legend(handles=shown, loc="best", **look)
-        return
-    figure = figure_of(axes)
-    columns = max(1, min(most, len(shown), int(72.0 * figure.get_figwidth() / widest(axes, shown))))
-    figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
+# --------------------------------------------------------------------------------------------------
+# Axes and units
 
 
 def round_end(axes: Axes) -> None:
-    """Let an axis that ends just before a round number end there, so that its last tick is
-    drawn."""
+    """Let an axis that ends just before a tick end there, so that this tick is drawn."""
     low, high = axes.get_xlim()
-    for digits in (1, 2, 3):
-        step = 10.0 ** (math.floor(math.log10(high)) + 1 - digits) if high > 0.0 else math.inf
-        end = math.ceil(high / step * (1.0 - 1e-12)) * step
-        if 0.0 <= end - high <= ROUNDED * (high - low):
-            axes.set_xlim(low, end)
-            return
+    end = axes.xaxis.get_major_locator().tick_values(low, high)[-1]
+    if 0.0 <= end - high <= ROUNDED * (high - low):
+        axes.set_xlim(low, end)
 
 
-def plain_powers(axes: Axes) -> None:
-    """Ticks of a logarithmic axis as 1e-6: the exponent of a power is too small to read."""
-    axes.yaxis.set_major_formatter(
-        lambda value, _: f"1e{math.log10(value):.0f}" if not 1e-2 <= value <= 1e3 else f"{value:g}"
-    )
+def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
+    """A logarithmic axis with plain numbers: 1, 2 and 5 of each decade, or, where values span
+    less, evenly spaced round ones."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+    axes.set(**{f"{which}scale": "log"})
+    good = values[np.isfinite(values)]
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    wide = good.size and good.max() >= LOG_SPAN * good.min()
+    few = MaxNLocator(6, steps=[1, 2, 5, 10])
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else few)
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
 
 
-def scaled(largest: float, unit: str) -> tuple[float, str]:
+# A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
+LOG_SPAN = 5.0
+
+
+def largest(*values: Any) -> float:
+    """Largest size of the finite ones of values; 0 where there are none."""
+    sizes = [np.abs(np.asarray(one)[np.isfinite(one)]).max(initial=0.0) for one in values]
+    return float(max(sizes, default=0.0))
+
+
+def scaled(size: float, unit: str) -> tuple[float, str]:
     """Factor and name of the unit, or a thousandth of it and so on, in which a size is between
     0.1 and 100."""
     for exponent, prefix in ((0, ""), (-3, "m"), (-6, "\N{MICRO SIGN}"), (-9, "n")):
-        if largest >= 0.1 * 10.0**exponent:
+        if size >= 0.1 * 10.0**exponent:
             return 10.0**-exponent, prefix + unit
     return 1e12, "p" + unit
 
@@ -337,128 +435,30 @@ def time_unit(end: float) -> tuple[float, str]:
     return (1e3, "ms") if end <= 20.0 else (1.0, "s")
 
 
-def put_heading(axes: Axes, results: Sequence[Result], *notes: str, given: bool = False) -> None:
-    """Title of the case; under it, that it is simulated, the law, the step and, where it is so,
-    that the run failed.
-
-    Over axes that were given, whose figure has a heading of its own, no more than a failure is
-    stated.
-    """
-    if given:
-        failures = [
-            f"RUN FAILED: {result.status.label}" for result in results if result.status.failed
-        ]
-        if failures:
-            axes.annotate(
-                "\n".join(failures),
-                (0.02, 0.98),
-                xycoords="axes fraction",
-                va="top",
-                fontsize=small_type(),
-                color=FAILED,
-            )
-        return
-    laws = list(dict.fromkeys(result.law for result in results))
-    parts = ["simulated", ("contact law " if len(laws) == 1 else "contact laws ") + ", ".join(laws)]
-    if len(results) == 1:
-        factor, unit = scaled(results[0].time_step, "s")
-        parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
-    parts += [note for note in notes if note]
-    parts += [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
-    write_heading(
-        axes,
-        figure_title(results) or "untitled case",
-        parts,
-        failed=any(result.status.failed for result in results),
-    )
+# --------------------------------------------------------------------------------------------------
+# Which lines, and their names
 
 
-def write_heading(
-    axes: Axes, title: str, parts: Sequence[str], failed: bool = False, indent: float = 46.0
-) -> None:
-    """A title, and under it the parts of a sentence in as many lines as they take; `indent` is
-    where the axes begin [points]."""
-    import matplotlib
-
-    size = small_type()
-    most = letters_across(axes, size, indent)
-    lines: list[str] = []
-    for part in parts:
-        longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}" if lines else part
-        lines[-1:] = [longer] if len(longer) <= most else [*lines[-1:], *textwrap.wrap(part, most)]
-    axes.annotate(
-        "\n".join(lines),
-        (0.0, 1.0),
-        (0.0, 8.0),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=size,
-        color=FAILED if failed else "#555555",
-        parse_math=False,
-    )
-    # Room for the lines below it; a dollar sign in a title is a dollar sign.
-    words = textwrap.fill(
-        title, letters_across(axes, matplotlib.rcParams["axes.titlesize"], indent)
-    )
-    axes.set_title(words, pad=13.0 + 1.25 * size * len(lines), parse_math=False)
-
-
-def letters_across(axes: Axes, size: float, indent: float) -> int:
-    """Letters of a size [points] that fit beside each other over axes that begin so far from
-    the left of their figure [points]."""
-    return int((72.0 * figure_of(axes).get_figwidth() - indent) / (LETTER * size))
-
-
-def need(result: Result, *names: str) -> None:
-    """Raise the result's message about a variable that it does not have."""
-    check_result(result, "figure")
-    for name in names:
-        try:
-            values = getattr(result, name)
-        except AttributeError as error:
-            raise GranchainError(str(error)) from None
-        if not len(values):
-            raise GranchainError(
-                f"figure: got a result with an empty {name}, allowed one with entries: there is "
-                "nothing to draw; run longer, or record more"
-            )
+def evenly_spaced(count: int, most: int, what: str) -> tuple[list[int], str]:
+    """Places of all, or of more than `most` of evenly spaced ones, and a note that says so."""
+    places = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
+    return places, f"{len(places)} of {count} {what} shown" if count > most else ""
 
 
 def chosen_labels(
     asked: Sequence[int] | None, there: np.ndarray, most: int, what: str
 ) -> tuple[list[int], str]:
-    """Places of the asked labels; of more than `most`, evenly spaced ones and a note."""
+    """Places of the asked labels, or of evenly spaced ones and a note."""
     labels = there.tolist()
-    if asked is not None:
-        missing = [label for label in asked if label not in labels]
-        if missing or not len(asked):
-            raise GranchainError(f"{what}: got {list(asked)}, allowed: one or more of {labels}")
-        return [labels.index(label) for label in asked], ""
-    if len(labels) <= most:
-        return list(range(len(labels))), ""
-    places = np.unique(np.linspace(0, len(labels) - 1, most).round().astype(int)).tolist()
-    return places, f"{len(places)} of {len(labels)} {what} shown"
+    if asked is None:
+        return evenly_spaced(len(labels), most, what)
+    if not len(asked) or not set(asked) <= set(labels):
+        raise GranchainError(f"{what}: got {list(asked)}, allowed: one or more of {labels}")
+    return [labels.index(label) for label in asked], ""
 
 
 def body_name(bead: int) -> str:
     return "striker" if bead == 0 else f"bead {bead}"
-
-
-def figure_title(results: Sequence[Result]) -> str:
-    """The titles of results, what they share once; inputs of contact laws stand in a file's own
-    title, laws in the labels."""
-    titles = list(dict.fromkeys(result.title for result in results if result.title))
-    if len(titles) < 2:
-        return "".join(titles)
-    parts = [title.split("; ") for title in titles]
-    shared = [part for part in parts[0] if all(part in other for other in parts)]
-    rest = [
-        part
-        for other in parts
-        for part in other
-        if part not in shared and not part.removeprefix("no ").startswith("contact.")
-    ]
-    return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
 def labels_of(
@@ -477,67 +477,81 @@ def labels_of(
                 f"labels: got {len(labels)}, allowed {len(results)}, one for each result; name each"
             )
         return [str(label) for label in labels]
-    for words in (
-        [result.law for result in results],
-        title_differences(results),
-        [result.title for result in results],
-    ):
+    laws, titles = [result.law for result in results], [result.title for result in results]
+    for words in (laws, case_differences(results), titles):
         if len(set(words)) == len(results) and all(words):
             return words
-    return (
-        list(otherwise)
-        if otherwise is not None
-        else [f"run {i + 1}: {result.law}" for i, result in enumerate(results)]
-    )
+    return list(otherwise or [f"run {i + 1}: {law}" for i, law in enumerate(laws)])
 
 
-def title_differences(results: Sequence[Result]) -> list[str]:
+def case_differences(results: Sequence[Result]) -> list[str]:
     """The keys that differ between the cases of results, with their values; nothing where there
     are none or more than two."""
-    cases = []
-    for result in results:
-        try:
-            cases.append(dict(flattened(result.case.resolved())))
-        except (CaseError, AttributeError):
-            return []
+    try:
+        cases = [dict(flattened(result.case.resolved())) for result in results]
+    except (CaseError, AttributeError):
+        return []
     keys = [key for key in dict.fromkeys(key for case in cases for key in case) if key != "title"]
     unlike = [key for key in keys if any(case.get(key) != cases[0].get(key) for case in cases)]
-    if not 0 < len(unlike) <= MOST_KEYS or any(
-        isinstance(case.get(key), list) for case in cases for key in unlike
-    ):
+    values = [[case.get(key) for key in unlike] for case in cases]
+    if len(unlike) > MOST_KEYS or any(isinstance(one, list) for own in values for one in own):
         return []
-    return [", ".join(f"{key} {figure_words(case.get(key))}" for key in unlike) for case in cases]
+    return [
+        ", ".join(
+            f"{key} {f'{value:g}' if isinstance(value, float) else value or 'not given'}"
+            for key, value in zip(unlike, own, strict=True)
+        )
+        for own in values
+    ]
 
 
-def figure_words(value: Any) -> str:
-    """A value of a key."""
-    return (
-        "not given" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    )
+# --------------------------------------------------------------------------------------------------
+# Loops and areas
 
 
-def framed_loops(axes: Axes, unit: str, there: str, back: str, marked: bool) -> list[Line2D]:
-    """Zero line, limits and labels of loops of force over overlap; what their legend has to
-    show."""
+class Loop(NamedTuple):
+    """Force [N] over overlap [m] of one contact, and its residual overlap [m]."""
+
+    label: str
+    overlap: np.ndarray
+    force: np.ndarray
+    residual: float = 0.0
+
+
+def draw_loops(
+    axes: Axes, loops: Sequence[Loop], there: str, back: str, overlap: str = "overlap"
+) -> list[Line2D]:
+    """Loops of force over overlap: full where the overlap grows, dashed where it does not, a mark
+    at the residual overlap; what their legend has to show."""
     from matplotlib.lines import Line2D
 
-    axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    if not 0 < len(loops) <= len(palette()):
+        raise GranchainError(
+            f"figure: got {len(loops)} loops, allowed 1 to {len(palette())}, which is as many as "
+            "there are colours; draw fewer"
+        )
+    factor, unit = scaled(largest(*(loop.overlap for loop in loops)), "m")
+    mark: dict[str, Any] = {"ls": "", "marker": "|", "mew": 1.6}
+    handles: list[Line2D] = []
+    # The later the thinner: contacts of one law load along one curve, and none shall hide another.
+    widths = np.linspace(2.4 if len(loops) > 1 else 1.3, 1.0, len(loops))
+    for loop, colour, width in zip(loops, palette(), widths, strict=False):
+        loading, unloading = branches(loop.overlap, loop.force)
+        x = factor * loop.overlap
+        handles += axes.plot(x, loading, color=colour, linewidth=width, label=loop.label)
+        axes.plot(x, unloading, "--", color=colour, linewidth=1.0, label="_back")
+        if loop.residual != 0.0:
+            at = [factor * loop.residual], [0.0]
+            axes.plot(*at, **mark, ms=11, color=colour, clip_on=False, label="_residual")
+    axes.axhline(0.0, **AT_ZERO)
     axes.margins(x=0.03)
     low = min(0.0, axes.dataLim.y0)
     axes.set_ylim(low - 0.03 * (axes.dataLim.y1 - low), None)
-    axes.set_xlabel(f"overlap ({unit})")
-    axes.set_ylabel("contact force (N)")
-    handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
-    handles += [
-        Line2D([], [], color="#555555", label=there),
-        Line2D([], [], color="#555555", ls="--", lw=1.0, label=back),
-    ]
-    if marked:
-        handles.append(
-            Line2D(
-                [], [], color="#555555", ls="", marker="|", ms=9, mew=1.6, label="residual overlap"
-            )
-        )
+    axes.set(xlabel=f"{overlap} ({unit})", ylabel="contact force (N)")
+    handles.append(Line2D([], [], color=GREY, label=there))
+    handles.append(Line2D([], [], color=GREY, ls="--", lw=1.0, label=back))
+    if any(loop.residual != 0.0 for loop in loops):
+        handles.append(Line2D([], [], **mark, ms=9, color=GREY, label=f"residual {overlap}"))
     return handles
 
 
@@ -553,6 +567,32 @@ def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.nda
     loading = near & (np.append(grows, False) | np.insert(grows, 0, False))
     unloading = near & (np.append(~grows, False) | np.insert(~grows, 0, False))
     return np.where(loading, force, math.nan), np.where(unloading, force, math.nan)
+
+
+def shade(
+    axes: Axes, x: np.ndarray, low: np.ndarray | float, high: np.ndarray, **look: Any
+) -> None:
+    """Fill between two courses, or a course and a value, with no more points than dots of a
+    printer can show.
+
+    Matplotlib leaves out of a line what no dot shows, but of an area it writes every sample: of a
+    page with the forces of a run that was nine tenths of the bytes.
+    """
+    from matplotlib.transforms import Affine2D
+
+    area = axes.fill_between(x, low, high, linewidth=0.0, **look)
+    sizes = [float(np.ptp(side)) or 1.0 for side in axes.dataLim.get_points().T]
+    to_dots = Affine2D().scale(*(DOTS / size for size in sizes))
+    simple = []
+    for path in area.get_paths():
+        path.simplify_threshold = 0.5
+        seen = np.asarray(path.cleaned(to_dots, simplify=True).vertices)
+        simple.append(to_dots.inverted().transform(seen[:-1]))
+    area.set_verts(simple)
+
+
+# --------------------------------------------------------------------------------------------------
+# File
 
 
 @styled
@@ -576,13 +616,19 @@ def save(
     FileError
         For another ending, a folder that is missing, a file that must stay or a full disk.
     """
+    ending = file_ending(path, FORMATS)
+    write_whole(path, image_of(figure, ending, dpi), overwrite, marks=(FORMATS[ending][0],))
+
+
+def file_ending(path: str | os.PathLike[str], known: Any) -> str:
+    """The end of a file's name, one of those that are known."""
     ending = Path(path).suffix.lower()
-    if ending not in FORMATS:
+    if ending not in known:
         raise FileError(
-            f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(FORMATS)}; name "
-            "the figure accordingly"
+            f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(known)}; name "
+            "the file accordingly"
         )
-    write_whole(path, image_of(figure, ending, dpi), overwrite, marks=(MARKS[ending],))
+    return ending
 
 
 def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
@@ -594,6 +640,6 @@ def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
         if isinstance(text, Text) and (words := clean(text.get_text())) != text.get_text():
             text.set_text(words)
     image = io.BytesIO()
-    dots: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
-    figure.savefig(image, format=ending[1:], metadata=FORMATS[ending], **dots)
+    how: dict[str, Any] = {"metadata": FORMATS[ending][1], "dpi": dpi}
+    figure.savefig(image, format=ending[1:], **how)
     return image.getvalue()

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
-    branches,
-    framed_loops,
-    legend_beside,
+    BLACK,
+    LOG_SPAN,
+    Loop,
+    Sheet,
+    draw_loops,
     look,
+    named_laws,
     narrow,
-    one_panel,
-    palette,
-    scaled,
     styled,
-    write_heading,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from granchain.two_body import ImpactResult
+
+# Impacts whose names find room between the loops.
+FEW = 3
 
 
 @styled
@@ -44,56 +46,22 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
     -------
     Figure, Axes
     """
-    if not 0 < len(results) <= len(palette()):
-        raise GranchainError(
-            f"impact_loops: got {len(results)} impacts, allowed: 1 to {len(palette())}, which is "
-            "as many as there are colours"
-        )
-    laws, speeds = (
-        list(dict.fromkeys(one.law for one in results)),
-        sorted({one.speed for one in results}),
-    )
-    factor, unit = scaled(max(float(one.overlap.max()) for one in results), "m")
-    figure, axes = one_panel(ax, 6.4 if len(results) <= 3 else 8.0, 4.4)
-    # The later the thinner: a law may load as another does, and none shall hide another.
-    widths = np.linspace(2.2 if len(results) > 1 else 1.3, 1.0, len(results))
-    for one, colour, width in zip(results, palette(), widths, strict=False):
+    laws, speeds = {one.law for one in results}, sorted({one.speed for one in results})
+    loops = []
+    for one in results:
         words = [one.law] if len(laws) > 1 else []
         words += [f"{one.speed:g} m/s"] if len(speeds) > 1 or not words else []
-        approach, recovery = branches(one.overlap, one.force)
-        axes.plot(
-            factor * one.overlap,
-            approach,
-            color=colour,
-            linewidth=width,
-            label=f"{', '.join(words)}: e = {one.restitution:.3f}",
-        )
-        axes.plot(
-            factor * one.overlap, recovery, "--", color=colour, linewidth=1.0, label="_recovery"
-        )
-        if one.residual_overlap != 0.0:
-            mark = [factor * one.residual_overlap], [0.0]
-            axes.plot(
-                *mark,
-                "|",
-                color=colour,
-                markersize=11,
-                markeredgewidth=1.6,
-                clip_on=False,
-                label="_residual",
-            )
-    handles = framed_loops(
-        axes, unit, "approach", "recovery", any(one.residual_overlap != 0.0 for one in results)
-    )
-    # A few names find room between the loops.
-    if len(results) <= 3 and not narrow():
-        axes.legend(handles=handles, loc="best")
+        label = f"{', '.join(words)}: e = {one.restitution:.3f}"
+        loops.append(Loop(label, one.overlap, one.force, one.residual_overlap))
+    sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, 4.4)
+    handles = draw_loops(sheet.top, loops, "approach", "recovery")
+    if len(results) <= FEW and not narrow():
+        sheet.top.legend(handles=handles, loc="best")
     else:
-        legend_beside(axes, given=ax is not None, handles=handles)
-    if ax is None:
-        title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
-        write_heading(axes, title, ["simulated", _laws_of_impacts(laws)])
-    return figure, axes
+        sheet.legend(sheet.top, beside=True, handles=handles)
+    title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
+    sheet.write(title, "simulated", named_laws(one.law for one in results))
+    return sheet.figure, sheet.top
 
 
 @styled
@@ -113,22 +81,14 @@ def restitution_against_speed(
     -------
     Figure, Axes
     """
-    figure, axes = _restitutions(curves, ax)
+    sheet = _restitutions(curves, ax, "Restitution of two bodies over their speed")
     speeds = [speed for curve in curves.values() for speed, _ in curve]
-    if max(speeds) > 5.0 * min(speeds):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xlim(min(speeds), max(speeds))
-    axes.set_xlabel("approach speed (m/s)")
-    axes.set_ylabel("restitution")
-    legend_beside(axes, given=ax is not None)
-    if ax is None:
-        write_heading(
-            axes,
-            "Restitution of two bodies over their speed",
-            ["simulated", _laws_of_impacts(curves)],
-        )
-    return figure, axes
+    if max(speeds) > LOG_SPAN * min(speeds):
+        sheet.top.set_xscale("log")
+        sheet.top.xaxis.set_major_formatter("{x:g}")
+    sheet.top.set_xlim(min(speeds), max(speeds))
+    sheet.top.set(xlabel="approach speed (m/s)", ylabel="restitution")
+    return sheet.figure, sheet.top
 
 
 @styled
@@ -151,43 +111,35 @@ def restitution_delivered(
     -------
     Figure, Axes
     """
-    figure, axes = _restitutions(curves, ax)
-    axes.plot(
-        [0.0, 1.0], [0.0, 1.0], ":", color="#222222", linewidth=0.9, zorder=0, label="as asked"
-    )
-    axes.set_xlim(0.0, 1.0)
-    axes.set_aspect("equal", anchor="W")
-    axes.set_xlabel("asked restitution")
-    axes.set_ylabel("delivered restitution")
-    legend_beside(axes, given=ax is not None)
-    if ax is None:
-        write_heading(
-            axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of_impacts(curves)]
-        )
-    return figure, axes
+    sheet = _restitutions(curves, ax, f"Delivered restitution at {speed:g} m/s", "as asked")
+    sheet.top.set_xlim(0.0, 1.0)
+    sheet.top.set_aspect("equal", anchor="W")
+    sheet.top.set(xlabel="asked restitution", ylabel="delivered restitution")
+    return sheet.figure, sheet.top
 
 
 def _restitutions(
-    curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None
-) -> tuple[Figure, Axes]:
-    """Lines by name over one axis, from 0 to 1."""
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+    ax: Axes | None,
+    title: str,
+    diagonal: str = "",
+) -> Sheet:
+    """Lines by name over one axis, from 0 to 1, and a diagonal."""
     if not curves or min(len(curve) for curve in curves.values()) < 2:
         raise GranchainError(
             "figure: got fewer than two values, allowed two values at least; give more speeds or "
             "restitutions"
         )
-    figure, axes = one_panel(ax, 6.4, 5.4 if narrow() else 4.4)
+    sheet = Sheet(ax, 6.4, 5.4 if narrow() else 4.4)
     # The later the thinner: several laws deliver the same, and none shall hide another.
     widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
     for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
         x, y = np.array(sorted(curve)).T
-        axes.plot(x, y, **look(i), linewidth=width, label=name)
-    axes.set_ylim(0.0, 1.02)
-    return figure, axes
-
-
-def _laws_of_impacts(names: Iterable[str]) -> str:
-    known = list(names)
-    if len(known) > 4:
-        return f"{len(known)} contact laws"
-    return ("contact law " if len(known) == 1 else "contact laws ") + ", ".join(known)
+        sheet.top.plot(x, y, **look(i), linewidth=width, label=name)
+    if diagonal:
+        line = [0.0, 1.0], [0.0, 1.0], ":"
+        sheet.top.plot(*line, color=BLACK, linewidth=0.9, zorder=0, label=diagonal)
+    sheet.top.set_ylim(0.0, 1.02)
+    sheet.legend(sheet.top, beside=True)
+    sheet.write(title, "simulated", named_laws(curves))
+    return sheet

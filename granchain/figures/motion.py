@@ -6,22 +6,23 @@ import io
 import math
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.errors import CaseError, FileError, GranchainError
+from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
+    AT_ZERO,
+    GREY,
+    Sheet,
+    file_ending,
     look,
     narrow,
-    need,
-    new_figure,
-    put_heading,
     small_type,
     styled,
     time_unit,
 )
+from granchain.figures.registry import need
 from granchain.store import write_whole
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     return np.asarray(np.cumsum(change[:, ::-1], axis=1)[:, ::-1][:, 1:])
 
 
-def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Motion:
+def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motion:
     """Evenly spaced snapshots, and the bodies between two labels, in bins where they are many."""
     need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
     time = np.asarray(result.snapshot_time)
@@ -124,7 +125,7 @@ def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Mot
     rows = np.unique(
         np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))
     ).clip(0, len(time) - 1)
-    low, high = (int(result.bead[0]), int(result.bead[-1])) if beads is None else beads
+    low, high = (int(bead) for bead in (result.bead[[0, -1]] if beads is None else beads))
     chosen = np.flatnonzero((result.bead >= low) & (result.bead <= high))
     if not len(chosen) or low < result.bead[0] or high > result.bead[-1]:
         raise GranchainError(
@@ -171,17 +172,14 @@ def magnification(motion: Motion) -> float:
     diameter = 2.0 * float(np.median(motion.half))
     overlap = float(np.max(-np.diff(motion.moved, axis=1), initial=0.0))
     way = float(np.abs(motion.moved).max(initial=0.0))
-    asked = [
-        part * diameter / size
-        for part, size in ((SEEN_OVERLAP, overlap), (SEEN_WAY, way))
-        if size > 0.0
-    ]
-    if not asked:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(min(asked)))
-    return max(
-        float(part * power) for part in (1, 2, 5) if part * power <= min(asked) * (1.0 + 1e-12)
+    most = min(
+        SEEN_OVERLAP * diameter / overlap if overlap > 0.0 else math.inf,
+        SEEN_WAY * diameter / way if way > 0.0 else math.inf,
     )
+    if math.isinf(most):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(most))
+    return float(max(part * power for part in (1, 2, 5) if part * power <= most * (1.0 + 1e-12)))
 
 
 @styled
@@ -235,78 +233,65 @@ def animation(
             f"magnify: got {magnify!r}, allowed a number above 0; leave it out for one that shows "
             "the overlaps"
         )
-    ends = None
-    if beads is not None:
-        if len(beads) != 2:
-            raise GranchainError(
-                f"beads: got {list(beads)[:6]}, allowed two labels, the first and the last that "
-                "is drawn; name two"
-            )
-        ends = int(beads[0]), int(beads[1])
-    motion = motion_of(result, frames, ends)
+    if beads is not None and len(beads) != 2:
+        raise GranchainError(
+            f"beads: got {list(beads)[:6]}, allowed two labels, the first and the last that "
+            "is drawn; name two"
+        )
+    motion = motion_of(result, frames, beads)
     times = magnification(motion) if magnify is None else float(magnify)
     length, metre = (1e3, "mm") if float(np.ptp(motion.place)) < LONG_ROW else (1.0, "m")
     x = length * (motion.place + times * motion.moved)
     half = length * motion.half
     tallest = float(half.max())
     factor, unit = time_unit(float(motion.time[-1]))
-    figure = new_figure(7.0, 3.2)
-    row, line = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, 1.6])
+    notes = [f"displacements {times:g} times"]
+    norm: Normalize
     if motion.force is not None:
-        values, name = motion.force, "force (N)"
-        norm: Normalize = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
-        colours = "magma_r"
+        values, name, colours = motion.force, "force (N)", "magma_r"
+        norm = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
+        notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")
     else:
-        values, name = motion.speed, "velocity (m/s)"
+        values, name, colours = motion.speed, "velocity (m/s)", "RdBu_r"
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
-        norm, colours = Normalize(-largest, largest), "RdBu_r"
-    heights = 2.0 * half if motion.each == 1 else np.full(len(half), 2.0 * tallest)
-    drawn: dict[str, Any] = {
-        "units": "xy",
-        "edgecolors": "#555555",
-        "linewidths": 0.3,
-        "cmap": colours,
-        "norm": norm,
-    }
-    places = np.column_stack([x[0], np.zeros(len(half))])
+        norm = Normalize(-largest, largest)
+        notes.append("both ends held: velocities, as momenta do not give the forces")
+    if motion.each > 1:
+        notes.append(f"bins of {motion.each} bodies: largest force, mean displacement")
+    if beads is not None:
+        notes.append(f"bodies {beads[0]} to {beads[1]}")
+    sheet = Sheet(None, 7.0, 3.2, [1.0, 1.6], sharex=True)
+    figure, (row, line) = sheet.figure, sheet.panels
+    level = np.zeros(len(half))
     bodies = EllipseCollection(
         2.0 * half,
-        heights,
-        np.zeros(len(half)),
-        offsets=places,
+        2.0 * half if motion.each == 1 else np.full(len(half), 2.0 * tallest),
+        level,
+        offsets=np.column_stack([x[0], level]),
         offset_transform=row.transData,
-        **drawn,
+        units="xy",
+        edgecolors=GREY,
+        linewidths=0.3,
+        cmap=colours,
+        norm=norm,
     )
-    bodies.set_array(values[0])
     row.add_collection(bodies)
-    row.set_ylim(-1.15 * tallest, 1.15 * tallest)
+    row.set(ylim=(-1.15 * tallest, 1.15 * tallest), yticks=[])
     row.set_xlim(float((x - half).min()), float((x + half).max()))
-    row.set_yticks([])
     row.tick_params(axis="x", length=0.0)
     row.spines[["left", "bottom"]].set_visible(False)
     figure.colorbar(bodies, ax=[row, line], label=name, pad=0.02, aspect=18)
     (curve,) = line.plot(x[0], values[0], **look(0))
     low, high = float(min(values.min(), 0.0)), float(max(values.max(), 0.0))
     line.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low) if high > low else 1.0)
-    line.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
-    line.set_ylabel(name)
-    line.set_xlabel(f"place ({metre})")
-    clock = line.text(
-        0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", fontsize=small_type()
-    )
-    notes = [f"displacements {times:g} times"]
-    if motion.force is not None:
-        notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")
-    else:
-        notes.append("both ends held: velocities, as momenta do not give the forces")
-    if motion.each > 1:
-        notes.append(f"bins of {motion.each} bodies: largest force, mean displacement")
-    if ends is not None:
-        notes.append(f"bodies {ends[0]} to {ends[1]}")
-    put_heading(row, [result], *notes)
+    line.axhline(0.0, **AT_ZERO)
+    line.set(xlabel=f"place ({metre})", ylabel=name)
+    corner: dict[str, Any] = {"transform": line.transAxes, "ha": "right", "va": "top"}
+    clock = line.text(0.99, 0.96, "", fontsize=small_type(), **corner)
+    sheet.head([result], *notes)
 
     def show(i: int) -> tuple[Any, ...]:
-        bodies.set_offsets(np.column_stack([x[i], np.zeros(len(half))]))
+        bodies.set_offsets(np.column_stack([x[i], level]))
         bodies.set_array(values[i])
         curve.set_data(x[i], values[i])
         clock.set_text(f"{factor * motion.time[i]:.1f} {unit}")
@@ -353,11 +338,7 @@ def save_animation(
     """
     from matplotlib.animation import PillowWriter
 
-    if Path(path).suffix.lower() != ".gif":
-        raise FileError(
-            f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .gif; name the "
-            "animation accordingly"
-        )
+    file_ending(path, (".gif",))
 
     class Kept(io.BytesIO):
         # the name tells Pillow the format

@@ -1,30 +1,39 @@
-"""What becomes of a pulse along a chain: peak force, arrival, width and speed at the sensor
-beads, and the power laws that they follow."""
+"""What becomes of a pulse along a chain: the force at each sensor, and peak, arrival, width and
+speed of the first pulse, with the power laws that they follow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import front_of, power_law, sensor_pulses, speeds_between
-from granchain.errors import GranchainError
+from granchain.analysis import (
+    driven_without_pulse,
+    front_of,
+    power_law,
+    sensor_peak,
+    sensor_pulses,
+    speeds_between,
+)
 from granchain.figures.frame import (
-    figure_of,
-    given_panels,
+    AT_ZERO,
+    GREY,
+    MOST_LEGEND_ROWS,
+    Sheet,
+    body_name,
+    chosen_labels,
     labels_of,
-    legend_below,
+    largest,
     look,
     narrow,
-    need,
-    new_figure,
-    put_heading,
+    round_end,
+    shade,
     small_type,
-    styled,
     time_unit,
 )
+from granchain.figures.registry import of_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +41,9 @@ if TYPE_CHECKING:
 
     from granchain.store import Result
 
+# Part of the largest force that is there before the wave, from which it is left out of the picture,
+# ours: the wave takes up less than half of it.
+AT_REST = 0.5
 # A number that a fitted power law changes by less than this part from the first bead to the last
 # does not decay: ours, some ten times what the step `fast` leaves of a peak.
 NO_CHANGE = 0.01
@@ -40,10 +52,100 @@ NO_CHANGE = 0.01
 LEAST_FITTED_BEADS = 4
 # Letters of a name that stands before an exponent.
 LONGEST_AXIS = 10
-# Sentences in a heading.
-MOST_NOTES = 4
-# Colour of a fitted line.
-FITTED = "#555555"
+# Beads, and sentences, that a heading names.
+MOST_NAMED_BEADS, MOST_NOTES = 6, 4
+
+
+@of_results("sensor_force", "sensor_bead", "time")
+def force_traces(
+    *results: Result,
+    sensors: Sequence[int] | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Sequence[Axes] | None = None,
+) -> tuple[Figure, np.ndarray]:
+    """Force against time at every sensor, one row each, on one force and one time axis.
+
+    Parameters
+    ----------
+    *results : Result
+        One or more; the rows are the sensors of the first, and a result without one of them leaves
+        that row to the others.
+    sensors : sequence of int, optional
+        Labels of the beads, from the first row down; default: those of the first result, evenly
+        spaced ones of more than 12.
+    labels : sequence of str, optional
+        A word for each result; default: its law, or its title where laws are the same.
+    ax : sequence of Axes, optional
+        Of matplotlib, one a row, to draw into: the heading is then left to their figure.
+
+    Returns
+    -------
+    Figure, array of Axes (n_rows,)
+    """
+    places, note = chosen_labels(sensors, results[0].sensor_bead, MOST_LEGEND_ROWS, "sensors")
+    beads = [int(results[0].sensor_bead[place]) for place in places]
+    factor, unit = time_unit(max(float(result.time[-1]) for result in results))
+    height = 1.5 + (0.8 if narrow() else 0.62) * len(beads)
+    sheet = Sheet(ax, 7.0, height, [1.0] * len(beads), sharex=True, sharey=True)
+    if not sheet.given:
+        sheet.figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
+    words = labels_of(results, labels)
+    # a force that was there before the wave may take up most of the traces
+    rest = largest(*(result.sensor_force[0] for result in results))
+    beyond = rest > AT_REST * largest(*(result.sensor_force for result in results))
+    handles: dict[str, Any] = {}
+    for axes, bead in zip(sheet.panels, beads, strict=True):
+        text = body_name(bead)
+        for i, (result, label) in enumerate(zip(results, words, strict=True)):
+            for column in np.flatnonzero(result.sensor_bead == bead)[:1].tolist():
+                force = result.sensor_force[:, column]
+                at_rest = float(force[0]) if beyond else 0.0
+                force = force - at_rest
+                (handles[label],) = axes.plot(factor * result.time, force, **look(i), label=label)
+                if len(results) == 1 and beyond:
+                    text += f"\nbeyond\n{at_rest:.3g} N"
+                elif len(results) == 1:
+                    colour = look(i)["color"]
+                    shade(axes, factor * result.time, 0.0, force, color=colour, alpha=0.18)
+                    text += peak_in_words(result, column)
+        beside: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "linespacing": 1.15}
+        axes.text(1.012, 0.5, text, fontsize=small_type(), **beside)
+        last = axes is sheet.panels[-1]
+        axes.spines["bottom"].set_visible(last)
+        axes.tick_params(axis="x", length=3.0 if last else 0.0)
+        axes.axhline(0.0, **AT_ZERO)
+        axes.locator_params(axis="y", nbins=3)
+    _share_limits(sheet.panels)
+    name = "sensor force beyond that at rest (N)" if beyond else "sensor force (N)"
+    sheet.panels[-1].set_xlabel(f"time ({unit})")
+    if sheet.given:
+        sheet.panels[len(beads) // 2].set_ylabel(name)
+    else:
+        sheet.figure.supylabel(name, fontsize="medium")
+    if len(results) > 1:
+        sheet.legend(sheet.top, handles=[handles[word] for word in words if word in handles])
+    sheet.head(results, note)
+    return sheet.figure, sheet.panels
+
+
+def peak_in_words(result: Result, column: int) -> str:
+    """The first pulse at a sensor, on lines of their own."""
+    top = sensor_peak(result, column)
+    missing = "no pulse" if top.force == 0.0 else "still rising"
+    words = f"\n{top.force:.3g} N" if top.complete else f"\n{missing}"
+    return words + ("\nmerged" if top.merged else "")
+
+
+def _share_limits(rows: np.ndarray) -> None:
+    """One force axis from just below 0, so that rows on top of each other do not touch, and one
+    time axis."""
+    low = min(0.0, *(axes.dataLim.y0 for axes in rows))
+    high = max(0.0, *(axes.dataLim.y1 for axes in rows))
+    ends = min(axes.dataLim.x0 for axes in rows), max(axes.dataLim.x1 for axes in rows)
+    size = (high - low) or 1.0
+    for axes in rows:
+        axes.set(ylim=(low - 0.06 * size, high + 0.12 * size), xlim=ends)
+        round_end(axes)
 
 
 class Course(NamedTuple):
@@ -75,80 +177,67 @@ class Course(NamedTuple):
 
 def course_of(result: Result) -> Course:
     """The first pulses of a result."""
-    pulses = sorted(sensor_pulses(result), key=lambda pulse: pulse.bead)
-    # the force of a sensor is the mean of its two contacts
-    ends = {
-        pulse.bead
-        for pulse in pulses
-        if not {pulse.bead - 1, pulse.bead} <= set(np.asarray(result.contact).tolist())
-    }
-    seen = [
-        pulse for pulse in pulses if pulse.complete and not pulse.merged and pulse.bead not in ends
-    ]
-    left_out = []
-    for why, beads in (
-        ("with one contact", sorted(ends)),
-        ("merged", [pulse.bead for pulse in pulses if pulse.merged]),
-        ("no pulse", [pulse.bead for pulse in pulses if not pulse.complete and pulse.peak == 0.0]),
-        (
-            "still rising",
-            [
-                pulse.bead
-                for pulse in pulses
-                if not pulse.complete and pulse.peak != 0.0 and not pulse.merged
-            ],
-        ),
-    ):
-        if beads:
-            more = f" and {len(beads) - 6} more" if len(beads) > 6 else ""
-            left_out.append(f"left out, {why}: bead {', '.join(map(str, beads[:6]))}{more}")
+    contacts = set(np.asarray(result.contact).tolist())
+    seen = []
+    left_out: dict[str, list[str]] = {}
+    for pulse in sorted(sensor_pulses(result), key=lambda pulse: pulse.bead):
+        # the force of a sensor is the mean of its two contacts
+        why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "with one contact"
+        if pulse.merged:
+            why = "merged"
+        elif not pulse.complete:
+            why = "no pulse" if pulse.peak == 0.0 else "still rising"
+        if why:
+            left_out.setdefault(why, []).append(str(pulse.bead))
+        else:
+            seen.append(pulse)
+    notes = []
+    for why, beads in left_out.items():
+        more = len(beads) - MOST_NAMED_BEADS
+        named = ", ".join(beads[:MOST_NAMED_BEADS]) + (f" and {more} more" if more > 0 else "")
+        notes.append(f"left out, {why}: bead {named}")
     bead, position, peak, arrival, width = (
         np.array([getattr(pulse, name) for pulse in seen], dtype=float)
         for name in ("bead", "position", "peak", "arrival", "width")
     )
     between, speed = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
-    return Course(bead, peak, arrival, width, between, speed, front_of(seen)[0], left_out)
+    return Course(bead, peak, arrival, width, between, speed, front_of(seen)[0], notes)
 
 
-class Decay(NamedTuple):
-    """A power law along the beads, in words, and its values; none where there are too few of
-    them."""
-
-    words: str
-    bead: np.ndarray
-    value: np.ndarray
-
-
-def decay_of(bead: np.ndarray, values: np.ndarray) -> Decay:
+def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
     """The power law of the bead's number that values follow, with its error, and how far off it
-    is; or that there is none."""
+    is, in words; its beads and values, none where it is none."""
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
-    bead, values = bead[good], values[good]
+    bead, values, none = bead[good], values[good], np.zeros(0)
     if len(np.unique(bead)) < LEAST_FITTED_BEADS:
-        return Decay(f"{len(bead)} sensors: no fit", bead[:0], values[:0])
+        return f"{len(bead)} sensors: no fit", none, none
     fit = power_law(bead, values)
     line = fit.factor * bead**fit.value
-    change, off = line[-1] / line[0] - 1.0, float(np.abs(values / line - 1.0).max())
+    off = float(np.abs(values / line - 1.0).max())
+    percent = f"{100.0 * off:.2g} %" if off < 0.995 else f"{100.0 * off:.0f} %"
     # as many places as the error has, two at least
     places = 2 if not fit.error > 0.0 else min(max(2, -math.floor(math.log10(fit.error))), 6)
     words = f"exponent {fit.value:.{places}f} \N{PLUS-MINUS SIGN} {fit.error:.1g}"
-    if abs(change) < NO_CHANGE:
-        return Decay(
-            f"{words}: {'no decay' if off < NO_CHANGE else f'no trend, scatter {percent(off)}'}",
-            bead,
-            line,
-        )
+    if abs(line[-1] / line[0] - 1.0) < NO_CHANGE:
+        trend = "no decay" if off < NO_CHANGE else f"no trend, scatter {percent}"
+        return f"{words}: {trend}", bead, line
     if not abs(fit.value) > 2.0 * fit.error:
-        return Decay(f"{words}: no power law", bead[:0], values[:0])
-    return Decay(f"{words}, off by {percent(off)}", bead, line)
+        return f"{words}: no power law", none, none
+    return f"{words}, off by {percent}", bead, line
 
 
-def percent(part: float) -> str:
-    """A part in percent, with two digits."""
-    return f"{100.0 * part:.2g} %" if part < 0.995 else f"{100.0 * part:.0f} %"
+def without_course(result: Result) -> str:
+    """Why the first pulse of a result has no course."""
+    if len(result.sensor_bead) < 2:
+        return (
+            "peaks: got one sensor, allowed two and more: one has no course; record more under "
+            "[sensors] in the case"
+        )
+    driven = driven_without_pulse(result)
+    return f"driven with {driven}, it has no first pulse; see granchain spectrum" if driven else ""
 
 
-@styled
+@of_results("sensor_force", "sensor_bead", "time", "contact", unless=without_course)
 def peaks(
     *results: Result, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
 ) -> tuple[Figure, np.ndarray]:
@@ -175,97 +264,45 @@ def peaks(
     Figure, array of Axes (4,)
         Peak, arrival, width, speed.
     """
-    if not results:
-        raise GranchainError("peaks: got no result, allowed: one or more")
-    for result in results:
-        need_sensors(result)
-    if ax is None:
-        columns = 1 if narrow() else 2
-        rows = 4 // columns
-        figure = new_figure(7.0, 10.5 if narrow() else 5.2)
-        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[0.02, *[1.0] * rows])
-        top = figure.add_subplot(grid[0, :])
-        top.set_axis_off()
-        panels = np.array(
-            [figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(4)]
-        )
-    else:
-        panels = given_panels(ax, 4)
-        figure = figure_of(panels[0])
-        top = panels[0]
+    rows, columns = ([1.0] * 4, [1.0]) if narrow() else ([1.0, 1.0], [1.0, 1.0])
+    sheet = Sheet(ax, 7.0, 10.5 if narrow() else 5.2, rows, columns, head=0.02)
     courses = [course_of(result) for result in results]
-    ends = [float(course.arrival[-1]) for course in courses if len(course.arrival)]
-    factor, unit = time_unit(max(ends, default=0.0))
+    factor, unit = time_unit(largest(*(course.arrival for course in courses)))
     words = labels_of(results, labels)
     # long words stand in the legend alone, with a number
     numbered = max(map(len, words)) > LONGEST_AXIS
-    said: list[list[str]] = [[] for _ in panels]
+    said: list[list[str]] = [[], [], [], []]
+    notes = ["dotted: power law of the bead's number"]
     for i, (course, word) in enumerate(zip(courses, words, strict=True)):
         tag = f"{i + 1}" if numbered else word
         before = f"{tag}: " if len(results) > 1 else ""
-        for k, (axes, bead, values) in enumerate(
-            zip(
-                panels,
-                (course.bead, course.bead, course.bead, course.between),
-                (course.peak, factor * course.arrival, factor * course.width, course.speed),
-                strict=True,
-            )
-        ):
-            axes.plot(bead, values, **look(i), label=f"{tag}: {word}" if numbered else word)
-            if k == 1:
+        label = f"{tag}: {word}" if numbered else word
+        notes += [f"{word}: {note}" if len(results) > 1 else note for note in course.left_out]
+        quantities = (course.peak, factor * course.arrival, factor * course.width, course.speed)
+        for axes, values, found in zip(sheet.panels, quantities, said, strict=True):
+            bead = course.between if values is course.speed else course.bead
+            axes.plot(bead, values, **look(i), label=label)
+            if values is quantities[1]:
                 known = math.isfinite(course.wave_speed)
-                said[k].append(
-                    f"{before}line: {course.wave_speed:.4g} m/s" if known else f"{before}no line"
+                found.append(
+                    before + (f"line: {course.wave_speed:.4g} m/s" if known else "no line")
                 )
                 continue
-            decay = decay_of(bead, values)
-            if len(decay.bead):
-                axes.plot(
-                    decay.bead,
-                    decay.value,
-                    ":",
-                    color=FITTED,
-                    linewidth=0.9,
-                    label="_fit",
-                    zorder=3,
-                )
-            said[k].append(before + decay.words)
-    names = (
-        "peak force (N)",
-        f"arrival ({unit})",
-        f"width at half height ({unit})",
-        "speed to the next (m/s)",
-    )
-    if narrow():
-        names = ("peak force (N)", f"arrival ({unit})", f"width ({unit})", "speed (m/s)")
-    for axes, lines, name in zip(panels, said, names, strict=True):
-        axes.set_xlabel("bead")
-        axes.set_ylabel(name)
+            decay, *fitted = decay_of(bead, values)
+            if len(fitted[0]):
+                axes.plot(*fitted, ":", color=GREY, linewidth=0.9, label="_fit", zorder=3)
+            found.append(before + decay)
+    width, speed = ("width", "speed") if narrow() else ("width at half height", "speed to the next")
+    names = ("peak force (N)", f"arrival ({unit})", f"{width} ({unit})", f"{speed} (m/s)")
+    for axes, lines, name in zip(sheet.panels, said, names, strict=True):
+        top = float(axes.dataLim.y1)
         axes.margins(x=0.03)
-        axes.set_ylim(
-            0.0,
-            max(1.12 * float(axes.dataLim.y1), 0.0)
-            if np.isfinite(axes.dataLim.y1) and axes.dataLim.y1 > 0.0
-            else 1.0,
-        )
+        axes.set(xlabel="bead", ylabel=name)
+        axes.set_ylim(0.0, 1.12 * top if math.isfinite(top) and top > 0.0 else 1.0)
         axes.locator_params(axis="x", integer=True)
-        axes.set_title("\n".join(lines), fontsize=small_type(), color=FITTED, pad=4.0)
+        axes.set_title("\n".join(lines), fontsize=small_type(), color=GREY, pad=4.0)
     if len(results) > 1:
-        legend_below(panels[0], given=ax is not None)
-    notes = ["dotted: power law of the bead's number"]
-    for course, word in zip(courses, words, strict=True):
-        notes += [f"{word}: {note}" if len(results) > 1 else note for note in course.left_out]
-    if ax is None:
-        figure.align_ylabels()
-    put_heading(top, results, *notes[:MOST_NOTES], given=ax is not None)
-    return figure, panels
-
-
-def need_sensors(result: Result) -> None:
-    """Refuse a result with fewer than two sensors."""
-    need(result, "sensor_force", "sensor_bead", "time")
-    if len(result.sensor_bead) < 2:
-        raise GranchainError(
-            "peaks: got one sensor, allowed two and more: one has no course; record more under "
-            "[sensors] in the case"
-        )
+        sheet.legend(sheet.panels[0])
+    sheet.figure.align_ylabels(sheet.panels)
+    sheet.head(results, *notes[:MOST_NOTES])
+    return sheet.figure, sheet.panels
