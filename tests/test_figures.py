@@ -140,18 +140,6 @@ def test_a_title_with_dollar_signs_is_not_mathematics():
         assert "at $\\frac{$ 5" in texts(figure)
 
 
-def test_the_colours_are_petroff10_without_the_second_of_its_greys():
-    import matplotlib.style
-
-    ours = figures.style()["axes.prop_cycle"].by_key()["color"]
-    theirs = matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key()["color"]
-    assert ours == [
-        colour.removeprefix("#") if not ours[0].startswith("#") else colour
-        for colour in theirs
-        if "717581" not in colour
-    ]
-
-
 def test_drawing_leaves_the_settings_of_matplotlib_alone():
     import matplotlib
 
@@ -162,13 +150,19 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
         assert {name: matplotlib.rcParams[name] for name in theirs} == theirs
 
 
-def test_no_figure_loads_pyplot_or_opens_a_window():
-    code = (
-        "import sys; sys.path.insert(0, 'tests')\nfrom support.synthetic import synthetic\nfrom "
-        "granchain import figures\nearly = 'matplotlib' in sys.modules\n[draw() for draw in "
-        "figures.all_figures(synthetic()).values()]\nsys.exit('matplotlib is loaded with the "
-        "module' if early else 'pyplot is loaded' if 'matplotlib.pyplot' in sys.modules else 0)"
-    )
+def test_figures_are_reached_from_the_package_and_load_no_more_than_they_need():
+    code = """
+import sys, granchain as gc
+heavy = {"matplotlib", "numpy", "scipy"}
+assert not heavy & set(sys.modules)
+assert gc.figures.force_traces and gc.analysis.peak and gc.theory.solitary_wave
+assert {"figures", "analysis"} < set(dir(gc)) and "matplotlib" not in sys.modules
+sys.path.insert(0, "tests")
+from support.synthetic import synthetic
+for draw in gc.figures.all_figures(synthetic()).values():
+    draw()
+assert "matplotlib.pyplot" not in sys.modules
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
@@ -542,17 +536,6 @@ def test_a_failed_run_says_so_in_axes_that_are_given():
     theirs = Figure()
     figures.losses(synthetic(status=Status.UNSTABLE), ax=theirs.subplots())
     assert "RUN FAILED: unstable" in texts(theirs)
-
-
-def test_figures_analysis_and_theory_are_reached_from_the_package_and_matplotlib_is_left_alone():
-    code = (
-        "import sys, granchain as gc\nearly = {'matplotlib', 'numpy', 'scipy'} & "
-        "set(sys.modules)\nassert gc.figures.force_traces and gc.analysis.peak and "
-        "gc.theory.solitary_wave and {'figures', 'analysis'} < set(dir(gc))\nsys.exit(f'loaded: "
-        "{early}' if early else 'matplotlib' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
 
 
 # --- force traces
@@ -962,18 +945,6 @@ def test_the_delivered_restitution_has_the_diagonal_of_what_is_asked():
     assert any(text.endswith("12 contact laws") for text in texts(figure))
     with pytest.raises(GranchainError, match="two values at least"):
         figures.restitution_delivered({"flores": [(0.5, 0.47)]}, 1.77)
-
-
-def test_no_figure_of_two_bodies_has_the_markers_of_a_measurement():
-    curve = {"flores": [(0.1, 0.07), (0.9, 0.89)]}
-    for _, axes in (
-        figures.impact_loops([collision()]),
-        figures.restitution_against_speed(curve),
-        figures.restitution_delivered(curve, 1.0),
-    ):
-        assert {
-            line.get_marker() for line in axes.get_lines() if line.get_label() != "_residual"
-        } == {"None"}
 
 
 # --- losses

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import product
 
 from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE, Contact, Creation
 from granchain.certificates.examples import factors_of
@@ -11,6 +13,9 @@ from granchain.errors import LawError
 
 # Orders that are seen where a law states two, and where it states one for a force that jumps.
 SEEN_FAULT = {2: (1.7, 2.3), 1: (0.5, 1.9)}
+
+# Rates [m/s] at which forces are looked at: at rest, in approach and in recovery.
+RATES = (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1])
 
 # Energy that a cycle may give beyond what it took, relative to the largest work put in: rounding of
 # the cycles and of the closed forms.
@@ -69,15 +74,15 @@ def faults_of_measures(
 
 def faults_of_law(contact: Contact) -> list[str]:
     """Sentences on a force that is not finite, negative, not zero when open, no slope of its
-    energy, or that drives."""
-    broken = fault_of_values(contact)
-    if broken is not None:
-        return [broken]
-    checks = (fault_when_open, fault_of_sign, fault_of_damping, fault_of_energy, fault_at_zero)
-    return [
-        *(found for check in checks if (found := check(contact)) is not None),
-        *problems_of_units(contact.model.law),
-    ]
+    energy, or that drives; of each kind the first."""
+    first: dict[str, str] = {}
+    for kind, sentence in faults_of_values(contact):
+        first.setdefault(kind, f"{contact.name}: {sentence}")
+    if not first:
+        for kind, sentence in faults_of_forces(contact):
+            first.setdefault(kind, f"{contact.name}: {sentence}")
+        return [*first.values(), *problems_of_units(contact.model.law)]
+    return list(first.values())
 
 
 def problems_of_units(law: type[ContactLaw]) -> list[str]:
@@ -91,111 +96,74 @@ def problems_of_units(law: type[ContactLaw]) -> list[str]:
     return problems
 
 
-def fault_of_values(contact: Contact) -> str | None:
+def loaded(contact: Contact) -> list[tuple[float, tuple]]:
+    """Overlaps, and the history of a fresh contact loaded to each."""
+    return [(d, contact.load(d, contact.fresh())) for d in contact.overlaps(1e-5, 60)]
+
+
+def faults_of_values(contact: Contact) -> Iterator[tuple[str, str]]:
     """A force or an energy that is not finite."""
-    for d in contact.overlaps(1e-5, 60):
-        h = contact.load(d, contact.fresh())
-        for rate in (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1]):
-            value = contact.force(d, h, rate)
+    for d, h in loaded(contact):
+        at = f"at overlap {d:.3g} m"
+        values = [
+            ("force", contact.force(d, h, rate), f"{at} and rate {rate:g} m/s") for rate in RATES
+        ]
+        for name, value, where in [*values, ("energy", contact.energy(d, h), at)]:
             if not math.isfinite(value):
-                return (
-                    f"{contact.name}: the force is not finite ({value}) at overlap {d:.3g} m and "
-                    f"rate {rate:g} m/s"
-                )
-        if not math.isfinite(contact.energy(d, h)):
-            return (
-                f"{contact.name}: the energy is not finite ({contact.energy(d, h)}) at overlap "
-                f"{d:.3g} m"
+                yield "finite", f"the {name} is not finite ({value}) {where}"
+
+
+def faults_of_forces(contact: Contact) -> Iterator[tuple[str, str]]:
+    """Kinds of faults of finite forces, with a sentence on each."""
+    for overlap, rate in product((0.0, OPEN, -1e-6 * contact.scale), RATES):
+        value = contact.force(overlap, contact.fresh(), rate)
+        if value != 0.0:
+            yield (
+                "open",
+                f"the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s, "
+                "allowed: exactly 0 for an open contact",
             )
-    return None
-
-
-def fault_when_open(contact: Contact) -> str | None:
-    """A force of an open contact."""
-    for overlap in (0.0, OPEN, -1e-6 * contact.scale):
-        for rate in (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1]):
-            value = contact.force(overlap, contact.fresh(), rate)
-            if value != 0.0:
-                return (
-                    f"{contact.name}: the force is {value:.3g} N at overlap {overlap:.3g} m and "
-                    f"rate {rate:g} m/s, allowed: exactly 0 for an open contact"
-                )
-    return None
-
-
-def fault_of_sign(contact: Contact) -> str | None:
-    """A force that pulls at rest."""
-    for d in contact.overlaps(1e-5, 60):
-        value = contact.loading(d)
-        if value < 0.0:
-            return (
-                f"{contact.name}: the force is negative ({value:.3g} N) at overlap {d:.3g} m and "
-                "rate 0"
-            )
-    return None
-
-
-def fault_of_damping(contact: Contact) -> str | None:
-    """A rate term that puts energy in."""
-    for d in contact.overlaps(1e-5, 60):
-        h = contact.load(d, contact.fresh())
+    grid = loaded(contact)
+    for d, h in grid:
         at_rest = contact.force(d, h)
-        for rate, phase in ((IMPACT_SPEEDS[1], "approach"), (-IMPACT_SPEEDS[1], "recovery")):
+        if at_rest < 0.0:
+            yield "sign", f"the force is negative ({at_rest:.3g} N) at overlap {d:.3g} m and rate 0"
+    for d, h in grid:
+        at_rest = contact.force(d, h)
+        for rate, phase in zip(RATES[1:], ("approach", "recovery"), strict=True):
             # beyond the rounding of a difference of two forces
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
-                return (
-                    f"{contact.name}: the rate term drives the {phase} instead of damping it, at "
-                    f"overlap {d:.3g} m"
-                )
-    return None
-
-
-def fault_of_energy(contact: Contact) -> str | None:
-    """Energy or work that the forces do not give; the work rests on the energy."""
-    return fault_of_slope(contact) or fault_of_work(contact)
-
-
-def fault_of_slope(contact: Contact) -> str | None:
-    """A force that is not the slope of the energy."""
+                drives = f"the rate term drives the {phase} instead of damping it"
+                yield "damping", f"{drives}, at overlap {d:.3g} m"
     for d in contact.overlaps(1e-3, 12):
-        h = contact.load(d, contact.fresh())
         # central difference on the unloading curve, a little below the largest overlap: error of
         # order (1e-4)^2
-        x, step = 0.999 * d, 1e-4 * d
+        h, x, step = contact.load(d, contact.fresh()), 0.999 * d, 1e-4 * d
         slope = (contact.energy(x + step, h) - contact.energy(x - step, h)) / (2.0 * step)
         force = contact.force(x, h)
         if abs(slope - force) > 1e-4 * (abs(force) + abs(slope)):
-            return (
-                f"{contact.name}: the force is not the slope of the energy: {force:.6g} N against "
-                f"{slope:.6g} N at overlap {x:.3g} m"
+            yield (
+                "energy",
+                f"the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N "
+                f"at overlap {x:.3g} m",
             )
-    return None
-
-
-def fault_of_work(contact: Contact) -> str | None:
-    """A loading force that is not the slope of the work, recoverable and lost together."""
+    # the work rests on the energy
     for d in contact.overlaps(1e-3, 12):
         step = 1e-4 * d
         slope = (contact.work(d + step) - contact.work(d - step)) / (2.0 * step)
         force = contact.loading(d)
         # a jump of the force within the step is not meant
-        if abs(contact.loading(d + step) - contact.loading(d - step)) < 1e-2 * abs(force) and abs(
-            slope - force
-        ) > 1e-4 * abs(force):
-            return (
-                f"{contact.name}: the loading force is not the slope of the work (recoverable "
-                f"energy and what is lost): {force:.6g} N "
-                f"against {slope:.6g} N at overlap {d:.3g} m"
+        jump = abs(contact.loading(d + step) - contact.loading(d - step))
+        if jump < 1e-2 * abs(force) and abs(slope - force) > 1e-4 * abs(force):
+            yield (
+                "energy",
+                "the loading force is not the slope of the work (recoverable energy and what is "
+                f"lost): {force:.6g} N against {slope:.6g} N at overlap {d:.3g} m",
             )
-    return None
-
-
-def fault_at_zero(contact: Contact) -> str | None:
-    """A force that does not begin at zero."""
-    first, last = contact.loading(1e-9 * contact.scale), contact.loading(contact.scale)
-    if abs(first) > 1e-3 * abs(last):
-        return (
-            f"{contact.name}: the force is discontinuous at zero overlap: {first:.3g} N at a "
-            "billionth of the largest overlap"
+    least, last = contact.loading(1e-9 * contact.scale), contact.loading(contact.scale)
+    if abs(least) > 1e-3 * abs(last):
+        yield (
+            "zero",
+            f"the force is discontinuous at zero overlap: {least:.3g} N at a billionth of the "
+            "largest overlap",
         )
-    return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -212,47 +211,46 @@ def attempt(call: Callable[[], Any]) -> Any:
         return None
 
 
+def restitution_of(
+    law: type[ContactLaw], speed: float, values: SimpleNamespace, **changes: Any
+) -> float | None:
+    """Restitution of an impact of the example pair: 0 where the bodies stick, None where the law
+    refuses."""
+    given = {**vars(values), **changes}
+    try:
+        found = impact(law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
+    except NeverOpens:
+        return 0.0
+    except GranchainError:
+        return None
+    return found.restitution
+
+
 def delivered(
     law: type[ContactLaw], values: SimpleNamespace
 ) -> list[tuple[float, float | None, float | None]]:
     """Restitution that impacts deliver for asked ones, with both ways of ending a contact."""
-    names = {quantity.name: quantity for quantity in law.inputs}
+    names = {quantity.name for quantity in law.inputs}
     if "restitution" not in names:
         return []
-
-    def one(asked: float, separation: str) -> float | None:
-        given = {**vars(values), "restitution": asked}
-        if "separation" in names:
-            given["separation"] = separation
-        try:
-            return impact(
-                law=law, pair=example_pair(), speed=IMPACT_SPEEDS[1], refine=REFINED, **given
-            ).restitution
-        except NeverOpens:
-            return 0.0
-        except GranchainError:
-            return None
-
-    return [
-        (asked, one(asked, "clamped"), one(asked, "tensile") if "separation" in names else None)
-        for asked in ASKED
-    ]
+    ways = [{"separation": way} for way in ("clamped", "tensile")]
+    if "separation" not in names:
+        ways = [{}]
+    rows = []
+    for asked in ASKED:
+        found = [
+            restitution_of(law, IMPACT_SPEEDS[1], values, restitution=asked, **way) for way in ways
+        ]
+        rows.append((asked, found[0], found[-1] if len(ways) > 1 else None))
+    return rows
 
 
 def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[float, float]]:
-    """Restitution at several impact speeds; an impact's own speed goes into a damping term that
-    takes one."""
-    rows = []
-    for speed in IMPACT_SPEEDS:
-        given = {**vars(values)}
-        if "impact_speed" in given:
-            given["impact_speed"] = "striker"
-        found = attempt(
-            partial(impact, law=law, pair=example_pair(), speed=speed, refine=REFINED, **given)
-        )
-        if found is not None:
-            rows.append((speed, found.restitution))
-    return rows
+    """Restitution at several impact speeds at which the bodies part; an impact's own speed goes
+    into a damping term that takes one."""
+    own = {"impact_speed": "striker"} if hasattr(values, "impact_speed") else {}
+    found = [(speed, restitution_of(law, speed, values, **own)) for speed in IMPACT_SPEEDS]
+    return [(speed, restitution) for speed, restitution in found if restitution]
 
 
 def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
