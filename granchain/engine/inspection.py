@@ -9,7 +9,7 @@ from collections.abc import Callable
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, overlap_of
 from granchain.jit.accessors import gatherer
-from granchain.jit.options import shared
+from granchain.jit.options import hot, shared
 from granchain.status import Status
 
 RUNNING, COMPLETE = int(Status.RUNNING), int(Status.COMPLETE)
@@ -33,6 +33,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
                 return NOT_FINITE
         return status
 
+    @hot
     def limits_passed(row, clock):
         u, v, contacts = row.bodies.u, row.bodies.v, row.contacts
         dt, n = clock.dt, clock.n_bodies + 1

@@ -19,6 +19,7 @@ from granchain.engine.inspection import COMPLETE, RUNNING, inspection
 from granchain.engine.jumps import correcting
 from granchain.engine.ledger import accounting, added, dissipation
 from granchain.engine.row import Sweeps, read_forces, read_overlaps, sweeps_of
+from granchain.jit.accessors import held
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
 
@@ -129,7 +130,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
 
     def loop(stop, looks, tables, clock, drives, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
-        row = beads_of(tables)
+        row, records = beads_of(tables), held(records)
         force, n_steps = row.contacts.force, clock.n_steps
         speed_jumps = NO_JUMP, NO_JUMP
         while clock.step < stop:
