@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,6 @@ from granchain.cli.run import threads_of
 from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, threads_joined
-from granchain.engine.contact_step import contact_step
-from granchain.engine.row import LeafSweeps, leaf_sweeps
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
@@ -292,76 +290,3 @@ def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: s
 def test_tiles_two_apart_share_no_contact() -> None:
     assert row.TILE_CONTACTS >= row.TILE_STEPS * VECTOR + VECTOR
     assert row.TILE_CONTACTS % VECTOR == 0
-
-
-Rows = dict[str, Any]
-
-
-def rows_of(made: State, steps: int) -> Rows:
-    """What the sweeps take, by the names of their arguments, some steps later."""
-    made.advance(steps)
-    table = {
-        name: values.copy()
-        for name, values in (made.bodies._asdict() | made.contacts._asdict()).items()
-    }
-    dt = float(made.clock.dt)
-    return {
-        **table,
-        "row": table["force"],
-        "c": made.c.copy(),
-        "h": made.h.copy(),
-        "dt": dt,
-        "half_dt": 0.5 * dt,
-        "pending": dt,
-    }
-
-
-def swept(
-    sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int, int]]
-) -> tuple[Rows, list[Any]]:
-    """The rows after forces, kick and drift, part by part; and how many events there are, and
-    how many contacts are clamped."""
-    counts = []
-    for first, count in parts:
-        for sweep in (sweeps.detect, sweeps.forces, sweeps.sweep_rate if rate else sweeps.sweep):
-            names = sweep.__code__.co_varnames[: sweep.__code__.co_argcount]
-            found = sweep(*({**rows, "first": first, "count": count}[name] for name in names))
-            counts.append(found[0] if isinstance(found, tuple) else found or 0)
-    return rows, counts
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("law", ["hertz", "tsuji"])
-def test_parts_of_a_row_are_swept_to_the_same_bits(law: str) -> None:
-    made = maker(law, CHAINS["gaps"])()
-    given = rows_of(made, 20)
-    sweeps, rate = (
-        leaf_sweeps(made.functions, contact_step(made.functions, made.features), made.features),
-        made.features.rate,
-    )
-    (whole, counts), (parts, of_parts) = (
-        swept(
-            sweeps,
-            rate,
-            {
-                name: np.copy(value) if isinstance(value, np.ndarray) else value
-                for name, value in given.items()
-            },
-            cuts,
-        )
-        for cuts in ([(0, N_BODIES)], [(0, 16), (16, N_BODIES - 16)])
-    )
-    for name in (
-        "u",
-        "v",
-        "a",
-        "row",
-        "peak",
-        "reach",
-        "elastic",
-        "clamp",
-        "viscous_work",
-        "clamp_work",
-    ):
-        assert parts[name].tobytes() == whole[name].tobytes(), name
-    assert counts == [one + other for one, other in zip(of_parts[:3], of_parts[3:], strict=True)]

@@ -38,7 +38,7 @@ def piece_of(law: Functions, features: Features) -> Callable:
 
     It returns the contact-steps in which the clamp acted, and changes nothing of the clock.
     """
-    advance_tile = sweeps_of(law, contact_step(law, features), features).advance_tile
+    _, advance_tile = sweeps_of(contact_step(law, features))
 
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
         row, records, total = beads_of(tables), held(records), 0

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions, Model
+from granchain.jit.accessors import gatherer
 from granchain.jit.options import hot
 
 # Relative step of the numerical derivatives of a force: the square root of the rounding error of a
@@ -111,6 +111,10 @@ class ContactStep(NamedTuple):
 
     Parameters
     ----------
+    law, features : Functions, Features
+        What it is made for.
+    coefficients_at, history_at : callable
+        (table, k) -> tuple of contact k.
     happened : callable
         (overlap, before, rate, c, h) -> whether an event has happened since the step before, at the
         overlap `before`.
@@ -135,6 +139,10 @@ class ContactStep(NamedTuple):
         (overlap, rate, c, h) -> dF/d(overlap), dF/d(rate).
     """
 
+    law: Functions
+    features: Features
+    coefficients_at: Callable
+    history_at: Callable
     happened: Callable
     event: Callable
     parts: Callable
@@ -191,21 +199,16 @@ def dissipated(time, rate, force, elastic, clamp):
     return time * rate * (force - elastic - clamp)
 
 
-@cache
-def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
-    """Functions (left, right, load) -> force on a body between two contacts; (v, scale, dt,
-    dt_over_m, acceleration, net) -> its velocity after a kick.
-    """
+@hot
+def net(left, right, load, loaded):
+    """Force on a body between two contacts."""
+    return left - right + load if loaded else left - right
 
-    @hot
-    def net(left, right, load):
-        return left - right + load if LOADED else left - right
 
-    @hot
-    def kicked(v, scale, dt, dt_over_m, acceleration, net):
-        return v + scale * (dt * acceleration) if RATE else v + scale * (dt_over_m * net)
-
-    return net, kicked
+@hot
+def kicked(v, scale, dt, dt_over_m, acceleration, force, rate):
+    """Velocity of a body after a kick."""
+    return v + scale * (dt * acceleration) if rate else v + scale * (dt_over_m * force)
 
 
 def crossed(place, d, before):
@@ -230,11 +233,14 @@ def opened_in_step(d, half, dt):
 
 def contact_step(law: Functions, features: Features) -> ContactStep:
     """The step of a contact under a law."""
+    gatherers = gatherer(features.n_coefficients), gatherer(features.n_history)
     happened, event = eventful(law, features)
     parts, read_as, read, slopes = readings(law, features)
     onset, end = jumps_at_ends(law, features)
     inside = jumps_inside(law, features)
-    return ContactStep(happened, event, parts, onset, end, inside, read_as, read, slopes)
+    return ContactStep(
+        law, features, *gatherers, happened, event, parts, onset, end, inside, read_as, read, slopes
+    )
 
 
 def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:

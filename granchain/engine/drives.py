@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from granchain.engine.contact_step import ContactStep, Features, overlap_of, predicted
-from granchain.engine.fields import DISPLACEMENT, FORCE
+from granchain.engine.contact_step import ContactStep, predicted
+from granchain.engine.fields import DISPLACEMENT, FORCE, motion_of
 from granchain.engine.ledger import added
-from granchain.jit.accessors import gatherer
 from granchain.jit.options import shared
 
 
@@ -113,16 +112,11 @@ def power_of_drives(bodies, force, clock, back):
     return power
 
 
-def jolting(step: ContactStep, features: Features) -> Callable:
+def jolting(step: ContactStep) -> Callable:
     """Function for a step in which a driven end's speed jumps."""
-    RATE, LEDGER, CLAMPS, ONSET = (
-        features.rate,
-        features.ledger,
-        features.lowest >= 0,
-        features.weight,
-    )
-    parts = step.parts
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    features, parts = step.features, step.parts
+    RATE, LEDGER, ONSET = features.rate, features.ledger, features.weight
+    coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def jolt(row, clock, k, body, inwards, jump, speed):
         """Kick, work and losses of the step: by a part of their jumps more.
@@ -136,23 +130,18 @@ def jolting(step: ContactStep, features: Features) -> Callable:
         if part == 0.0 or (ONSET >= 0 and row.h[ONSET, k] != 1.0):
             return
         bodies, contacts, dt = row.bodies, row.contacts, clock.dt
-        u, v, a = bodies.u, bodies.v, bodies.a
-        d = overlap_of(u[k], u[k + 1], contacts.start[k])
-        r = predicted(v[k] - v[k + 1], a[k] - a[k + 1], 0.5 * dt)
+        d, half, da = motion_of(row, k)
+        r = predicted(half, da, 0.5 * dt)
         r_before = r - inwards * (speed - before)
         ck, hk = coefficients_at(row.c, k), history_at(row.h, k)
         f, elastic, clamp = parts(d, r if RATE else 0.0, ck, hk)
         f_before, _, clamp_before = parts(d, r_before if RATE else 0.0, ck, hk)
-        v[body] += part * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
+        bodies.v[body] += part * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
         work = part * inwards * dt * (f * speed - f_before * before)
         clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
         if LEDGER:
-            if CLAMPS:
-                contacts.clamp_work[k] += part * dt * (r * clamp - r_before * clamp_before)
-            contacts.viscous_work[k] += (
-                part
-                * dt
-                * (r * (f - elastic - clamp) - r_before * (f_before - elastic - clamp_before))
-            )
+            contacts.clamp_work[k] += part * dt * (r * clamp - r_before * clamp_before)
+            viscous, viscous_before = f - elastic - clamp, f_before - elastic - clamp_before
+            contacts.viscous_work[k] += part * dt * (r * viscous - r_before * viscous_before)
 
     return jolt

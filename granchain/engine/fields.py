@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.engine.contact_step import overlap_of
 from granchain.jit.accessors import rows_as
 from granchain.jit.fingerprint import NAMED_TUPLES
-from granchain.jit.options import shared
+from granchain.jit.options import hot, shared
 
 # What drives an end of the chain, as a number for the loop.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)
@@ -354,6 +355,23 @@ def beads_of(tables):
         bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,
         events_view(tables.events), corrections_view(tables.corrections), jumps_view(tables.jumps),
     )  # fmt: skip
+
+
+@hot
+def motion_of(row, k):
+    """Overlap of a contact, its half-step rate, its relative acceleration of the step before."""
+    u, v, a = row.bodies.u, row.bodies.v, row.bodies.a
+    d = overlap_of(u[k], u[k + 1], row.contacts.start[k])
+    return d, v[k] - v[k + 1], a[k] - a[k + 1]
+
+
+@shared
+@hot
+def put_changed(force, values, events, first, changed):
+    """Give the contacts whose kick is not the recorded force these values."""
+    for e in range(changed):
+        k = events.changed[first + e]
+        force[k] = values[k]
 
 
 def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:

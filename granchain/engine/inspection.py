@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from granchain.contact.model import Functions
-from granchain.engine.contact_step import ContactStep, Features, overlap_of
-from granchain.jit.accessors import gatherer
+from granchain.engine.contact_step import ContactStep
+from granchain.engine.fields import motion_of
 from granchain.jit.options import hot, shared
 from granchain.status import Status
 
@@ -19,62 +18,63 @@ OUTSIDE_LAW = int(Status.OUTSIDE_LAW)
 UNSTABLE = int(Status.UNSTABLE)
 
 
-def inspection(law: Functions, step: ContactStep, features: Features) -> Callable:
+def inspection(step: ContactStep) -> Callable:
     """Function (row, clock) -> status; the step that the state allows goes into the clock."""
-    overlap_limit, slopes = law.overlap_limit, step.slopes
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-
-    def inspect(row, clock):
-        status = limits_passed(row, clock)
-        if status == RUNNING:
-            k = not_finite(row, clock.n_bodies + 1)
-            if k >= 0:
-                clock.where = k
-                return NOT_FINITE
-        return status
+    overlap_limit, slopes = step.law.overlap_limit, step.slopes
+    coefficients_at, history_at = step.coefficients_at, step.history_at
 
     @hot
-    def limits_passed(row, clock):
-        u, v, contacts = row.bodies.u, row.bodies.v, row.contacts
-        dt, n = clock.dt, clock.n_bodies + 1
-        for i in range(n + 1):
-            if not math.isfinite(u[i] + v[i]):
-                clock.where = i
-                return NOT_FINITE
+    def inspect(row, clock):
+        contacts, inverse_mass, n = row.contacts, row.bodies.inverse_mass, clock.n_bodies + 1
+        lost = lost_body(row.bodies, n + 1)
+        if lost >= 0:
+            clock.where = lost
+            return NOT_FINITE
         k_left = c_left = 0.0
         allowed = math.inf
         status = RUNNING
         for k in range(n):
             ck = coefficients_at(row.c, k)
-            if contacts.reach[k] > overlap_limit(ck):
+            beyond_law = contacts.reach[k] > overlap_limit(ck)
+            if beyond_law or contacts.reach[k] > contacts.limit[k]:
                 clock.where = k
-                return OUTSIDE_LAW
-            if contacts.reach[k] > contacts.limit[k]:
-                clock.where = k
-                return BEYOND_RADIUS
-            d = overlap_of(u[k], u[k + 1], contacts.start[k])
-            stiffness, damping = slopes(d, v[k] - v[k + 1], ck, history_at(row.h, k))
+                return OUTSIDE_LAW if beyond_law else BEYOND_RADIUS
+            d, half, _ = motion_of(row, k)
+            stiffness, damping = slopes(d, half, ck, history_at(row.h, k))
             # Gershgorin: a contact with a bead counts twice, with a wall once
             k_right, c_right = contacts.endwise[k] * stiffness, contacts.endwise[k] * damping
-            omega2 = row.bodies.inverse_mass[k] * (k_left + k_right)
-            gamma = row.bodies.inverse_mass[k] * (c_left + c_right)
+            omega2 = inverse_mass[k] * (k_left + k_right)
+            gamma = inverse_mass[k] * (c_left + c_right)
             if omega2 > 0.0:
                 limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
                 if limit < allowed:
                     allowed = limit
-                    if limit < dt:
+                    if limit < clock.dt:
                         clock.where = k
                         status = UNSTABLE
             k_left, c_left = k_right, c_right
         if allowed < clock.allowed_step:
             clock.allowed_step = allowed
+        lost = lost_contact(row, n) if status == RUNNING else -1
+        if lost >= 0:
+            clock.where = lost
+            return NOT_FINITE
         return status
 
     return inspect
 
 
 @shared
-def not_finite(row, n):
+def lost_body(bodies, n):
+    """The first body whose displacement or velocity is no finite number, or -1."""
+    for i in range(n):
+        if not math.isfinite(bodies.u[i] + bodies.v[i]):
+            return i
+    return -1
+
+
+@shared
+def lost_contact(row, n):
     """The first contact with a number that is none where no force shows it, or -1: a force that
     compares hides what it is given."""
     for k in range(n):

@@ -5,15 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from granchain.engine.contact_step import (
-    ContactStep,
-    Features,
-    moved_by_jump,
-    overlap_of,
-    predicted,
-)
+from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, predicted
+from granchain.engine.fields import motion_of, put_changed
 from granchain.engine.ledger import added
-from granchain.jit.accessors import gatherer
 from granchain.jit.options import shared
 
 
@@ -96,11 +90,11 @@ def moving(features: Features) -> Callable:
     return move
 
 
-def correcting(step: ContactStep, features: Features) -> Callable:
+def correcting(step: ContactStep) -> Callable:
     """Function that corrects the records of a step with a jump, and of the one after it, and
     puts aside what kicks."""
-    RATE, read = features.rate, step.read
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    RATE, read = step.features.rate, step.read
+    coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def correct(row, clock, records, changed, n):
         """The rate of a step is predicted with the accelerations of the step before, which know
@@ -109,15 +103,12 @@ def correcting(step: ContactStep, features: Features) -> Callable:
         more than predicted; at the next step the kick's excess over the true force is missing for
         half a step.
         """
-        u, v, a, inverse_mass = row.bodies.u, row.bodies.v, row.bodies.a, row.bodies.inverse_mass
-        force, jumps = row.contacts.force, row.jumps
+        inverse_mass, force, jumps = row.bodies.inverse_mass, row.contacts.force, row.jumps
         excess, kick, shift = row.corrections.excess, row.corrections.kick, row.corrections.shift
         dt, n_jumps = clock.dt, clock.n_jumps
         for k in range(n):
             kick[k] = force[k]
-        for e in range(changed):
-            k = row.events.changed[e]
-            kick[k] = row.contacts.kicked[k]
+        put_changed(kick, row.contacts.kicked, row.events, 0, changed)
         if RATE:
             for k in range(n):
                 shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]
@@ -132,12 +123,8 @@ def correcting(step: ContactStep, features: Features) -> Callable:
                 shift[k + 1] += inverse_mass[k + 1] * pushed
             for k in range(n):
                 if shift[k] != 0.0 or shift[k + 1] != 0.0:
-                    d = overlap_of(u[k], u[k + 1], row.contacts.start[k])
-                    r = (
-                        predicted(v[k] - v[k + 1], a[k] - a[k + 1], 0.5 * dt)
-                        + shift[k]
-                        - shift[k + 1]
-                    )
+                    d, half, da = motion_of(row, k)
+                    r = predicted(half, da, 0.5 * dt) + shift[k] - shift[k + 1]
                     force[k] = read(d, r, coefficients_at(row.c, k), history_at(row.h, k))
             for k in range(n + 1):
                 shift[k] = 0.0

@@ -11,20 +11,27 @@ from collections.abc import Callable
 from functools import cache
 
 from granchain.contact.model import Functions
-from granchain.engine.contact_step import ContactStep, Features, contact_step
+from granchain.engine.contact_step import Features, contact_step
 from granchain.engine.drag import kick_with_drag, power_of_drag
 from granchain.engine.drives import NO_JUMP, follow, hold, jolting, power_of_drives
-from granchain.engine.fields import beads_of
+from granchain.engine.fields import beads_of, put_changed
 from granchain.engine.inspection import COMPLETE, RUNNING, inspection
 from granchain.engine.jumps import correcting
-from granchain.engine.ledger import accounting, added, dissipation
-from granchain.engine.row import Sweeps, read_forces, read_overlaps, sweeps_of
+from granchain.engine.ledger import account, added, dissipate, stores
+from granchain.engine.row import (
+    NEVER,
+    drift,
+    flags_of,
+    kick,
+    raise_peaks,
+    read_forces,
+    read_overlaps,
+    sample_step,
+    sweeps_of,
+)
 from granchain.jit.accessors import held
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
-
-# A step that no run reaches.
-NEVER = 2**62
 
 
 @cache
@@ -34,99 +41,66 @@ def loop_of(law: Functions, features: Features) -> Callable:
     return compiled(time_loop(law, features))
 
 
-def whole_step(
-    law: Functions, step_of_contact: ContactStep, features: Features, sweeps: Sweeps
-) -> Callable:
-    """Function that does the rest of a step whose forces are done: kick, ledger, snapshot,
-    drift."""
-    LEDGER, DRIVEN, DRAG = features.ledger, features.driven, features.drag
-    kick, drift, raise_peaks = sweeps.kick, sweeps.drift, sweeps.raise_peaks
-    account, dissipate = accounting(law, features), dissipation(features.lowest >= 0)
-    jolt = jolting(step_of_contact, features)
+@shared
+def complete(
+    row, clock, records, n, changed, corrected, snapshot_due, energy_due, contacts_energy, flags
+):  # fmt: skip
+    """The rest of a step whose forces are done: kick, ledger, snapshot, drift.
 
-    @hot
-    def complete(row, clock, records, n, changed, corrected, due, speed_jumps):
-        """`due` are the steps of the next snapshot and entry of the ledger, `speed_jumps` those
-        of the driven ends."""
-        bodies, contacts = row.bodies, row.contacts
-        u, v, a, force = bodies.u, bodies.v, bodies.a, contacts.force
-        step, dt, n_steps, last_contact = clock.step, clock.dt, clock.n_steps, clock.n_bodies
-        # of this step the forces are done
-        raise_peaks(force, contacts.peak, 0, n)
-        for e in range(changed):
-            k = row.events.changed[e]
-            force[k] = contacts.kicked[k]
-        if corrected:
-            for k in range(n):
-                force[k] = row.corrections.kick[k]
-        scale = 0.5 if step == 0 or step == n_steps else 1.0
-        back = 0.5 * dt if step < n_steps else 0.0
-        if DRIVEN:
-            jolt(row, clock, 0, 1, 1.0, speed_jumps[0], clock.left_speed)
-            jolt(row, clock, last_contact, last_contact, -1.0, speed_jumps[1], clock.right_speed)
-        if DRAG:
-            half_dt = 0.5 * dt if step > 0 else 0.0
-            kick_with_drag(
-                v, a, scale, dt, half_dt, bodies.inverse_mass, bodies.loads, force, bodies.drag, n
-            )
-        else:
-            kick(v, a, scale, dt, bodies.dt_over_m, bodies.inverse_mass, bodies.loads, force, 0, n)
-        power = dragged = 0.0
-        if DRIVEN:
-            hold(bodies, clock)
-            power = power_of_drives(bodies, force, clock, back)
-        if DRAG:
-            dragged = power_of_drag(v, a, back, bodies.mass, bodies.drag, n)
-        if step == due[1]:
-            half = 0.5 * dt if step > 0 else 0.0
-            energies = account(
-                row, half, back, clock.drive_work + clock.drive_rest + half * power, n
-            )
-            for i in range(len(energies)):
-                records.energies[clock.entry, i] = energies[i]
-            if DRAG:
-                records.drag[clock.entry] = clock.drag_work + clock.drag_rest + half * dragged
-            clock.entry += 1
-        if LEDGER:
-            dissipate(
-                v,
-                a,
-                dt,
-                scale,
-                back,
-                force,
-                contacts.elastic,
-                contacts.clamp,
-                contacts.viscous_work,
-                contacts.clamp_work,
-                n,
-            )
-        if DRIVEN:
-            clock.drive_work, clock.drive_rest = added(
-                clock.drive_work, clock.drive_rest, scale * dt * power
-            )
-        if DRAG:
-            clock.drag_work, clock.drag_rest = added(
-                clock.drag_work, clock.drag_rest, scale * dt * dragged
-            )
-        if step == due[0]:
-            take_snapshot(bodies, records, clock, back)
-        if step < n_steps:
-            drift(u, v, dt, 0, n)
-        clock.step = step + 1
-
-    return complete
+    `contacts_energy` is what the contacts store and have lost at an entry of the ledger, `flags`
+    are of granchain.engine.row.
+    """
+    b, k, events = row.bodies, row.contacts, row.events
+    _, _, ledger, drag = flags
+    step, dt, n_steps = clock.step, clock.dt, clock.n_steps
+    raise_peaks(k.force, k.peak, n)
+    put_changed(k.force, k.kicked, events, 0, changed)
+    if corrected:
+        for i in range(n):
+            k.force[i] = row.corrections.kick[i]
+    scale = 0.5 if step == 0 or step == n_steps else 1.0
+    back, before = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
+    dragged = 0.0
+    if drag:
+        kick_with_drag(
+            b.v, b.a, scale, dt, before, b.inverse_mass, b.loads, k.force, b.drag, n
+        )  # fmt: skip
+        dragged = power_of_drag(b.v, b.a, back, b.mass, b.drag, n)
+    else:
+        kick(
+            b.v, b.a, scale, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, 0.0, n, flags
+        )  # fmt: skip
+    hold(b, clock)
+    power = power_of_drives(b, k.force, clock, back)
+    if energy_due:
+        drive_work = clock.drive_work + clock.drive_rest + before * power
+        energies = account(row, before, back, drive_work, contacts_energy, n, ledger)
+        for i in range(len(energies)):
+            records.energies[clock.entry, i] = energies[i]
+        if drag:
+            records.drag[clock.entry] = clock.drag_work + clock.drag_rest + before * dragged
+        clock.entry += 1
+    if ledger:
+        dissipate(
+            b.v, b.a, dt, scale, back, k.force, k.elastic, k.clamp, k.viscous_work, k.clamp_work, n
+        )  # fmt: skip
+    work, rest = clock.drive_work, clock.drive_rest
+    clock.drive_work, clock.drive_rest = added(work, rest, scale * dt * power)
+    work, rest = clock.drag_work, clock.drag_rest
+    clock.drag_work, clock.drag_rest = added(work, rest, scale * dt * dragged)
+    if snapshot_due:
+        take_snapshot(b, records, clock, back)
+    if step < n_steps:
+        drift(b.u, b.v, dt, n)
+    clock.step = step + 1
 
 
 def time_loop(law: Functions, features: Features) -> Callable:
-    DRIVEN, LEAPS, DRAG = features.driven, features.leaps, features.drag
+    DRIVEN, LEAPS, DRAG, flags = features.driven, features.leaps, features.drag, flags_of(features)
     step_of_contact = contact_step(law, features)
-    sweeps = sweeps_of(law, step_of_contact, features)
-    march, complete = sweeps.march, whole_step(law, step_of_contact, features, sweeps)
-    inspect, correct = (
-        inspection(law, step_of_contact, features),
-        correcting(step_of_contact, features),
-    )
+    march, _ = sweeps_of(step_of_contact)
+    inspect, correct = inspection(step_of_contact), correcting(step_of_contact)
+    stored, jolt = stores(step_of_contact), jolting(step_of_contact)
 
     def loop(stop, looks, tables, clock, drives, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
@@ -162,9 +136,15 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 clock.sample += 1
             if marched:
                 continue
+            if DRIVEN:
+                last = clock.n_bodies
+                jolt(row, clock, 0, 1, 1.0, speed_jumps[0], clock.left_speed)
+                jolt(row, clock, last, last, -1.0, speed_jumps[1], clock.right_speed)
+            contacts_energy = stored(row, n) if step == energy_at else (0.0, 0.0)
             complete(
-                row, clock, records, n, changed, corrected, (snapshot_at, energy_at), speed_jumps
-            )
+                row, clock, records, n, changed, corrected, step == snapshot_at, step == energy_at,
+                contacts_energy, flags,
+            )  # fmt: skip
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
@@ -175,9 +155,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
 @hot
 def next_stops(clock, records):
     """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
-    sample_at = (
-        clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
-    )
+    sample_at = sample_step(clock.sample, clock, records)
     snapshot_at = (
         records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
     )

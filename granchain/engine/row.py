@@ -1,7 +1,7 @@
 """The row of beads, traversed: forces, events, kick and drift of many contacts, several steps at a
 time.
 
-The leaf sweeps take plain rows of numbers, so that the compiler knows that they do not overlap. The
+The sweeps take plain rows of numbers, so that the compiler knows that they do not overlap. The
 physics of a contact is in granchain.engine.contact_step.
 """
 
@@ -9,27 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
 from granchain.contact.law import OPEN
-from granchain.contact.model import Functions
 from granchain.engine.contact_step import (
     ContactStep,
     Features,
     dissipated,
-    motion,
+    kicked,
+    net,
     overlap_of,
     past_rate,
     predicted,
 )
+from granchain.engine.fields import motion_of, put_changed
 from granchain.engine.jumps import moving, note_jump
-from granchain.engine.ledger import dissipation
-from granchain.jit.accessors import gatherer, put_rows, row_from
+from granchain.engine.ledger import dissipate
+from granchain.jit.accessors import put_rows, rows_from
 from granchain.jit.options import VECTOR, hot, rows, shared
 
+# A step that no run reaches.
+NEVER = 2**62
 # A tile takes several steps at a time: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once
 # in TILE_STEPS steps; longer chains than TILED_ABOVE contacts are tiled. A tile is more than the
 # TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart share none.
@@ -53,67 +54,52 @@ def tiled(features: Features, n_contacts: int) -> Features:
     return replace(features, tiled=True) if long else features
 
 
-class Sweeps(NamedTuple):
-    """What the loop does with the row.
-
-    Parameters
-    ----------
-    march : callable
-        (row, clock, records, steps, whole) -> steps done, how many contacts have a next kick that
-        differs from the recorded force, and how many are swept.
-    advance_tile : callable
-        The steps of one tile of a march.
-    kick, drift, raise_peaks : callable
-        Parts of a whole step.
-    """
-
-    march: Callable
-    advance_tile: Callable
-    kick: Callable
-    drift: Callable
-    raise_peaks: Callable
+# --------------------------------------------------------------------------------------------------
+# What a step is made of besides forces, the same for every law.
 
 
-@cache
-def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable]:
-    """Kick, drift and peaks: what a step is made of besides forces, the same for every law."""
-    net, kicked = motion(RATE, LOADED)
+def flags_of(features: Features) -> tuple[np.bool_, ...]:
+    """What these functions ask of the features: whether forces depend on the rate, loads act on
+    bodies, viscous and clamp work are summed, there is drag. Not as Python's own constants, for
+    each of which Numba would compile them once more."""
+    asked = features.rate, features.loaded, features.ledger, features.drag
+    return tuple(map(np.bool_, asked))
 
-    @shared
-    @rows
-    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):
-        """Half-step velocities after the forces; the step's accelerations are recorded."""
-        left = force[first - 1] if first > 0 else 0.0
-        v, a, dt_over_m, inverse_mass = (
-            row_from(v, first),
-            row_from(a, first),
-            row_from(dt_over_m, first),
-            row_from(inverse_mass, first),
-        )
-        loads, force = row_from(loads, first), row_from(force, first)
-        for k in range(count):
-            f = force[k]
-            total = net(left, f, loads[k])
-            acceleration = inverse_mass[k] * total
-            a[k] = acceleration
-            v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total)
-            left = f
 
-    @shared
-    @rows
-    def drift(u, v, dt, first, count):
-        u, v = row_from(u, first), row_from(v, first)
-        for k in range(count):
-            u[k] += dt * v[k]
+@shared
+@rows
+def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, left, count, flags):
+    """Half-step velocities after the forces, of which `left` acts on the first body from its left;
+    the step's accelerations are recorded."""
+    rate, loaded, _, _ = flags
+    for k in range(count):
+        f = force[k]
+        total = net(left, f, loads[k], loaded)
+        acceleration = inverse_mass[k] * total
+        a[k] = acceleration
+        v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total, rate)
+        left = f
 
-    @shared
-    @rows
-    def raise_peaks(force, peak, first, count):
-        force, peak = row_from(force, first), row_from(peak, first)
-        for k in range(count):
-            peak[k] = force[k] if force[k] > peak[k] else peak[k]
 
-    return kick, drift, raise_peaks
+@shared
+@rows
+def drift(u, v, dt, count):
+    for k in range(count):
+        u[k] += dt * v[k]
+
+
+@shared
+@rows
+def raise_peaks(force, peak, count):
+    for k in range(count):
+        peak[k] = force[k] if force[k] > peak[k] else peak[k]
+
+
+@shared
+@hot
+def sample_step(sample, clock, records):
+    """Step of a sample; NEVER after the last."""
+    return sample * clock.stride if sample < records.sensor_force.shape[0] else NEVER
 
 
 @shared
@@ -141,39 +127,70 @@ def behind_front(bodies, contacts, clock, steps):
     return (min(front + steps, last) + VECTOR) // VECTOR * VECTOR
 
 
-class LeafSweeps(NamedTuple):
-    """Passes over contacts first..first + count - 1 of a row, each with plain rows of numbers for
-    arguments.
-
-    Parameters
-    ----------
-    detect, sweep, sweep_rate, forces : callable
-        See `leaf_sweeps`.
-    """
-
-    detect: Callable
-    sweep: Callable
-    sweep_rate: Callable
-    forces: Callable
+# --------------------------------------------------------------------------------------------------
+# Under a law.
 
 
-def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSweeps:
-    """The passes that take nearly all of a run's time: one source for a whole row and for a
-    part of it."""
-    RATE, LEDGER, CLAMPS = features.rate, features.ledger, features.lowest >= 0
-    force, happened, parts = law.force, step.happened, step.parts
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-    net, kicked = motion(RATE, features.loaded)
+def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
+    """The pass that takes nearly all of a run's time: one source for a whole row and for a part
+    of it."""
+    features, parts = step.features, step.parts
+    RATE, LOADED, LEDGER = features.rate, features.loaded, features.ledger
+    CLAMPS = features.lowest >= 0
+    coefficients_at, history_at = step.coefficients_at, step.history_at
 
     @rows
-    def detect(u, v, a, start, dt, half_dt, c, h, first, count):
+    def sweep(
+        u, v, a, dt_over_m, inverse_mass, loads, start, force, peak, reach, elastic, clamp,
+        viscous_work, clamp_work, c, h, dt, half_dt, pending, left, first, count,
+    ):  # fmt: skip
+        """Forces, and where it ADVANCES kick and drift in one pass; the force on a body's left is
+        carried in a scalar. A force that depends on the rate takes it predicted to the full step
+        with the last step's accelerations.
+
+        Rows begin at the contact `first`, and `left` is the force on its left. With the ledger, it
+        adds the losses of the step before, over `pending` [s]. How many contacts are clamped.
+        """
+        clamped = 0
+        for k in range(count):
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            rate = predicted(half, da, half_dt) if RATE else 0.0
+            f, still, lifted = parts(
+                d, rate, coefficients_at(c, first + k), history_at(h, first + k)
+            )
+            if LEDGER:
+                mean = past_rate(half, da, half_dt)
+                viscous_work[k] += dissipated(pending, mean, force[k], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += pending * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            force[k] = f
+            reach[k] = d if d > reach[k] else reach[k]
+            if ADVANCES:
+                peak[k] = f if f > peak[k] else peak[k]
+                total, acceleration = net(left, f, loads[k], LOADED), 0.0
+                if RATE:
+                    acceleration = inverse_mass[k] * total
+                    a[k] = acceleration
+                v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], acceleration, total, RATE)
+                u[k] += dt * v[k]
+                left = f
+        return clamped
+
+    return sweep
+
+
+def detecting(step: ContactStep) -> Callable:
+    """Sweep that looks for events; see `detect`."""
+    RATE, happened = step.features.rate, step.happened
+    coefficients_at, history_at = step.coefficients_at, step.history_at
+
+    @rows
+    def detect(u, v, a, start, c, h, dt, half_dt, first, count):
         """The number of contacts with an event, and one more than the last of them."""
-        u, v, a, start = (
-            row_from(u, first),
-            row_from(v, first),
-            row_from(a, first),
-            row_from(start, first),
-        )
         events, after = 0, 0
         for k in range(count):
             d = overlap_of(u[k], u[k + 1], start[k])
@@ -187,171 +204,31 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
             after = here if here > after else after
         return events, first + after
 
-    @rows
-    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):
-        """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
-        carried = row[first - 1] if first > 0 else 0.0
-        u, v, start, row = (
-            row_from(u, first),
-            row_from(v, first),
-            row_from(start, first),
-            row_from(row, first),
-        )
-        dt_over_m, loads, peak, reach = (
-            row_from(dt_over_m, first),
-            row_from(loads, first),
-            row_from(peak, first),
-            row_from(reach, first),
-        )
-        for k in range(count):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            f = force(d, 0.0, coefficients_at(c, first + k), history_at(h, first + k))
-            row[k] = f
-            peak[k] = f if f > peak[k] else peak[k]
-            reach[k] = d if d > reach[k] else reach[k]
-            v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], 0.0, net(carried, f, loads[k]))
-            u[k] += dt * v[k]
-            carried = f
-
-    @rows
-    def sweep_rate(
-        u,
-        v,
-        a,
-        start,
-        dt,
-        half_dt,
-        pending,
-        inverse_mass,
-        loads,
-        c,
-        h,
-        row,
-        peak,
-        reach,
-        elastic,
-        clamp,
-        viscous_work,
-        clamp_work,
-        first,
-        count,
-    ):
-        """The same for a force that depends on the rate, predicted to the full step with the last
-        step's accelerations.
-
-        With the ledger, it adds the losses of the step before, over `pending` [s]; how many
-        contacts are clamped.
-        """
-        carried, clamped = row[first - 1] if first > 0 else 0.0, 0
-        u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
-        start, row, inverse_mass, loads = (
-            row_from(start, first),
-            row_from(row, first),
-            row_from(inverse_mass, first),
-            row_from(loads, first),
-        )
-        peak, reach, elastic, clamp = (
-            row_from(peak, first),
-            row_from(reach, first),
-            row_from(elastic, first),
-            row_from(clamp, first),
-        )
-        viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
-        for k in range(count):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            f, still, lifted = parts(
-                d,
-                predicted(half, da, half_dt),
-                coefficients_at(c, first + k),
-                history_at(h, first + k),
-            )
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            row[k] = f
-            peak[k] = f if f > peak[k] else peak[k]
-            reach[k] = d if d > reach[k] else reach[k]
-            total = net(carried, f, loads[k])
-            acceleration = inverse_mass[k] * total
-            a[k] = acceleration
-            v[k] = kicked(v[k], 1.0, dt, 0.0, acceleration, total)
-            u[k] += dt * v[k]
-            carried = f
-        return clamped
-
-    @rows
-    def forces(
-        u,
-        v,
-        a,
-        start,
-        half_dt,
-        pending,
-        c,
-        h,
-        row,
-        reach,
-        elastic,
-        clamp,
-        viscous_work,
-        clamp_work,
-        first,
-        count,
-    ):
-        """Forces alone, with the ledger's parts as in a sweep."""
-        clamped = 0
-        u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
-        start, row, reach = row_from(start, first), row_from(row, first), row_from(reach, first)
-        elastic, clamp, viscous_work, clamp_work = (
-            row_from(elastic, first),
-            row_from(clamp, first),
-            row_from(viscous_work, first),
-            row_from(clamp_work, first),
-        )
-        for k in range(count):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            rate = predicted(half, da, half_dt) if RATE else 0.0
-            f, still, lifted = parts(
-                d, rate, coefficients_at(c, first + k), history_at(h, first + k)
-            )
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            row[k] = f
-            reach[k] = d if d > reach[k] else reach[k]
-        return clamped
-
-    return LeafSweeps(detect, sweep, sweep_rate, forces)
+    return detect
 
 
-def listing(step: ContactStep, features: Features, detect: Callable) -> Callable:
-    """Function that finds the contacts with an event; see `add_new`."""
-    RATE, happened = features.rate, step.happened
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+def renewal(step: ContactStep) -> Callable:
+    """Function that gives every contact with an event its new history; see `renew`."""
+    features, jumps = step.features, step.law.jumps
+    RATE, LEDGER, LEAPS, FORGETS = features.rate, features.ledger, features.leaps, features.forgets
+    ONSET, JUMPS = features.weight, features.jumps
+    happened, event, read_as, detect = step.happened, step.event, step.read_as, detecting(step)
+    at_onset, at_end, at_inside = step.onset, step.end, step.inside
+    coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def add_new(row, drifted, half_dt, first, count, length):
         """Append to the list of active contacts those with an event that are not on it; its new
         length."""
-        u, v, a, start = row.bodies.u, row.bodies.v, row.bodies.a, row.contacts.start
+        bodies, contacts = rows_from(row.bodies, first), rows_from(row.contacts, first)
         active, listed = row.events.active, row.events.listed
-        events, k = detect(u, v, a, start, drifted, half_dt, row.c, row.h, first, count)
+        events, k = detect(
+            bodies.u, bodies.v, bodies.a, contacts.start, row.c, row.h,
+            drifted, half_dt, first, count,
+        )  # fmt: skip
         while events > 0:
             k -= 1
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half = v[k] - v[k + 1]
-            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
+            d, half, da = motion_of(row, k)
+            r = predicted(half, da, half_dt) if RATE else 0.0
             if happened(d, d - drifted * half, r, coefficients_at(row.c, k), history_at(row.h, k)):
                 events -= 1
                 if listed[k] == 0:
@@ -359,18 +236,6 @@ def listing(step: ContactStep, features: Features, detect: Callable) -> Callable
                     active[first + length] = k
                     length += 1
         return length
-
-    return add_new
-
-
-def renewal(law: Functions, step: ContactStep, features: Features, detect: Callable) -> Callable:
-    """Function that gives every contact with an event its new history; see `renew`."""
-    RATE, LEDGER, LEAPS, FORGETS = features.rate, features.ledger, features.leaps, features.forgets
-    ONSET, JUMPS = features.weight, features.jumps
-    jumps, happened, event, read_as = law.jumps, step.happened, step.event, step.read_as
-    at_onset, at_end, at_inside = step.onset, step.end, step.inside
-    add_new = listing(step, features, detect)
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     @hot
     def renew(row, clock, dt, half_dt, first, count, length):
@@ -383,7 +248,7 @@ def renewal(law: Functions, step: ContactStep, features: Features, detect: Calla
         The lists stand where the contacts stand: at `first`.
         """
         bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
-        u, v, a, start, active = bodies.u, bodies.v, bodies.a, contacts.start, events.active
+        active = events.active
         # the time since the step before: none has gone by at the first one
         drifted = dt if half_dt > 0.0 else 0.0
         changed, begin = 0, 0
@@ -394,12 +259,9 @@ def renewal(law: Functions, step: ContactStep, features: Features, detect: Calla
             e = begin
             while e < length:
                 k = active[first + e]
-                d = overlap_of(u[k], u[k + 1], start[k])
-                half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+                d, half, da = motion_of(row, k)
                 r = predicted(half, da, half_dt) if RATE else half
-                ck = coefficients_at(c, k)
-                hk = history_at(h, k)
-                before = d - drifted * half
+                ck, hk, before = coefficients_at(c, k), history_at(h, k), d - drifted * half
                 if not happened(d, before, r, ck, hk):
                     length -= 1
                     events.listed[k] = 0
@@ -424,10 +286,8 @@ def renewal(law: Functions, step: ContactStep, features: Features, detect: Calla
                         note_jump(row, clock, k, at_end(d, half, dt, known, ck))
                         note_jump(row, clock, k, at_onset(d, half, r, dt, ck, hk, renewed))
                     if JUMPS:
-                        push, hx = (
-                            bodies.inverse_mass[k] + bodies.inverse_mass[k + 1],
-                            read_as(hk, renewed),
-                        )
+                        push = bodies.inverse_mass[k] + bodies.inverse_mass[k + 1]
+                        hx = read_as(hk, renewed)
                         for place in jumps(ck):
                             there, again, damped, clamped = at_inside(
                                 place, d, before, r, da if RATE else 0.0, dt, known, push, ck, hx
@@ -446,17 +306,11 @@ def renewal(law: Functions, step: ContactStep, features: Features, detect: Calla
     return renew
 
 
-def tile_march(
-    features: Features,
-    leaves: LeafSweeps,
-    renew: Callable,
-    whole: tuple[Callable, Callable, Callable],
-) -> Callable:
+def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable:
     """Function that takes a tile some steps further; see `advance_tile`."""
+    features, sweep, flags = step.features, sweep_of(step, True), flags_of(step.features)
     RATE, LEAPS, TILED = features.rate, features.leaps, features.tiled
     EVENTS = features.history or features.jumps
-    _, sweep, sweep_rate, forces = leaves
-    kick, drift, raise_peaks = whole
 
     @hot
     def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):
@@ -472,51 +326,28 @@ def tile_march(
         length of the list of active contacts, samples taken until then, contact-steps in which the
         clamp acted, and the time over which the last losses are not in the ledger.
         """
-        bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
-        u, v, a, loads, inverse_mass = (
-            bodies.u,
-            bodies.v,
-            bodies.a,
-            bodies.loads,
-            bodies.inverse_mass,
-        )
-        start, force_row, peak, reach = (
-            contacts.start,
-            contacts.force,
-            contacts.peak,
-            contacts.reach,
-        )
-        elastic, clamp, viscous_work, clamp_work = (
-            contacts.elastic,
-            contacts.clamp,
-            contacts.viscous_work,
-            contacts.clamp_work,
-        )
+        bodies, contacts, events = row.bodies, row.contacts, row.events
         dt, tile, clamped = clock.dt, clock.tile, 0
-        sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
+        sample_at = sample_step(sample, clock, records)
         first, last = ahead, n
         for done in range(steps):
             if TILED:
-                before, first, last = (
-                    first,
-                    max(ahead - VECTOR * done, 0),
-                    min(ahead + tile - VECTOR * done, n),
-                )
+                before, first = first, max(ahead - VECTOR * done, 0)
+                last = min(ahead + tile - VECTOR * done, n)
                 if length > 0:
                     length = keep_on_list(events, before, first, last, length)
             else:
                 first, last = 0, behind_front(bodies, contacts, clock, A_STEP)
-            sampled = begun + done == sample_at
-            slot = sample
+            sampled, slot = begun + done == sample_at, sample
             if sampled:
                 sample += 1
-                sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
+                sample_at = sample_step(sample, clock, records)
             count = last - first
             if TILED and count <= 0:
                 pending = dt if RATE else pending
                 continue
             # whose force has been 0 ever since, ahead of the front, belongs to the last tile
-            end = last if TILED and last < n else start.size
+            end = last if TILED and last < n else contacts.start.size
             half_dt = 0.5 * dt if begun + done > 0 else 0.0
             changed = 0
             if EVENTS:
@@ -525,76 +356,31 @@ def tile_march(
                 read_overlaps(row, records, slot, first, end)
             if LEAPS and (changed > 0 or clock.n_jumps > 0):
                 return done, changed, length, slot, clamped, pending
+            b, k = rows_from(bodies, first), rows_from(contacts, first)
+            left = contacts.force[first - 1] if first > 0 else 0.0
             if changed > 0:
                 clamped += forces(
-                    u,
-                    v,
-                    a,
-                    start,
-                    half_dt,
-                    pending,
-                    c,
-                    h,
-                    force_row,
-                    reach,
-                    elastic,
-                    clamp,
-                    viscous_work,
-                    clamp_work,
-                    first,
-                    count,
-                )
-                for e in range(changed):
-                    k = events.changed[first + e]
-                    force_row[k] = contacts.recorded[k]
-            elif RATE:
-                clamped += sweep_rate(
-                    u,
-                    v,
-                    a,
-                    start,
-                    dt,
-                    half_dt,
-                    pending,
-                    inverse_mass,
-                    loads,
-                    c,
-                    h,
-                    force_row,
-                    peak,
-                    reach,
-                    elastic,
-                    clamp,
-                    viscous_work,
-                    clamp_work,
-                    first,
-                    count,
-                )
+                    b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
+                    k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
+                    dt, half_dt, pending, left, first, count,
+                )  # fmt: skip
+                put_changed(contacts.force, contacts.recorded, events, first, changed)
             else:
-                sweep(
-                    u,
-                    v,
-                    start,
-                    dt,
-                    bodies.dt_over_m,
-                    loads,
-                    c,
-                    h,
-                    force_row,
-                    peak,
-                    reach,
-                    first,
-                    count,
-                )
+                clamped += sweep(
+                    b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
+                    k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
+                    dt, half_dt, pending, left, first, count,
+                )  # fmt: skip
             if sampled:
-                read_forces(force_row, records, slot, first, end)
+                read_forces(contacts.force, records, slot, first, end)
             if changed > 0:
-                raise_peaks(force_row, peak, first, count)
-                for e in range(changed):
-                    k = events.changed[first + e]
-                    force_row[k] = contacts.kicked[k]
-                kick(v, a, 1.0, dt, bodies.dt_over_m, inverse_mass, loads, force_row, first, count)
-                drift(u, v, dt, first, count)
+                raise_peaks(k.force, k.peak, count)
+                put_changed(contacts.force, contacts.kicked, events, first, changed)
+                kick(
+                    b.v, b.a, 1.0, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, left, count,
+                    flags,
+                )  # fmt: skip
+                drift(b.u, b.v, dt, count)
             if RATE:
                 pending = dt
         if TILED and length > 0:
@@ -604,17 +390,14 @@ def tile_march(
     return advance_tile
 
 
-def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
-    """The sweeps for a law, as plain functions that call its functions."""
+def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
+    """What the loop does with the row under a law: `march`, and `advance_tile`, the steps of one
+    tile of it."""
+    features = step.features
     LEDGER, TILED = features.ledger, features.tiled
     EVENTS, MOVES = features.history or features.jumps, features.jumps and not features.kinks
-    leaves, (kick, drift, raise_peaks) = (
-        leaf_sweeps(law, step, features),
-        plain_sweeps(features.rate, features.loaded),
-    )
-    forces, dissipate, move = leaves.forces, dissipation(features.lowest >= 0), moving(features)
-    renew = renewal(law, step, features, leaves.detect)
-    advance_tile = tile_march(features, leaves, renew, (kick, drift, raise_peaks))
+    forces, renew, move = sweep_of(step, False), renewal(step), moving(features)
+    advance_tile = tile_march(step, forces, renew)
 
     @hot
     def march(row, clock, records, steps, whole):
@@ -654,49 +437,26 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         half_dt = 0.5 * dt if clock.step + done > 0 else 0.0
         if whole and EVENTS:
             changed, clock.n_active = renew(row, clock, dt, half_dt, 0, n, length)
+        b, k = bodies, contacts
         if MOVES and clock.n_jumps > 0:
             if LEDGER:
                 # of the step before, with its own velocities
                 dissipate(
-                    bodies.v,
-                    bodies.a,
-                    pending,
-                    1.0,
-                    half_dt,
-                    contacts.force,
-                    contacts.elastic,
-                    contacts.clamp,
-                    contacts.viscous_work,
-                    contacts.clamp_work,
-                    n,
-                )
+                    b.v, b.a, pending, 1.0, half_dt, k.force, k.elastic, k.clamp, k.viscous_work,
+                    k.clamp_work, n,
+                )  # fmt: skip
                 pending = 0.0
             move(row, clock)
         clock.clamped += forces(
-            bodies.u,
-            bodies.v,
-            bodies.a,
-            contacts.start,
-            half_dt,
-            pending,
-            row.c,
-            row.h,
-            contacts.force,
-            contacts.reach,
-            contacts.elastic,
-            contacts.clamp,
-            contacts.viscous_work,
-            contacts.clamp_work,
-            0,
-            n,
-        )
-        for e in range(changed):
-            k = row.events.changed[e]
-            contacts.force[k] = contacts.recorded[k]
+            b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
+            k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
+            dt, half_dt, pending, 0.0, 0, n,
+        )  # fmt: skip
+        put_changed(contacts.force, contacts.recorded, row.events, 0, changed)
         clock.pending = 0.0
         return done, changed, n
 
-    return Sweeps(march, advance_tile, kick, drift, raise_peaks)
+    return march, advance_tile
 
 
 @shared

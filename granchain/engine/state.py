@@ -17,8 +17,8 @@ from granchain.engine import fields
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
 from granchain.engine.law_hash import record_of
-from granchain.engine.loop import NEVER, loop_of
-from granchain.engine.row import TILE_CONTACTS, TILE_STEPS, tiled
+from granchain.engine.loop import loop_of
+from granchain.engine.row import NEVER, TILE_CONTACTS, TILE_STEPS, tiled
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
 from granchain.jit.options import VECTOR, frozen

@@ -14,7 +14,6 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import (
     lower_builtin,
     lower_getattr_generic,
@@ -119,7 +118,11 @@ class Rows(types.NamedUniTuple):
 @register_model(Rows)
 class _RowsModel(models.StructModel):
     def __init__(self, manager, kind):
-        members = [("data", types.CPointer(kind.dtype.dtype)), ("width", types.intp)]
+        members = [
+            ("data", types.CPointer(kind.dtype.dtype)),
+            ("width", types.intp),
+            ("length", types.intp),
+        ]
         super().__init__(manager, kind, members)
 
 
@@ -141,6 +144,7 @@ def _write_rows(context, builder, signature, arguments):
     table = context.make_array(signature.args[0])(context, builder, arguments[0])
     rows = cgutils.create_struct_proxy(signature.return_type)(context, builder)
     rows.data, rows.width = table.data, builder.extract_value(table.shape, 1)
+    rows.length = rows.width
     return rows._getvalue()
 
 
@@ -149,7 +153,7 @@ def _write_row(context, builder, kind, value, field):
     rows = cgutils.create_struct_proxy(kind)(context, builder, value)
     number = context.get_constant(types.intp, kind.fields.index(field))
     row = context.make_array(kind.dtype)(context, builder)
-    row.data, row.nitems = builder.gep(rows.data, [builder.mul(number, rows.width)]), rows.width
+    row.data, row.nitems = builder.gep(rows.data, [builder.mul(number, rows.width)]), rows.length
     # float64 or int64
     row.itemsize = context.get_constant(types.intp, 8)
     row.shape = cgutils.pack_array(builder, [row.nitems])
@@ -194,22 +198,20 @@ lowered(
 )
 
 
-def row_from(row, first):
-    """A row from a column on, by one addition: a slice would look whether the column is counted
-    from the end."""
-    return row[first:]
+def rows_from(rows, first):
+    """The rows of a table from a column on, by one addition: a slice would look whether the column
+    is counted from the end."""
+    return type(rows)(*[row[first:] for row in rows])
 
 
-def _write_row_from(context, builder, signature, arguments):
-    row, first = arguments
-    rest = context.make_array(signature.return_type)(context, builder, row)
-    left = builder.sub(builder.extract_value(rest.shape, 0), first)
-    rest.data, rest.nitems = builder.gep(rest.data, [first]), left
-    rest.shape = cgutils.pack_array(builder, [left])
-    return impl_ret_borrowed(context, builder, signature.return_type, rest._getvalue())
+def _write_rows_from(context, builder, signature, arguments):
+    value, first = arguments
+    rows = cgutils.create_struct_proxy(signature.return_type)(context, builder, value)
+    rows.data, rows.length = builder.gep(rows.data, [first]), builder.sub(rows.length, first)
+    return rows._getvalue()
 
 
-lowered(row_from, lambda row, first: row(row, types.intp), _write_row_from)
+lowered(rows_from, lambda rows, first: rows(rows, types.intp), _write_rows_from)
 
 
 # --------------------------------------------------------------------------------------------------
