@@ -15,24 +15,19 @@ from granchain.jit.options import shared
 
 
 @shared
-def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n):
-    """Half-step velocities after the forces and the drag; `half_dt` is the time since the
-    velocities given, 0 at the first step."""
-    left = 0.0
+def kick_with_drag(bodies, force, time, half_dt, back, n):
+    """Half-step velocities after the forces and the drag, over a time; `half_dt` is the time since
+    the velocities given, 0 at the first step. The power [W] that drag takes at this step, `back`
+    before the new velocities."""
+    v, a, drag = bodies.v, bodies.a, bodies.drag
+    left = power = 0.0
     for k in range(n):
         f = force[k]
-        a[k] = (inverse_mass[k] * (left - f + loads[k]) - drag[k] * v[k]) / (
+        a[k] = (bodies.inverse_mass[k] * (left - f + bodies.loads[k]) - drag[k] * v[k]) / (
             1.0 + half_dt * drag[k]
         )
-        v[k] += scale * dt * a[k]
-        left = f
-
-
-@shared
-def power_of_drag(v, a, back, mass, drag, n):
-    """Power [W] that drag takes at this step."""
-    power = 0.0
-    for k in range(n):
+        v[k] += time * a[k]
         velocity = v[k] - back * a[k]
-        power += drag[k] * mass[k] * velocity * velocity
+        power += drag[k] * bodies.mass[k] * velocity * velocity
+        left = f
     return power

@@ -365,7 +365,6 @@ def motion_of(row, k):
     return d, v[k] - v[k + 1], a[k] - a[k + 1]
 
 
-@shared
 @hot
 def put_changed(force, values, events, first, changed):
     """Give the contacts whose kick is not the recorded force these values."""

@@ -64,7 +64,6 @@ def inspection(step: ContactStep) -> Callable:
     return inspect
 
 
-@shared
 def lost_body(bodies, n):
     """The first body whose displacement or velocity is no finite number, or -1."""
     for i in range(n):

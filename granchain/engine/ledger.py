@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, dissipated, overlap_of, past_rate
-from granchain.jit.options import rows, shared
+from granchain.jit.options import rows
 
 
 def added(total, rest, value):
@@ -18,7 +18,6 @@ def added(total, rest, value):
     )
 
 
-@shared
 @rows
 def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):
     """Add a step's viscous and clamp work: force times the mean full-step rate times the step."""
@@ -45,7 +44,6 @@ def stores(step: ContactStep) -> Callable:
     return stored
 
 
-@shared
 def account(row, half, back, drive_work, contacts_energy, n, ledger):
     """The energies in the order of fields.ENERGY; `half` is the part of the step's work that
     belongs to this entry, as a time."""

@@ -12,9 +12,9 @@ from functools import cache
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step
-from granchain.engine.drag import kick_with_drag, power_of_drag
+from granchain.engine.drag import kick_with_drag
 from granchain.engine.drives import NO_JUMP, follow, hold, jolting, power_of_drives
-from granchain.engine.fields import beads_of, put_changed
+from granchain.engine.fields import beads_of
 from granchain.engine.inspection import COMPLETE, RUNNING, inspection
 from granchain.engine.jumps import correcting
 from granchain.engine.ledger import account, added, dissipate, stores
@@ -22,8 +22,7 @@ from granchain.engine.row import (
     NEVER,
     drift,
     flags_of,
-    kick,
-    raise_peaks,
+    kick_row,
     read_forces,
     read_overlaps,
     sample_step,
@@ -43,42 +42,24 @@ def loop_of(law: Functions, features: Features) -> Callable:
 
 @shared
 def complete(
-    row, clock, records, n, changed, corrected, snapshot_due, energy_due, contacts_energy, flags
+    row, clock, records, n, snapshot_due, energy_due, contacts_energy, power, dragged, flags
 ):  # fmt: skip
-    """The rest of a step whose forces are done: kick, ledger, snapshot, drift.
+    """The rest of a step whose kicks are done: ledger, snapshot, drift.
 
-    `contacts_energy` is what the contacts store and have lost at an entry of the ledger, `flags`
-    are of granchain.engine.row.
+    `contacts_energy` is what the contacts store and have lost, at an entry of the ledger; `power`
+    and `dragged` are what the drives give and drag takes [W]; `flags` are of granchain.engine.row.
     """
-    b, k, events = row.bodies, row.contacts, row.events
+    b, k, step, dt, n_steps = row.bodies, row.contacts, clock.step, clock.dt, clock.n_steps
     _, _, ledger, drag = flags
-    step, dt, n_steps = clock.step, clock.dt, clock.n_steps
-    raise_peaks(k.force, k.peak, n)
-    put_changed(k.force, k.kicked, events, 0, changed)
-    if corrected:
-        for i in range(n):
-            k.force[i] = row.corrections.kick[i]
     scale = 0.5 if step == 0 or step == n_steps else 1.0
-    back, before = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
-    dragged = 0.0
-    if drag:
-        kick_with_drag(
-            b.v, b.a, scale, dt, before, b.inverse_mass, b.loads, k.force, b.drag, n
-        )  # fmt: skip
-        dragged = power_of_drag(b.v, b.a, back, b.mass, b.drag, n)
-    else:
-        kick(
-            b.v, b.a, scale, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, 0.0, n, flags
-        )  # fmt: skip
-    hold(b, clock)
-    power = power_of_drives(b, k.force, clock, back)
+    back, half = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
     if energy_due:
-        drive_work = clock.drive_work + clock.drive_rest + before * power
-        energies = account(row, before, back, drive_work, contacts_energy, n, ledger)
+        drive_work = clock.drive_work + clock.drive_rest + half * power
+        energies = account(row, half, back, drive_work, contacts_energy, n, ledger)
         for i in range(len(energies)):
             records.energies[clock.entry, i] = energies[i]
         if drag:
-            records.drag[clock.entry] = clock.drag_work + clock.drag_rest + before * dragged
+            records.drag[clock.entry] = clock.drag_work + clock.drag_rest + half * dragged
         clock.entry += 1
     if ledger:
         dissipate(
@@ -89,7 +70,10 @@ def complete(
     work, rest = clock.drag_work, clock.drag_rest
     clock.drag_work, clock.drag_rest = added(work, rest, scale * dt * dragged)
     if snapshot_due:
-        take_snapshot(b, records, clock, back)
+        for i in range(clock.n_bodies):
+            records.displacement[clock.snapshot, i] = b.u[i + 1]
+            records.velocity[clock.snapshot, i] = b.v[i + 1] - back * b.a[i + 1]
+        clock.snapshot += 1
     if step < n_steps:
         drift(b.u, b.v, dt, n)
     clock.step = step + 1
@@ -140,10 +124,21 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 last = clock.n_bodies
                 jolt(row, clock, 0, 1, 1.0, speed_jumps[0], clock.left_speed)
                 jolt(row, clock, last, last, -1.0, speed_jumps[1], clock.right_speed)
+            dt, scale = clock.dt, 0.5 if step == 0 or step == n_steps else 1.0
+            back = 0.5 * dt if step < n_steps else 0.0
+            kick_row(row, 0, n, changed, corrected, scale, dt, flags)
+            power = dragged = 0.0
+            if DRAG:
+                dragged = kick_with_drag(
+                    row.bodies, force, scale * dt, 0.5 * dt if step > 0 else 0.0, back, n
+                )
+            if DRIVEN:
+                hold(row.bodies, clock)
+                power = power_of_drives(row.bodies, force, clock, back)
             contacts_energy = stored(row, n) if step == energy_at else (0.0, 0.0)
             complete(
-                row, clock, records, n, changed, corrected, step == snapshot_at, step == energy_at,
-                contacts_energy, flags,
+                row, clock, records, n, step == snapshot_at, step == energy_at, contacts_energy,
+                power, dragged, flags,
             )  # fmt: skip
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
@@ -161,12 +156,3 @@ def next_stops(clock, records):
     )
     energy_at = records.energy_at[clock.entry] if clock.entry < records.energy_at.size else NEVER
     return sample_at, snapshot_at, energy_at
-
-
-@shared
-def take_snapshot(bodies, records, clock, back):
-    """Displacement and velocity of every body at this step."""
-    for i in range(clock.n_bodies):
-        records.displacement[clock.snapshot, i] = bodies.u[i + 1]
-        records.velocity[clock.snapshot, i] = bodies.v[i + 1] - back * bodies.a[i + 1]
-    clock.snapshot += 1

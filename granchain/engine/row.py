@@ -66,12 +66,10 @@ def flags_of(features: Features) -> tuple[np.bool_, ...]:
     return tuple(map(np.bool_, asked))
 
 
-@shared
 @rows
-def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, left, count, flags):
+def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, left, count, rate, loaded):
     """Half-step velocities after the forces, of which `left` acts on the first body from its left;
     the step's accelerations are recorded."""
-    rate, loaded, _, _ = flags
     for k in range(count):
         f = force[k]
         total = net(left, f, loads[k], loaded)
@@ -88,7 +86,6 @@ def drift(u, v, dt, count):
         u[k] += dt * v[k]
 
 
-@shared
 @rows
 def raise_peaks(force, peak, count):
     for k in range(count):
@@ -96,6 +93,23 @@ def raise_peaks(force, peak, count):
 
 
 @shared
+def kick_row(row, first, count, changed, corrected, scale, dt, flags):
+    """Peaks and kicks of a step whose forces are done; with drag, peaks alone."""
+    b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
+    rate, loaded, _, drag = flags
+    raise_peaks(k.force, k.peak, count)
+    put_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
+    if corrected:
+        for i in range(count):
+            k.force[i] = row.corrections.kick[i]
+    if not drag:
+        left = row.contacts.force[first - 1] if first > 0 else 0.0
+        kick(
+            b.v, b.a, scale, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, left, count,
+            rate, loaded,
+        )  # fmt: skip
+
+
 @hot
 def sample_step(sample, clock, records):
     """Step of a sample; NEVER after the last."""
@@ -374,12 +388,7 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
             if sampled:
                 read_forces(contacts.force, records, slot, first, end)
             if changed > 0:
-                raise_peaks(k.force, k.peak, count)
-                put_changed(contacts.force, contacts.kicked, events, first, changed)
-                kick(
-                    b.v, b.a, 1.0, dt, b.dt_over_m, b.inverse_mass, b.loads, k.force, left, count,
-                    flags,
-                )  # fmt: skip
+                kick_row(row, first, count, changed, False, 1.0, dt, flags)
                 drift(b.u, b.v, dt, count)
             if RATE:
                 pending = dt
