@@ -245,13 +245,8 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
 
 def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
     """Whether something has happened to a contact, and what it then comes to; see `ContactStep`."""
-    force, needs_update, update, plastic, jumps = (
-        law.force,
-        law.needs_update,
-        law.update,
-        law.plastic,
-        law.jumps,
-    )
+    force, needs_update, update = law.force, law.needs_update, law.update
+    plastic, jumps = law.plastic, law.jumps
     RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
     ONSET, LOWEST = features.weight, features.lowest
     weight_set = replaced(features.n_history, ONSET)
@@ -361,13 +356,8 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
 def jumps_inside(law: Functions, features: Features) -> Callable:
     """Jump of the force at an overlap inside a contact; see `ContactStep`."""
     force, needs_update, update, jump = law.force, law.needs_update, law.update, law.jump
-    RATE, LEDGER, KINKS, HISTORY, LOWEST = (
-        features.rate,
-        features.ledger,
-        features.kinks,
-        features.history,
-        features.lowest,
-    )
+    RATE, LEDGER, LOWEST = features.rate, features.ledger, features.lowest
+    KINKS, HISTORY = features.kinks, features.history
     lowest_set = replaced(features.n_coefficients, LOWEST)
 
     def passed(overlap, rate, c, h):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import dis
 import enum
-import functools
 import hashlib
 import inspect
 import os
@@ -421,11 +420,8 @@ class Reach:
                 and isinstance(read.value, types.FunctionType)
                 and library_name(read.value) is None
             ):
-                what = (
-                    "a function that was put in a library's place",
-                    "call it by a name of its own",
-                )
-                raise refusal(read.value, function, read.chain, *what)
+                what = "a function that was put in a library's place"
+                raise refusal(read.value, function, read.chain, what)
             pieces += [
                 repr(read.chain[:2]).encode(),
                 self._encoded(read.value, function, read.chain),
@@ -550,12 +546,8 @@ class Reach:
             copy.__kwdefaults__ = function.__kwdefaults__ and {
                 name: copied(value) for name, value in function.__kwdefaults__.items()
             }
-        for (
-            function,
-            found,
-        ) in (
-            self._reads.items()
-        ):  # a compiled copy takes its defaults with it: they are there by now
+        # a compiled copy takes its defaults with it: they are there by now
+        for function, found in self._reads.items():
             copy = made[id(function)]
             enclosed: dict[str, Any] = {}
             for read in found:
@@ -607,52 +599,22 @@ def _put_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
 # --------------------------------------------------------------------------------------------------
 # What is refused, and what to write instead.
 
-_INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((types.ModuleType,), "name the attribute that is meant where it is used: module.name"),
-    ((enum.IntEnum,), "name the member alone, which is its number"),
-    ((enum.Enum, np.generic), "take its value, a plain number"),
-    ((enum.EnumMeta,), "name the member that is meant, of an IntEnum: Phase.LOADING"),
-    (
-        (dict,),
-        "give each value a name of its own, or put the numbers into a tuple or a NumPy array",
-    ),
-    ((list, set, frozenset, range), "put the numbers into a tuple or a NumPy array"),
-    ((np.ndarray,), "make it an array of numbers: numpy.array(...)"),
-    ((type,), "put its functions and numbers at the top level of the file"),
-    (
-        (types.MethodType,),
-        "make it a plain function, and its object's numbers constants of the file",
-    ),
-    ((functools.partial,), "write a function that makes the call"),
-)
 
-
-def refusal(
-    value: Any, function: Callable, chain: NameChain, what: str = "", instead: str = ""
-) -> LawError:
-    """The error on something that cannot be hashed: what it is and what to write instead, where
-    its type does not say."""
-    if what:
-        pass
-    elif isinstance(value, types.ModuleType):
-        what = "a module as a whole"
+def refusal(value: Any, function: Callable, chain: NameChain, what: str = "") -> LawError:
+    """The error on something that cannot be hashed: what it is, where its type does not say, and
+    what to write instead."""
+    if isinstance(value, types.ModuleType):
+        what, instead = "a module as a whole", "name what is meant of it where it is used"
     elif isinstance(value, type):
-        what = "a class"
+        what, instead = "a class", "put its functions and numbers at the top level of the file"
+    elif callable(value):
+        instead = "write a plain function in its place"
     else:
-        what = f"an object of type {type(value).__module__}.{type(value).__qualname__}".replace(
-            "builtins.", ""
-        )
-    otherwise = (
-        "write a plain function in its place"
-        if callable(value)
-        else "put its numbers into constants, a tuple or a NumPy array"
-    )
-    instead = instead or next(
-        (advice for kinds, advice in _INSTEAD if isinstance(value, kinds)), otherwise
-    )
+        instead = "put its numbers into constants, a tuple or a NumPy array of numbers"
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     code = function.__code__
     return LawError(
         f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads "
-        f"{'.'.join(chain.names)}, {what}, which can change without "
+        f"{'.'.join(chain.names)}, {what or f'an object of type {kind}'}, which can change without "
         f"the compiled loop noticing; allowed: {REACHABLE}; {instead}"
     )
