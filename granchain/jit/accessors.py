@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import (
     lower_builtin,
     lower_getattr_generic,
@@ -187,7 +188,9 @@ def _write_held(context, builder, signature, arguments):
 
 @lower_getattr_generic(Held)
 def _write_field(context, builder, kind, value, field):
-    return builder.load(cgutils.gep_inbounds(builder, value, 0, kind.fields.index(field)))
+    number = kind.fields.index(field)
+    array = builder.load(cgutils.gep_inbounds(builder, value, 0, number))
+    return impl_ret_borrowed(context, builder, kind[number], array)
 
 
 lowered(

@@ -206,7 +206,7 @@ def compiled(function: Callable) -> Callable:
     # once can leave one law's loop under the other's number. Each key in the function's name, each
     # loop has a file of its own.
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
-    jitable(*calls(function), by_itself=compile_shared)
+    jitable(*calls(function), by_itself=compile_shared if UNCALLED_FROM_PYTHON else None)
     dispatcher = numba.njit(**OPTIONS)(function)
     if numba.config.DISABLE_JIT:
         return dispatcher

@@ -36,9 +36,9 @@ UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic addit
 # No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes
 # into them.
 UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
-# No form for Python, of what loops alone call.
+# No form for Python, of what loops share: Python could not hand it the named rows.
 UNCALLED_FROM_PYTHON = _hidden(
-    "no_cpython_wrapper", True, "what loops share takes longer to compile"
+    "no_cpython_wrapper", True, "what loops share is compiled again for each law"
 )
 # Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
 IN_PLACE = _hidden(
