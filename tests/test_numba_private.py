@@ -21,7 +21,7 @@ from granchain.contact import elementary
 from granchain.engine import fields, law_hash
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
-from granchain.jit.accessors import gatherer, put_rows, rows_from
+from granchain.jit.accessors import gatherer, held, put_rows, rows_from
 from granchain.jit.cache import compiled, loop_content
 from granchain.jit.options import VECTOR, rows
 
@@ -185,6 +185,22 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(
     assert total[0] == expected
     changed = plain._fields.index("changed")
     assert table[changed].tolist() == [before["changed"][0], 77, before["changed"][2]]
+
+
+@pytest.mark.plain
+def test_arrays_that_are_held_are_those_that_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def loop(drives):  # type: ignore[no-untyped-def]
+        kept = held(drives)
+        kept.left_knots[1] += kept.right_spline[1, 2]
+
+    one, two = np.arange(3.0), np.arange(6.0).reshape(2, 3)
+    compiled(loop)(fields.Drives(one, two, one.copy(), two))
+    assert one.tolist() == [0.0, 6.0, 2.0]
 
 
 @pytest.mark.plain

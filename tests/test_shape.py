@@ -16,7 +16,7 @@ PACKAGE = Path(granchain.__file__).parent
 MOST_ARGUMENTS = 10
 # Leaf sweeps take each row by itself, so that the compiler knows that rows do not overlap; a
 # command of typer has an argument an option.
-SWEEPS = {"sweep", "sweep_rate", "forces", "dissipate"}
+SWEEPS = ("sweep", "kick", "dissipate")
 
 TABLES = {
     "bodies": fields.BODY,
