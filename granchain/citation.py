@@ -29,22 +29,7 @@ _TEX_SIGNS = {
     "\\": r"{\textbackslash}",
     "~": r"{\textasciitilde}",
     "^": r"{\textasciicircum}",
-    "ß": r"{\ss}",
-    "ø": r"{\o}",
-    "Ø": r"{\O}",
-    "ł": r"{\l}",
-    "Ł": r"{\L}",
-    "æ": r"{\ae}",
-    "Æ": r"{\AE}",
 }
-# Accents over the letter before them.
-_ACCENTS = dict(
-    zip(
-        "\u0300\u0301\u0302\u0303\u0308\u030c\u0327\u030a\u0304\u0306\u0328\u030b",
-        "`'^~\"vcr=ukH",
-        strict=True,
-    )
-)
 
 
 class BibliographyEntry(NamedTuple):
@@ -95,33 +80,26 @@ def cite(*objects: Any) -> str:
     GranchainError
         For what has neither law nor trace.
     """
-    versions: dict[str, None] = {}
-    entries: list[BibliographyEntry] = []
-    comments: dict[str, None] = {}
+    versions, comments, entries = [], [], []
     for one in objects:
         names, about = _laws_of(one), getattr(getattr(one, "trace", one), "about", None)
         if not names and about is None:
             allowed = "a case, a result, a comparison, a fit, a trace or the name of a law"
             raise GranchainError(f"cite: got {type(one).__name__}, allowed {allowed}")
-        provenance = getattr(one, "provenance", None)
-        stated = provenance.get("granchain_version", "") if isinstance(provenance, Mapping) else ""
-        versions[str(stated) or granchain_version()] = None
+        stated = dict(getattr(one, "provenance", None) or {}).get("granchain_version")
+        versions.append(str(stated or granchain_version()))
         for name in names:
-            law = laws().get(name)
-            source = (
-                "its law is not installed: load its file to cite it"
-                if law is None
-                else str(law.source)
-            )
+            source, law = "its law is not installed: load its file to cite it", laws().get(name)
+            if law is not None:
+                source = str(law.source)
+                entries += works_of(law.source)
             # outside an entry BibTeX skips everything but an @
-            comments[" ".join(f"% contact law {name}: {source}".replace("@", "(at)").split())] = (
-                None
-            )
-            entries += works_of(law.source) if law is not None else []
-        entries += _entry_of_data(about) if about is not None else []
+            line = f"% contact law {name}: {source}".replace("@", "(at)")
+            comments.append(" ".join(line.split()))
+        entries += _entry_of_data(about)
         entries += [_work(words, doi) for words, doi in getattr(one, "works", ())]
-    own = [_package(version) for version in versions or {granchain_version(): None}]
-    head = "\n".join([*comments, "\n"]) if comments else ""
+    own = [_package(version) for version in dict.fromkeys(versions or [granchain_version()])]
+    head = "\n".join([*dict.fromkeys(comments), "\n"]) if comments else ""
     return head + "\n\n".join(map(str, _merged([*own, *entries]))) + "\n"
 
 
@@ -134,22 +112,16 @@ def _laws_of(one: Any) -> list[str]:
                 "them; name one"
             )
         return [one]
-    if isinstance(getattr(one, "law", None), str):
-        try:
-            return laws_in(dict(one.case.contact))
-        except (GranchainError, AttributeError):
-            # the case is not there, or this version cannot read it
-            return [one.law]
-    names: list[str] = []
+    names = []
     # a case, what was found for one, or many of them
-    for case in (getattr(one, "case", None) or one, *getattr(one, "cases", ())):
-        contact = getattr(case, "contact", None)
-        names += (
-            laws_in(dict(contact))
-            if hasattr(contact, "law") and isinstance(contact, Iterable)
-            else []
-        )
-    return list(dict.fromkeys([*names, *(result.law for result in getattr(one, "results", ()))]))
+    try:
+        for case in (getattr(one, "case", None) or one, *getattr(one, "cases", ())):
+            names += laws_in(dict(getattr(case, "contact", ())))
+    except (GranchainError, AttributeError):
+        # the case of a file is not there, or this version cannot read it
+        names = []
+    names += [part.law for part in getattr(one, "results", ())]
+    return list(dict.fromkeys(names)) or ([one.law] if hasattr(one, "law") else [])
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
@@ -177,12 +149,9 @@ def _package(version: str) -> BibliographyEntry:
 def works_of(source: Source) -> list[BibliographyEntry]:
     """The works that a source names; a DOI that it states goes to the first one that has none."""
     works = [part.strip() for part in source.text.split(";") if part.strip()]
-    dois = [doi.strip() for doi in source.doi.split(";") if doi.strip()]
-    dois = [
-        doi
-        for doi in dois
-        if not any(doi == known.fields.get("doi") for known in references().values())
-    ]
+    listed = {entry.fields.get("doi") for entry in references().values()}
+    dois = [doi.strip() for doi in source.doi.split(";")]
+    dois = [doi for doi in dois if doi and doi not in listed]
     found = []
     for work in works:
         inline = _STATED_DOI.search(work)
@@ -207,29 +176,17 @@ def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
     known = references().get(key)
     if known is not None and doi in ("", known.fields.get("doi", "")):
         place = [part for part in rest.split(", ") if part.startswith(("eq", "sec", "table"))]
-        note = "; ".join(
-            tex_text(part)
-            for part in (known.fields.get("note", ""), ", ".join(place), equation)
-            if part
-        )
-        return known._replace(
-            fields={**known.fields, "doi": known.fields.get("doi", ""), "note": note}
-        )
-    people = [name for name in re.split(r",\s*|\s*&\s*", who.strip()) if name]
-    if people and people[-1].endswith(" et al."):
-        people[-1:] = [people[-1].removesuffix(" et al."), "others"]
-    names = [
-        tex_text(name) if name.isalpha() or "-" in name else f"{{{tex_text(name)}}}"
-        for name in people
-    ]
-    note = "; ".join(tex_text(part) for part in (rest, equation) if part)
-    title = "" if match else tex_text(words)
+        notes = (known.fields.get("note", ""), tex_text(", ".join(place)), tex_text(equation))
+        fields = {**known.fields, "doi": known.fields.get("doi", "")}
+        return known._replace(fields={**fields, "note": "; ".join(filter(None, notes))})
+    people = [name for name in re.split(r",\s*|\s*&\s*| (?=et al\.)", who.strip()) if name]
+    names = ["others" if name == "et al." else tex_text(name) for name in people]
     fields = {
-        "author": " and ".join(names),
-        "title": title,
+        "author": " and ".join(f"{{{name}}}" if " " in name else name for name in names),
+        "title": "" if match else tex_text(words),
         "year": year,
         "doi": _clean_doi(doi),
-        "note": note,
+        "note": "; ".join(tex_text(part) for part in (rest, equation) if part),
     }
     return BibliographyEntry(key, "misc", fields)
 
@@ -241,13 +198,11 @@ def _entry_of_data(about: Any) -> list[BibliographyEntry]:
     )
     if not (title or who or doi):
         return []
-    note = ", ".join(part for part in (f"{kind} data".strip(), figure) if part)
-    author = f"{{{tex_text(who)}}}" if who else ""
     fields = {
-        "author": author,
+        "author": f"{{{tex_text(who)}}}" if who else "",
         "title": tex_text(title),
         "doi": _clean_doi(doi),
-        "note": tex_text(note),
+        "note": tex_text(", ".join(filter(None, (f"{kind} data".strip(), figure)))),
     }
     return [BibliographyEntry(f"data-{slug(title or who or doi)}", "misc", fields)]
 
@@ -261,16 +216,10 @@ def _merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
         while key in found and doi and found[key].fields.get("doi") not in ("", None, doi):
             key += "-b"
         before = found[key].fields if key in found else {}
-        notes = [
-            note
-            for fields in (before, entry.fields)
-            for note in fields.get("note", "").split("; ")
-            if note
-        ]
+        both = "; ".join((before.get("note", ""), entry.fields.get("note", ""))).split("; ")
         stated = {name: value for name, value in before.items() if value}
-        found[key] = entry._replace(
-            key=key, fields={**entry.fields, **stated, "note": "; ".join(dict.fromkeys(notes))}
-        )
+        note = "; ".join(dict.fromkeys(filter(None, both)))
+        found[key] = entry._replace(key=key, fields={**entry.fields, **stated, "note": note})
     return list(found.values())
 
 
@@ -280,17 +229,9 @@ def _clean_doi(doi: str) -> str:
 
 
 def tex_text(text: str) -> str:
-    """Text for TeX, on one line: what has a meaning there is escaped, accents are TeX's."""
-    made = ""
-    for sign in unicodedata.normalize("NFD", " ".join(text.split())):
-        if sign in _ACCENTS and made and made[-1].isalpha():
-            letter = {"i": r"\i", "j": r"\j"}.get(made[-1], made[-1])
-            command = _ACCENTS[sign]
-            argument = f"{{{letter}}}" if command.isalpha() else letter
-            made = f"{made[:-1]}{{\\{command}{argument}}}"
-        elif unicodedata.category(sign)[0] != "C":
-            made += _TEX_SIGNS.get(sign, sign)
-    return unicodedata.normalize("NFC", made)
+    """Text for TeX, on one line: what has a meaning there is escaped."""
+    signs = (_TEX_SIGNS.get(sign, sign) for sign in " ".join(text.split()))
+    return "".join(sign for sign in signs if unicodedata.category(sign[0])[0] != "C")
 
 
 def slug(text: str) -> str:

@@ -368,7 +368,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     assert obey(["report", "found.json", "--out", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text()
     assert (
-        "Within the band of hertz?" in page
+        "hertz: is it within the band?" in page
         and page.count(">outside<") == 3
         and "striker.speed 0.1 %; 16 members" in page
     )

@@ -120,7 +120,7 @@ def test_authors_title_year_equation_and_doi_are_those_of_the_work():
     assert (
         str(own)
         == """@misc{moller-flores-2031,
-  author = {M{\\"o}ller and Flores and others},
+  author = {Möller and Flores and others},
   year = {2031},
   doi = {10.1/a},
   note = {A; eq. (1)},
@@ -173,7 +173,7 @@ def test_text_that_would_break_bibtex_is_escaped():
     assert entries["data-trace-of-a-b"]["title"] == r"Trace of A \& B {\textbraceleft}"
     assert (
         entries["data-trace-of-a-b"]["author"]
-        == r"{Ji{\v{r}}{\'\i} \& co. @ {\textbraceleft}lab{\textbraceright}}"
+        == r"{Jiří \& co. @ {\textbraceleft}lab{\textbraceright}}"
     )
     made = tex_text(WORST)
     assert (
@@ -182,7 +182,7 @@ def test_text_that_would_break_bibtex_is_escaped():
         and "\n" not in made
         and "\x1b" not in made
     )
-    assert r"{\'e} {\ss} {\L}{\'o}d{\'z} na{\"\i}ve" in made and made.endswith("力")
+    assert "é ß Łódź naïve" in made and made.endswith("力")
     # a law of one's own may say anything
     (entry,) = works_of(Source(WORST.replace(";", ""), WORST, "10.1/a}b"))
     assert read(str(entry) + "\n")[entry.key]["doi"] == "10.1/ab"

@@ -64,20 +64,6 @@ def test_the_list_of_laws_says_inputs_units_limits_and_sources(
         ]
 
 
-def test_the_table_of_laws_leaves_nothing_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    text = told(capsys, "laws", "--long")
-    for law in laws().values():
-        for word in (
-            law.name,
-            law.summary(),
-            *(f"{q.name} [{q.unit}]: " if q.unit else f"{q.name}: " for q in law.inputs),
-        ):
-            assert word in text
-
-
 @pytest.mark.parametrize("columns", ["250", "80", "60"])
 def test_the_short_list_names_every_law_under_its_family_in_a_line_that_fits(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -547,16 +533,6 @@ WRONG = {
         (*FLORES, "--speeds", "1", "--out", "e.png"),
         2,
         ("two values at least",),
-    ),
-    "the long list of one law": (
-        ("laws", "hertz", "--long"),
-        2,
-        ("--long and the law hertz", "leave one out"),
-    ),
-    "the long list in another form": (
-        ("laws", "--long", "--json"),
-        2,
-        ("--long and --json", "leave one out"),
     ),
     "two forms of laws": (
         ("laws", "hertz", "--json", "--markdown"),

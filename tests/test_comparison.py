@@ -14,10 +14,10 @@ from granchain import analysis, figures
 from granchain.analysis.noise import Noise
 from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
-from granchain.cli.compare import comparison_tables
 from granchain.comparison import compare, time_shift
 from granchain.comparison.sides import piezo_force
 from granchain.errors import TraceError
+from granchain.pages.conclusions import comparison_tables
 from granchain.sensor import Sensor
 from granchain.traces import Trace
 from granchain.traces.about import about_of
@@ -111,7 +111,7 @@ def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
         for message in found.messages
     )
     assert found.as_dict()["results"][0]["sensors"][2]["merged"] == [side]
-    assert "13 merged" in comparison_tables(found)[0]
+    assert comparison_tables(found.as_dict())[1].rows[-1][0] == "13 merged"
     titles = [panel.get_title(loc="left") for panel in figures.comparison(found)[1][:, 0]]
     assert titles == ["bead 3", "bead 8", "bead 13, merged"]
 
@@ -642,7 +642,11 @@ def test_two_files_of_one_law_are_told_apart_by_their_names(here, capsys):
             2,
             "allowed peak, arrival, width",
         ),
-        (["ma-liu.h5", "--trace", TRACE, "--cutoff", "-1"], 2, "--cutoff: got -1.0"),
+        (
+            ["ma-liu.h5", "--trace", TRACE, "--cutoff", "-1"],
+            2,
+            'compare --cutoff: got "-1", allowed a number',
+        ),
         (["ma-liu.h5", "--trace", TRACE, "--figure", "x.gif"], 4, "x.gif"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 import granchain as gc
 from granchain.case import case_names
-from granchain.cli.options import built_in_words, case_words, law_words, material_words, words
+from granchain.cli.options import CASES, MECHANISMS, case_words, completion, law_words
 from granchain.material import MATERIALS
 
 PROGRAM = Path(sys.executable).with_name("granchain")
@@ -33,9 +33,9 @@ def test_names_that_begin_so_are_offered(tmp_path, monkeypatch):
     assert law_words("") == list(gc.laws()) and law_words("hunt-crossley-") == [
         "hunt-crossley-alpha"
     ]
-    assert material_words("") == list(MATERIALS)
-    assert built_in_words("s")[-2:] == ["scotch-yoke", "slider-crank"]
-    assert words("x", ["y"]) == []
+    assert completion("material:MATERIALS")("") == list(MATERIALS)
+    assert completion(CASES, MECHANISMS)("s")[-2:] == ["scotch-yoke", "slider-crank"]
+    assert completion()("x") == []
 
 
 @pytest.mark.skipif(

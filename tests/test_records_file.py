@@ -22,8 +22,8 @@ from test_restart import N_STEPS, ROWS, SPLITS, bits, prepared
 
 import granchain as gc
 from granchain.cli import obey
-from granchain.cli import run as cli_run
-from granchain.cli.run import Interruption, Progress, duration
+from granchain.cli.run import Progress
+from granchain.cli.signals import Interruption
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
 from granchain.store import Checkpoint
@@ -268,50 +268,20 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(
     assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
 
 
-# --------------------------------------------------------------------------------------------------
-# Forecasts
-
-
-def test_a_large_file_is_forecast_before_the_run_and_a_long_run_after_its_first_blocks(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli_run, "FORECAST_AFTER", 0.01)
-    for told in (True, False):
-        with (
-            Interruption() as interruption,
-            Progress(interruption, shown=False, told=told) as progress,
-        ):
-            progress.target = Path("run.h5")
-            progress.begin(2.2e9)
-            progress.begin(0.9e9)
-            progress.advance(1e-7)
-            time.sleep(0.02)
-            # a ten-millionth in 20 ms or somewhat more: 2 days or somewhat more
-            progress.advance(2e-7)
-            progress.advance(3e-7)
-        said = capsys.readouterr()
-        assert said.out == ""
-        lines = said.err.splitlines()
-        assert len(lines) == (2 if told else 0)
-        if told:
-            assert lines[0] == "granchain: run.h5 will have up to 2.2 GB before it is packed"
-            assert lines[1].startswith("granchain: about ") and lines[1].endswith(
-                " to go, as the first blocks of steps have it"
-            )
-
-
 def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with Interruption() as interruption, Progress(interruption, shown=False) as progress:
-        progress.target = Path("run.h5")
-        with pytest.raises(
+    with (
+        Interruption() as interruption,
+        Progress(interruption, Path("run.h5"), shown=False) as progress,
+        pytest.raises(
             FileError,
             match=r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most "
             r"4294967296",
-        ):
-            progress.begin(5e9)
+        ),
+    ):
+        progress.begin(5e9)
     with mounting(tmp_path) as mount:
         folder = mount("size=64k")
         monkeypatch.setattr(
@@ -320,23 +290,6 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
         )
         assert obey(["run", "steel-chain", *KEYS, "--out", str(folder / "run.h5")]) == 4
         assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (61.0, "61 seconds"),
-        (120.0, "2 minutes"),
-        (7199.0, "120 minutes"),
-        (7200.0, "2 hours"),
-        (172_799.0, "48 hours"),
-        (1e6, "12 days"),
-    ],
-)
-def test_a_time_to_wait_is_said_in_the_unit_of_which_there_are_two(
-    seconds: float, said: str
-) -> None:
-    assert duration(seconds) == said
 
 
 @pytest.mark.skipif(

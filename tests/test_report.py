@@ -21,6 +21,20 @@ from granchain.status import Message, Status
 from granchain.store import Result, open_result
 from granchain.store.conclusion import read_conclusion, save_conclusion
 
+TRACE = {
+    "title": "A trace",
+    "kind": "synthetic",
+    "doi": "",
+    "who": "",
+    "figure": "",
+    "words": "SYNTHETIC, no experiment",
+}
+
+
+def side(measured, uncertainty, computed):
+    return {"measured": measured, "uncertainty": uncertainty, "computed": computed}
+
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -42,27 +56,26 @@ def computed(tmp_path_factory):
     )
     facts = {
         "files": ["run.h5"],
-        "trace": {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up"},
+        "trace": TRACE | {"kind": "measured", "doi": "10.1234/made-up"},
+        "sensor": {"cutoff": None},
         "results": [
             {
                 "label": "hertz",
                 "law": "hertz",
+                "time_shift": 1e-6,
+                "time_shift_uncertainty": 1e-8,
+                "wave_speed": side(500.0, 5.0, 510.0),
+                "bands": None,
                 "missed": ["hertz: peak off by 9 %"],
                 "sensors": [
                     {
                         "bead": bead,
-                        "peak": {
-                            "measured": 9.0,
-                            "uncertainty": 0.5,
-                            "computed": 10.0,
-                            "relative": 0.111,
-                        },
-                        "arrival": {
-                            "measured": 1e-5,
-                            "uncertainty": 1e-7,
-                            "computed": 1.1e-5,
-                            "difference": 1e-6,
-                        },
+                        "peak": side(9.0, 0.5, 10.0),
+                        "arrival": side(1e-5, 1e-7, 1.1e-5),
+                        **{name: side(1.0, 0.1, 1.1) for name in ("width", "impulse", "speed")},
+                        "residual": 0.1,
+                        "residual_of_noise": 0.01,
+                        "merged": [],
                     }
                     for bead in (3, 6)
                 ],
@@ -102,7 +115,7 @@ def test_a_page_holds_all_it_needs(computed):
     # peaks of the run itself
     assert page.count("<img ") >= 4
     # the comparison's, in its own unit and share
-    assert "11.1" in page and ">1<" in page
+    assert "+11.1" in page and ">+1<" in page
 
 
 def test_equal_files_give_equal_pages(computed):
@@ -178,24 +191,22 @@ def concluded(computed, tmp_path):
         "laws": [law],
     }
     save_conclusion(tmp_path / "e.json", "equivalence", case, equivalence)
-    side = {
-        "measured": 9.0,
-        "uncertainty": 0.5,
-        "computed": 10.0,
-        "difference": 1.0,
-        "relative": 0.1,
-    }
+    near, far = {"contact.psi": [2.7, 2.9]}, {"striker.speed": [None, None]}
+    peak = side(9.0, 0.5, 10.0)
     fit = {
-        "trace": {"title": "A trace", "kind": "synthetic", "doi": ""},
+        "trace": TRACE,
         "measure": "peaks",
         "values": {"contact.psi": 2.8, "striker.speed": 1.7},
+        "start": {"contact.psi": 2.7, "striker.speed": 1.7},
         "errors": {"contact.psi": 0.02, "striker.speed": None},
-        "intervals": {"0.9": {"contact.psi": [2.7, 2.9], "striker.speed": [None, None]}},
+        "intervals": {"0.9": near | far, "0.95": near | far},
         "correlation": [[1.0, 0.9], [0.9, 1.0]],
-        "not_told_apart": [["contact.psi", "striker.speed"]],
-        "messages": [],
+        "gain": 1.03,
+        "scatter": 1.1,
+        "degrees_of_freedom": 3.0,
+        "messages": ["not told apart: contact.psi, striker.speed"],
         "sensors": [
-            {"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3, 6)
+            {"bead": bead, "residual": 0.3, "peak": peak, "arrival": peak} for bead in (3, 6)
         ],
     }
     save_conclusion(tmp_path / "f.json", "fit", case, fit)
@@ -216,12 +227,12 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         "5.57",
         "an answer at a bound",
         "Fit to A trace",
-        "Not told apart: contact.psi, striker.speed",
-        "per bead",
+        "not told apart: contact.psi, striker.speed",
+        "per_bead",
     ):
         assert words in page, words
     assert page.count("<img ") == 2 and "No figure" not in page
-    # a stranger's file of the same kind has no figure, and no traceback
+    # a stranger's file of the same kind is shown as it is, without a traceback
     case = gc.load_case("steel-chain-hertz")
     save_conclusion(
         tmp_path / "s.json",
@@ -235,7 +246,7 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         case,
         {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4},
     )
-    assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"No figure") == 2
+    assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"What the file holds") == 2
 
 
 @pytest.mark.promise("R9")

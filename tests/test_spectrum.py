@@ -13,7 +13,7 @@ import pytest
 import granchain as gc
 from granchain.case import Case
 from granchain.cli import obey
-from granchain.cli.spectrum import print_spectrum
+from granchain.cli.plot import print_spectrum
 from granchain.errors import GranchainError
 from granchain.theory import dispersion
 from granchain.waves.bands import RecordedRow, bands_of, mapped, relation

@@ -20,7 +20,7 @@ import granchain as gc
 from granchain import simulation
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
-from granchain.cli.run import threads_of
+from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, threads_joined
@@ -277,14 +277,14 @@ def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1", "1.5", "4097", "", "9" * 5000])
-def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(
-        CaseError,
-        match=r"--threads: got .*, allowed a whole number from 1 to 4096; write for example "
-        r"--threads 2",
-    ):
-        threads_of(text)
-    assert threads_of("2") == 2
+def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert obey(["run", "--threads", text]) == 2
+    assert (
+        f'run --threads: got "{text[:60]}' in (said := capsys.readouterr().err)
+        and "allowed a whole number (Threads, 1 to 4096" in said
+    )
 
 
 def test_tiles_two_apart_share_no_contact() -> None:

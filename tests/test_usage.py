@@ -74,7 +74,7 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
     # made once: a thirtieth of a second
     command = get_command(app)
     monkeypatch.setattr("granchain.cli.process.app", command)
-    monkeypatch.setattr("granchain.cli.usage.get_command", lambda _: command)
+    monkeypatch.setattr("granchain.cli.process.get_command", lambda _: command)
     lines = list(wrong_lines(command))
     lacking = []
     for line in lines:

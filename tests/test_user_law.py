@@ -16,7 +16,7 @@ from numba.core.errors import TypingError
 from support.rows import standing_row
 
 from granchain import load_case, run
-from granchain.cli.run import Interruption
+from granchain.cli.signals import Interruption
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw

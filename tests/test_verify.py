@@ -377,8 +377,8 @@ def test_a_stated_tolerance_that_is_missed_is_exit_code_5(capsys) -> None:
 def test_a_tolerance_that_is_none_is_refused(text: str, capsys) -> None:
     assert obey(["verify", "steel-chain", "--tolerance", text]) == 2
     assert (
-        f'--tolerance: got "{text}", allowed a number above 0 and below 1; give 1e-3 for 0.1 %'
-        in capsys.readouterr().err
+        f'--tolerance: got "{text}", allowed a number (Relative error allowed to every peak and '
+        "arrival, above 0 and below 1" in capsys.readouterr().err
     )
 
 

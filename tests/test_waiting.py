@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from granchain.cli import waiting
+from granchain.cli import signals
 
 # The loop of `force` has no end while the beads touch; compiled, it hears no signal.
 ENDLESS = '''
@@ -64,7 +64,7 @@ RUN = [
 ]
 # After half a second in place of ten.
 SOON = (
-    "import granchain.cli.waiting as w; w.AFTER = 0.5; from granchain.__main__ import main; main()"
+    "import granchain.cli.signals as s; s.AFTER = 0.5; from granchain.__main__ import main; main()"
 )
 
 
@@ -118,13 +118,13 @@ def test_a_law_file_whose_code_never_ends_is_named(tmp_path):
 
 
 def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
-    monkeypatch.setattr(waiting, "AFTER", 0.2)
-    with waiting.Waiting("a law") as there:
+    monkeypatch.setattr(signals, "AFTER", 0.2)
+    with signals.Waiting("a law") as there:
         for _ in range(30):
             time.sleep(0.02)
             there.beat("a step")
     assert capsys.readouterr().err == ""
-    with waiting.Waiting("a law") as there:
+    with signals.Waiting("a law") as there:
         there.beat("a step")
         time.sleep(1.0)
     assert (

@@ -1,4 +1,4 @@
-"""Commands that read a file: `cases`, `info`."""
+"""Commands that say what a name or a file holds: `cases`, `info`, `cite`."""
 
 from __future__ import annotations
 
@@ -8,28 +8,36 @@ import math
 import os
 import platform
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from granchain import __version__
-from granchain.cli.mechanism import as_table, in_json
-from granchain.cli.options import JsonOption, UnsealedOption, app, built_in_words, the_one
-from granchain.cli.run import run_numbers
+from granchain.cli.options import (
+    CASES,
+    MECHANISMS,
+    JsonOption,
+    LawModuleOption,
+    UnsealedOption,
+    app,
+    completion,
+    load_laws,
+    the_one,
+)
+from granchain.cli.run import facts_of, numbers_of
 from granchain.cli.text import print_json, print_text, text_table
-from granchain.errors import CaseError
+from granchain.errors import CaseError, FileError, nearest
 
 if TYPE_CHECKING:
-    from granchain.store import Result
     from granchain.store.variables import Unread
 
 # Bytes of a file that `info` sums up at most.
 LARGEST_SUMMARY = 2.56e8
 
-AGREES = "every value agrees with the hash in the file, {}"
 # What the provenance of an ensemble has of each run.
 OF_EACH_RUN = ("changes", "messages", "run_sha256", "kinds")
 # Messages of members that are printed.
@@ -41,7 +49,9 @@ def cases(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="Print this case's file.", autocompletion=built_in_words
+            metavar="NAME",
+            help="Print this case's file.",
+            autocompletion=completion(CASES, MECHANISMS),
         ),
     ] = None,
     keys: Annotated[
@@ -52,37 +62,29 @@ def cases(
     ] = False,
 ) -> None:
     """List the built-in cases, or print one, or the keys of a case file."""
+    from granchain.case import case_names, load_case, load_mechanism, mechanism_names
+    from granchain.case.listing import key_rows, key_tables
+
     if keys:
         if name is not None:
             raise CaseError(
                 "cases: got NAME beside --keys, allowed one of them; leave the other out"
             )
-        from granchain.case.listing import key_rows, key_tables
-
+        for called, model in key_tables():
+            print_text("\n".join([called, *map(key_lines, key_rows(model)), ""]))
         print_text(
-            "\n\n".join(
-                "\n".join([called, *map(key_lines, key_rows(model))])
-                for called, model in key_tables()
-            )
-        )
-        print_text(
-            "\nAll other keys of [contact] and [[contact.pair]] are the inputs of the contact "
+            "All other keys of [contact] and [[contact.pair]] are the inputs of the contact "
             "law: granchain laws NAME."
         )
         return
-    from granchain.case import case_names, load_case, load_mechanism, mechanism_names
-
-    chains, mechanisms = case_names(), mechanism_names()
+    loaders: dict[str, Any] = dict.fromkeys(case_names(), load_case)
+    loaders |= dict.fromkeys(mechanism_names(), load_mechanism)
     if name is None:
-        rows = [(known, load_case(known).title) for known in chains]
-        print_text(
-            text_table(
-                [*rows, *((known, load_mechanism(known).title) for known in mechanisms)], "<<"
-            )
-        )
+        rows = [(known, load(known).title) for known, load in loaders.items()]
+        print_text(text_table(rows, "<<"))
         return
-    known = the_one(name, [*chains, *mechanisms], "built-in case", CaseError)
-    print_text((load_case if known in chains else load_mechanism)(known).toml.rstrip("\n"))
+    known = the_one(name, loaders, "built-in case", CaseError)
+    print_text(loaders[known](known).toml.rstrip("\n"))
 
 
 def key_lines(row: tuple[str, str, str, str]) -> str:
@@ -124,118 +126,102 @@ def info(
     if file is None:
         about = about_system()
         if as_json:
-            print_json({"command": "info", "system": about})
+            print_json("info", system=about)
         else:
             print_text(text_table(about.items(), "<<"))
         return
-    from granchain.analysis import SUMMARISED, summary
-    from granchain.store import open_result
     from granchain.store.reader import HoldsEnsembleError
 
     try:
-        data_sha256 = open_result(file).data_sha256 if verify else None
-        result = open_result(file, variables=in_memory, unsealed=unsealed)
+        rows, facts, lines = info_of_result(file, verify, unsealed)
     except HoldsEnsembleError:
-        info_of_ensemble(file, verify, unsealed, as_json)
-        return
-    machine = "crank_angle" in result.variables
-    numbers = summary(result)
+        rows, facts, lines = info_of_ensemble(file, verify, unsealed)
     if as_json:
-        found = {
-            "command": "info",
-            "file": file,
-            "sealed": result.sealed,
-            "data_verified": data_sha256,
-            **(in_json(result) if machine else numbers.as_dict()),
-            "messages": [message._asdict() for message in result.messages],
-        }
-        print_json({**found, "variables": variable_facts(result), "provenance": result.provenance})
+        print_json("info", file=file, **facts)
         return
-    facts = [
+    from granchain.pages.numbers import provenance_rows
+
+    variables = [
+        (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
+        for v in facts["variables"]
+    ]
+    print_text(text_table([*rows, *provenance_rows(facts["provenance"])], "<<"))
+    print_text(text_table(variables, "<<><<"))
+    for line in lines:
+        print_text(line)
+    if facts["data_verified"]:
+        print_text(f"every value agrees with the hash in the file, {facts['data_verified']}")
+
+
+Told = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
+
+
+def info_of_result(file: str, verify: bool, unsealed: bool) -> Told:
+    """What the file of a run holds: rows of a table, facts for JSON, and lines."""
+    from granchain.analysis import SUMMARISED
+    from granchain.store import open_result
+    from granchain.store.variables import Unread, variable_table
+
+    data_sha256 = open_result(file).data_sha256 if verify else None
+    result = open_result(file, variables=in_memory, unsealed=unsealed)
+    headers = result.unread | {
+        name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
+    }
+    order = [*variable_table(headers), *sorted(headers)]
+    facts = {
+        **facts_of(result),
+        "sealed": result.sealed,
+        "data_verified": data_sha256,
+        "variables": facts_of_variables({name: headers[name] for name in order if name in headers}),
+        "provenance": result.provenance,
+    }
+    rows = [
         ("title", result.title),
         ("law", result.law),
         ("status", result.status.label),
         ("time step", f"{result.time_step:.6g} s"),
     ]
-    print_text(text_table([*facts, *stated_provenance(result.provenance)], "<<"))
-    rows = [
-        (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
-        for v in variable_facts(result)
-    ]
-    print_text(text_table(rows, "<<><<"))
-    print_text(as_table(result) if machine else run_numbers(numbers))
+    lines = [numbers_of(result)]
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
-        print_text(
+        lines.append(
             f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; "
             "granchain.open_result reads them"
         )
-    print_text("\n".join(map(str, result.messages)))
-    if data_sha256:
-        print_text(AGREES.format(data_sha256))
+    return rows, facts, lines + [str(message) for message in result.messages]
 
 
-def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> None:
-    """What the file of an ensemble holds."""
+def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> Told:
+    """What the file of an ensemble holds: rows of a table, facts for JSON, and lines."""
     from granchain.store.stored import StoredEnsemble
     from granchain.store.variables import ENSEMBLE
 
     stored = StoredEnsemble(file, unsealed=unsealed and not verify)
     labels = [status.label for status in stored.status]
     ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
-    variables = facts_of_variables(stored.headers)
-    provenance = {
-        name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN
+    facts = {
+        "content": ENSEMBLE,
+        "runs": len(stored),
+        "status": ended,
+        "law": stored.law,
+        "sealed": stored.sealed,
+        "data_verified": stored.verify() if verify else None,
+        "variables": facts_of_variables(stored.headers),
+        "provenance": {
+            name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN
+        },
     }
-    data_sha256 = stored.verify() if verify else None
-    if as_json:
-        facts = {
-            "command": "info",
-            "file": file,
-            "content": ENSEMBLE,
-            "runs": len(stored),
-            "status": ended,
-            "law": stored.law,
-        }
-        print_json(
-            {
-                **facts,
-                "sealed": stored.sealed,
-                "data_verified": data_sha256,
-                "variables": variables,
-                "provenance": provenance,
-            }
-        )
-        return
-    status = ", ".join(f"{count} {label}" for label, count in ended.items())
-    print_text(
-        text_table(
-            [
-                ("content", ENSEMBLE),
-                ("runs", str(len(stored))),
-                ("law", stored.law),
-                ("status", status),
-                *stated_provenance(provenance),
-            ],
-            "<<",
-        )
-    )
-    print_text(
-        text_table(
-            [
-                (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
-                for v in variables
-            ],
-            "<<><<",
-        )
-    )
+    rows = [
+        ("content", ENSEMBLE),
+        ("runs", str(len(stored))),
+        ("law", stored.law),
+        ("status", ", ".join(f"{count} {label}" for label, count in ended.items())),
+    ]
     messages = [message for message in stored.messages if message]
-    print_text("\n".join(messages[:MOST_MEMBER_MESSAGES]))
-    if len(messages) > MOST_MEMBER_MESSAGES:
-        print_text(f"and {len(messages) - MOST_MEMBER_MESSAGES} more such messages")
-    print_text("to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf")
-    if data_sha256:
-        print_text(AGREES.format(data_sha256))
+    more = len(messages) - MOST_MEMBER_MESSAGES
+    lines = messages[:MOST_MEMBER_MESSAGES] + ([f"and {more} more such messages"] * (more > 0))
+    how = "to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf"
+    return rows, facts, [*lines, how]
 
 
 def about_system() -> dict[str, str]:
@@ -244,68 +230,27 @@ def about_system() -> dict[str, str]:
     from granchain.jit.cache import cache_folder
     from granchain.store.provenance import source_hash, versions
 
-    found = {"granchain": __version__, **json.loads(versions()), "source_hash": source_hash()}
-    for package in ("llvmlite", "scipy", "matplotlib", "pydantic", "typer"):
-        found[package] = metadata.version(package)
-    found["platform"] = platform.platform()
-    found["processor"] = processor()
-    found["processors"] = str(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    )
-    found["python"] = (
-        f"{platform.python_implementation()} {platform.python_version()}, "
-        f"{platform.architecture()[0]}"
-    )
-    found["cache"] = cache_folder()
-    found["environment"] = (
-        ", ".join(sorted(name for name in os.environ if name.startswith(("NUMBA_", "GRANCHAIN_"))))
-        or "-"
-    )
-    return found
-
-
-def processor() -> str:
-    """The processor's own name where the system gives it, else its kind."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor() or platform.machine()
-
-
-def stated_provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Where a file comes from."""
-    facts = []
-    for name in (
-        "started",
-        "granchain_version",
-        "versions",
-        "platform",
-        "case_sha256",
-        "data_sha256",
-    ):
-        if provenance.get(name):
-            facts.append((name, str(provenance[name])))
-    if "wall_time" in provenance:
-        facts.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
-    return facts
-
-
-def variable_facts(result: Result) -> list[dict[str, Any]]:
-    """The variables of a file, read or not."""
-    from granchain.store.variables import Unread, variable_table
-
-    headers = result.unread | {
-        name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
-    }
-    return facts_of_variables(
-        dict(
-            sorted(
-                headers.items(), key=lambda item: [*variable_table(headers), item[0]].index(item[0])
-            )
+    processor = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(line for line in lines if line.startswith("model name")).partition(": ")[2]
+    packages = ("llvmlite", "scipy", "matplotlib", "pydantic", "typer")
+    return {
+        "granchain": __version__,
+        **json.loads(versions()),
+        "source_hash": source_hash(),
+        **{package: metadata.version(package) for package in packages},
+        "platform": platform.platform(),
+        "processor": processor,
+        "processors": str(os.cpu_count()),
+        "python": f"{platform.python_implementation()} {platform.python_version()}, "
+        f"{platform.architecture()[0]}",
+        "cache": cache_folder(),
+        "environment": ", ".join(
+            sorted(name for name in os.environ if name.startswith(("NUMBA_", "GRANCHAIN_")))
         )
-    )
+        or "-",
+    }
 
 
 def facts_of_variables(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
@@ -329,3 +274,104 @@ def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:
     wanted = tuple(headers) if "crank_angle" in headers else SUMMARISED
     size = sum(8 * math.prod(headers[name].shape) for name in wanted if name in headers)
     return wanted if size <= LARGEST_SUMMARY else ()
+
+
+# --------------------------------------------------------------------------------------------------
+# Sources
+
+
+@app.command()
+def cite(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CASE|FILE|LAW|DIR]...",
+            help="Case, file of granchain, contact law, or folder of a trace. None: granchain.",
+            autocompletion=completion(CASES, "contact:laws", ending=".toml"),
+        ),
+    ] = None,
+    law_module: LawModuleOption = None,
+) -> None:
+    """Print BibTeX: of granchain, of the contact laws' sources, and of the data."""
+    load_laws(law_module)
+    from granchain.citation import cite as cited
+
+    print_text(cited(*(one for name in what or () for one in objects_of(name))).rstrip("\n"))
+
+
+def objects_of(name: str) -> Iterable[Any]:
+    """What a word of the command line names."""
+    from granchain.case import case_names, load_case, load_mechanism, mechanism_names
+    from granchain.contact import laws
+    from granchain.keys import shown
+    from granchain.pages.opened import opened
+    from granchain.store.reader import HoldsEnsembleError, nothing
+    from granchain.store.stored import StoredEnsemble
+
+    path = Path(name)
+    if name in laws() and not os.path.lexists(name):
+        return [name]
+    if name in mechanism_names():
+        return [load_mechanism(name)]
+    if path.is_dir() and name not in case_names():
+        return [data_of(path)]
+    if path.is_file() and path.suffix.lower() != ".toml":
+        try:
+            found = opened(name, variables=nothing)
+        except HoldsEnsembleError:
+            found = StoredEnsemble(name)
+        if hasattr(found, "data_vars"):
+            return [SimpleNamespace(law=str(found.attrs["law"]), provenance={})]
+        return cited_conclusion(name, found) if isinstance(found, dict) else [found]
+    if not path.suffix and name not in case_names() and not os.path.lexists(name):
+        near = nearest(name, [*laws(), *case_names(), *mechanism_names()])
+        advice = (
+            f'did you mean "{near}"?' if near else "granchain laws and granchain cases list names"
+        )
+        raise CaseError(
+            f"cite: got {shown(name)}, allowed a case, an output file, a contact law or the "
+            f"folder of a trace; {advice}"
+        )
+    return [load_case(name)]
+
+
+def data_of(folder: Path) -> Any:
+    """What the `about.toml` of a folder of measured data says of them, of a trace or of impacts."""
+    from granchain.traces.folder import ABOUT, document_of
+    from granchain.traces.trace import CITED
+
+    document = document_of(folder / ABOUT)
+    said = {name: value for name in CITED if isinstance(value := document.get(name), str)}
+    if not (said.get("title") or said.get("who") or said.get("doi")):
+        raise FileError(
+            f"{folder / ABOUT}: got neither title, who nor doi, allowed one of them; say whose "
+            "data they are"
+        )
+    sources = document.get("source")
+    listed = [one for one in sources if isinstance(one, dict)] if isinstance(sources, list) else []
+    works = [
+        (str(words), str(one.get("doi") or ""))
+        for one in listed
+        if (words := one.get("printed") or one.get("name"))
+    ]
+    return SimpleNamespace(about=SimpleNamespace(**said), works=works)
+
+
+def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
+    """Laws and data of what --out FILE.json of a command wrote."""
+    from granchain.citation import laws_in
+    from granchain.contact import laws
+
+    names = [
+        *laws_in(document.get("case", {}).get("contact", {})),
+        *(str(one.get("law", "")) for one in document.get("results", ())),
+    ]
+    found: list[Any] = [name for name in dict.fromkeys(names) if name in laws()]
+    if isinstance(trace := document.get("trace"), dict):
+        found.append(SimpleNamespace(about=SimpleNamespace(**trace)))
+    if not found:
+        raise FileError(
+            f"{file}: got a file that names neither a contact law nor a trace, allowed one that "
+            "does; name another"
+        )
+    return found

@@ -4,9 +4,8 @@ restitutions, or as they were measured."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,19 +15,24 @@ from granchain.cli.options import (
     OverwriteOption,
     app,
     blamed,
+    chosen_laws,
     law_words,
     load_laws,
-    the_one,
+    save_figure,
 )
-from granchain.cli.text import notify, number_text, paragraph, print_json, print_text, text_table
+from granchain.cli.text import notify, paragraph, print_json, print_named, print_text, text_table
 from granchain.errors import CaseError, LawError
+from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
+    from granchain.comparison.impacts import ImpactComparison
     from granchain.contact.law import ContactLaw
     from granchain.contact.pair import Pair
     from granchain.keys import Problems
-    from granchain.material import Material
     from granchain.two_body import ImpactResult
+
+# Laws beside each other in a table of measured impacts: more do not fit a line.
+MOST_COLUMNS = 6
 
 
 @app.command()
@@ -92,369 +96,280 @@ def impact(
     """Let two bodies collide: restitution, largest overlap and force, times, losses; or compare
     laws with measured impacts."""
     load_laws(law_module)
-    names = [name.strip() for part in law or [] for name in part.split(",")]
-    numbers = {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}
-    if data is not None:
-        from granchain.cli.measured import against_data
+    from granchain import figures
+    from granchain.case.document import set_values
+    from granchain.contact import laws as known_laws
+    from granchain.keys import Problems
 
-        given = [name for name, text in numbers.items() if text is not None]
-        if given:
-            raise CaseError(
-                f"impact: got {' and '.join(given)} beside --data, allowed neither; each measured "
-                "impact has its own: leave it out"
-            )
-        return against_data(names, data, fit, changes or [], out, overwrite, as_json)
-    if fit is not None or not names:
-        got, what = (
-            ("--fit without --data", "--data DIR beside it")
-            if fit is not None
-            else ("no law", "one at least, or --data DIR")
-        )
-        raise CaseError(
-            f"impact: got {got}, allowed {what}; name a "
-            + ("folder of measured impacts" if fit is not None else "contact law")
-        )
-    asked = study(names, numbers, changes or [])
-    rows = collisions(asked)
-    if out is not None:
-        draw(asked, rows, out, overwrite)
-    if as_json:
-        print_json({"command": "impact", **facts(asked, rows), "figure": out})
+    names = [name.strip() for part in law or () for name in part.split(",")]
+    lists = {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}
+    swept = {option: text for option, text in lists.items() if text is not None}
+    for wrong, got, allowed in (
+        (
+            data and swept,
+            f"{' and '.join(swept)} beside --data",
+            "neither: impacts have their own",
+        ),
+        (fit and not data, "--fit without --data", "--data DIR beside it"),
+        (not names and not data, "no law", "one at least, or --data DIR"),
+    ):
+        if wrong:
+            raise CaseError(f"impact: got {got}, allowed {allowed}; see granchain impact --help")
+    problems = Problems()
+    laws = chosen_laws(names or known_laws())
+    document: dict[str, Any] = {}
+    set_values(document, changes or (), "restitution=0.7", problems)
+    if data is not None:
+        from granchain.comparison.impacts import compare_impacts
+
+        if "material" in document:
+            problems.add("material", "a material", "none: the folder states it", "take it out")
+        found = compare_impacts(*asked_of_data(laws, document, problems, data, fit))
+        save_figure(figures.impact_comparison, out, overwrite, found)
+        if as_json:
+            print_json("impact", **found.as_dict(), figure=out)
+        else:
+            print_text(against_data(found))
+            print_named(out)
         return
-    print_text(paragraph(asked.pair_sentence()))
-    for one in asked.laws:
-        print_text(paragraph(asked.inputs_sentence(one)))
+    numbers = {option: read_numbers(option, text, problems) for option, text in swept.items()}
+    check_numbers(numbers, problems)
+    asked = numbers.get("--restitutions")
+    pair, changed = read_pair(document, problems)
+    inputs = read_inputs(laws, document, asked, problems)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    rows = collisions(laws, inputs, pair, numbers)
+    if not asked and "--speeds" not in numbers:
+        loops = [row.result for row in rows if row.result is not None]
+        save_figure(figures.impact_loops, out, overwrite, loops)
+    elif out is not None:
+        curves: dict[str, list[tuple[float, float]]] = {law.name: [] for law in laws}
+        for row in rows:
+            along = row.speed if row.asked is None else row.asked
+            curves[row.law].append((along, row.restitution))
+        if asked:
+            speed_asked = rows[0].speed
+            save_figure(figures.restitution_delivered, out, overwrite, curves, speed_asked)
+        else:
+            save_figure(figures.restitution_against_speed, out, overwrite, curves)
+    from granchain.certificates import EXAMPLE_PAIR
+
+    if as_json:
+        impacts = [
+            {
+                "law": row.law,
+                "inputs": row.inputs,
+                "speed": row.speed,
+                **({"restitution": None} if row.result is None else row.result.numbers()),
+                "problem": row.problem or None,
+            }
+            for row in rows
+        ]
+        facts = {"pair_source": EXAMPLE_PAIR, "pair_changes": changed, "impacts": impacts}
+        print_json("impact", pair=pair.items(), **facts, figure=out)
+        return
+    but = f", but for {', '.join(changed)}" if changed else ""
+    print_text(paragraph(f"Two bodies: {EXAMPLE_PAIR}{but}: {pair_words(pair)}."))
+    for one in laws:
+        given = {
+            name: value
+            for name, value in inputs[one.name].items()
+            if value is not None and not (asked and name == "restitution")
+        }
+        listed = ", ".join(f"{name} = {value_words(value)}" for name, value in given.items())
+        print_text(paragraph(f"{one.name}: {listed or 'no inputs'}."))
     print_text("")
-    print_text(impact_table(asked, rows))
-    for row in rows:
-        if row.problem:
-            notify(row.problem)
-    if out is not None:
-        print_text(out)
+    print_text(impact_table(rows, numbers))
+    notify(*(row.problem for row in rows if row.problem))
+    print_named(out)
 
 
 # --------------------------------------------------------------------------------------------------
 # What is asked
 
 
-@dataclass(frozen=True)
-class Study:
-    """Laws with their inputs, two bodies, and what is swept."""
-
-    laws: list[type[ContactLaw]]
-    inputs: dict[str, dict[str, Any]]
-    pair: Pair
-    changes: list[str]
-    speeds: list[float]
-    restitutions: list[float] | None
-    swept: str
-
-    def pair_sentence(self) -> str:
-        """The two bodies in a sentence."""
-        from granchain.certificates import EXAMPLE_PAIR
-        from granchain.contact.pair import PAIR_QUANTITIES
-
-        units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
-        values = ", ".join(
-            f"{name} = {value:.6g}{units[name]}" for name, value in self.pair.items().items()
-        )
-        but = f", but for {', '.join(self.changes)}" if self.changes else ""
-        return f"Two bodies: {EXAMPLE_PAIR}{but}: {values}."
-
-    def inputs_sentence(self, law: type[ContactLaw]) -> str:
-        """A law with what it was given."""
-        given = {
-            q.name: self.inputs[law.name].get(q.name)
-            for q in law.inputs
-            if self.swept != "restitution" or q.name != "restitution"
-        }
-        listed = ", ".join(
-            f"{name} = {shown_value(value)}" for name, value in given.items() if value is not None
-        )
-        return f"{law.name}: {listed or 'no inputs'}."
-
-
-def shown_value(value: Any) -> str:
-    """A value in a sentence."""
-    if isinstance(value, Mapping):
-        return (
-            "{ " + ", ".join(f"{name} = {shown_value(part)}" for name, part in value.items()) + " }"
-        )
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
-
-
-def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequence[str]) -> Study:
-    """Read and check what is asked; all mistakes are reported together.
-
-    Raises
-    ------
-    CaseError, LawError
-    """
-    from granchain.case.document import set_values
-    from granchain.certificates import pair_with
-    from granchain.contact import laws
-    from granchain.keys import Problems, shown
-
-    known = laws()
-    chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)]
-    problems = Problems()
-    document: dict[str, Any] = {}
-    set_values(document, changes, "restitution=0.7", problems)
-    values = {
-        name: read_numbers(name, text, problems)
-        for name, text in numbers.items()
-        if text is not None
-    }
-    if len(values.keys() & {"--speed", "--speeds"}) != 1:
-        got = "both" if values.keys() & {"--speed", "--speeds"} else "neither"
-        problems.add(
-            "--speed",
-            f"{got} of --speed and --speeds",
-            "one of the two",
-            "give the approach speed [m/s]",
-        )
-    if {"--speeds", "--restitutions"} <= values.keys():
-        problems.add(
-            "--speeds", "--restitutions beside it", "one of the two", "sweep the one or the other"
-        )
-    if len(values.get("--speed", ())) > 1:
-        problems.add(
-            "--speed", shown(numbers["--speed"]), "one number above 0", "several go with --speeds"
-        )
-    material, given = read_pair(document, problems)
-    sweep = values.get("--restitutions")
-    inputs = read_inputs(chosen, document, sweep, problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
-    changed = [f"material = {document['material']}"] if material else []
-    changed += [f"{name} = {value:g}" for name, value in given.items()]
-    return Study(
-        laws=chosen,
-        inputs=inputs,
-        pair=pair_with(given, material),
-        changes=changed,
-        speeds=values.get("--speed") or values["--speeds"],
-        restitutions=sweep,
-        swept="restitution" if sweep else "speed" if "--speeds" in values else "",
-    )
-
-
-def read_numbers(name: str, text: str, problems: Problems) -> list[float]:
+def read_numbers(option: str, text: str, problems: Problems) -> list[float]:
     """Numbers joined by commas; speeds are above 0, restitutions are the law's to judge."""
     from granchain.keys import shown
 
     found = []
+    speeds = option != "--restitutions"
     for part in text.split(","):
         try:
             value = float(part)
         except ValueError:
             value = math.nan
-        if math.isfinite(value) and (value > 0.0 or name == "--restitutions"):
+        if math.isfinite(value) and (value > 0.0 or not speeds):
             found.append(value)
         else:
-            unit = "" if name == "--restitutions" else " above 0 [m/s]"
-            problems.add(
-                name,
-                shown(part.strip()),
-                f"a number{unit}",
-                "write for example " + ("1.77" if unit else "0.1,0.5,0.9"),
-            )
+            unit, example = (" above 0 [m/s]", "1.77") if speeds else ("", "0.1,0.5,0.9")
+            problems.add(option, shown(part.strip()), f"a number{unit}", f"write {example}")
     return found
 
 
-def read_pair(
-    document: Mapping[str, Any], problems: Problems
-) -> tuple[Material | None, dict[str, float]]:
-    """Material and quantities of the two bodies."""
-    from granchain.contact.pair import PAIR_QUANTITIES
-    from granchain.keys import in_si, shown, suggestion
-    from granchain.material import MATERIALS
+def check_numbers(numbers: Mapping[str, Sequence[float]], problems: Problems) -> None:
+    """Refuse what cannot be swept together."""
+    speeds = numbers.keys() & {"--speed", "--speeds"}
+    if len(speeds) != 1:
+        got = f"{'both' if speeds else 'neither'} of --speed and --speeds"
+        problems.add("--speed", got, "one of the two", "give the approach speed [m/s]")
+    if {"--speeds", "--restitutions"} <= numbers.keys():
+        problems.add("--speeds", "--restitutions beside it", "one of the two", "leave one out")
+    if len(numbers.get("--speed", ())) > 1:
+        problems.add("--speed", "several", "one number above 0", "several go with --speeds")
 
-    name, material = document.get("material"), None
-    if isinstance(name, str) and name in MATERIALS:
-        material = MATERIALS[name]
-    elif name is not None:
-        advice = suggestion(
-            name,
-            MATERIALS,
-            "give a material by its name, or its values one by one: pair.yield_stress=9e8",
-        )
-        problems.add("material", shown(name), "a name: " + ", ".join(MATERIALS), advice)
-    table = document.get("pair", {})
-    given: dict[str, float] = {}
+
+def read_pair(document: dict[str, Any], problems: Problems) -> tuple[Pair, list[str]]:
+    """The two bodies, and what was changed of the example's; taken out of the document."""
+    from granchain.certificates import pair_with
+
+    material, changed = None, []
+    name = document.pop("material", None)
+    if name is not None:
+        from granchain.keys import shown, suggestion
+        from granchain.material import MATERIALS
+
+        material = MATERIALS.get(name) if isinstance(name, str) else None
+        if material is None:
+            advice = suggestion(name, MATERIALS, "or give pair.yield_stress=9e8 and others")
+            problems.add("material", shown(name), "a name: " + ", ".join(MATERIALS), advice)
+        changed.append(f"material = {name}")
+    given = read_quantities(document, problems)
+    changed += [f"{name} = {value:g}" for name, value in given.items()]
+    try:
+        return pair_with(given, material), changed
+    except LawError as error:
+        problems.repeat(str(error).split("\n"))
+        return pair_with({}), changed
+
+
+def read_quantities(document: dict[str, Any], problems: Problems) -> dict[str, float]:
+    """Quantities of the two bodies that are given, in SI; taken out of the document."""
+    from granchain.contact.pair import PAIR_QUANTITIES
+    from granchain.keys import in_si, shown
+
+    table = document.pop("pair", {})
     if not isinstance(table, Mapping):
-        problems.add(
-            "pair",
-            shown(table),
-            "quantities such as pair.effective_radius",
-            "write pair.effective_radius=1e-3",
-        )
-        return material, given
-    for key, value in table.items():
-        if key not in PAIR_QUANTITIES:
-            problems.add_unknown(f"pair.{key}", PAIR_QUANTITIES, "take it out")
+        advice = "write pair.effective_radius=1e-3"
+        problems.add("pair", shown(table), "quantities of the two bodies", advice)
+        return {}
+    found: dict[str, float] = {}
+    for name, value in table.items():
+        if name not in PAIR_QUANTITIES:
+            problems.add_unknown(f"pair.{name}", PAIR_QUANTITIES, "take it out")
             continue
-        unit = PAIR_QUANTITIES[key]
-        advice = f"give a number [{unit}]"
+        unit, amount = PAIR_QUANTITIES[name], value
         try:
             amount = in_si(value, unit) if isinstance(value, str) else value
-        except ValueError as error:
-            amount, advice = None, str(error)
-        if (
-            isinstance(amount, (int, float))
-            and not isinstance(amount, bool)
-            and 0.0 < amount < math.inf
-        ):
-            given[key] = float(amount)
+        except ValueError:
+            amount = None
+        number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
+        if number and 0.0 < amount < math.inf:
+            found[name] = float(amount)
         else:
-            problems.add(f"pair.{key}", shown(value), "a finite number above 0", advice)
-    return material, given
+            advice = f"give a number [{unit}]"
+            problems.add(f"pair.{name}", shown(value), "a finite number above 0", advice)
+    return found
+
+
+def shared_out(
+    laws: Iterable[type[ContactLaw]], document: Mapping[str, Any], problems: Problems
+) -> dict[str, dict[str, Any]]:
+    """Inputs by law: one goes to all laws that know it, one with a law's name in front to that
+    law."""
+    found: dict[str, dict[str, Any]] = {law.name: {} for law in laws}
+    units: dict[str, dict[str, str]] = {}
+    for law in laws:
+        for quantity in law.inputs:
+            units.setdefault(quantity.name, {})[law.name] = quantity.unit
+    for name, value in document.items():
+        if name in found and isinstance(value, Mapping):
+            found[name] |= value
+            continue
+        meant = units.get(name, {})
+        if not meant:
+            known = [*sorted(units), "material", "pair.effective_mass"]
+            problems.add_unknown(name, known, f"take it out, no input of {', '.join(found)}")
+        if len(set(meant.values())) > 1:
+            listed = " and ".join(f"{law} [{unit}]" for law, unit in meant.items())
+            advice = f"write for example {next(iter(meant))}.{name}=..."
+            problems.add(name, f"one value for {listed}", "one for each", advice)
+        for law_name in meant:
+            found[law_name].setdefault(name, value)
+    return found
 
 
 def read_inputs(
-    chosen: Sequence[type[ContactLaw]],
+    laws: Sequence[type[ContactLaw]],
     document: Mapping[str, Any],
-    restitutions: Sequence[float] | None,
+    asked: Sequence[float] | None,
     problems: Problems,
 ) -> dict[str, dict[str, Any]]:
-    """Each law's inputs, defaults filled; an input goes to all laws that know it, one with a
-    law's name in front to that law."""
+    """Each law's inputs, defaults filled, and checked with every restitution that is asked."""
     from granchain.case.base import law_values
-    from granchain.contact.pair import PAIR_QUANTITIES
-    from granchain.keys import shown
 
-    names = [law.name for law in chosen]
-    units: dict[str, dict[str, str]] = {}
-    for law in chosen:
-        for quantity in law.inputs:
-            units.setdefault(quantity.name, {})[quantity.unit] = law.name
-    common = {
-        name: value for name, value in document.items() if name not in ("material", "pair", *names)
-    }
-    for name in common:
-        if name not in units:
-            allowed = [
-                *sorted(units),
-                "material",
-                *(f"pair.{quantity}" for quantity in PAIR_QUANTITIES),
-            ]
-            problems.add_unknown(name, allowed, f"take it out, no input of {', '.join(names)}")
-        elif len(units[name]) > 1:
-            meant = " and ".join(f"{law} [{unit}]" for unit, law in units[name].items())
+    found = shared_out(laws, document, problems)
+    for law in laws:
+        given = {"law": law.name, **found[law.name]}
+        if asked is not None and all(quantity.name != "restitution" for quantity in law.inputs):
+            advice = f"leave {law.name} out"
             problems.add(
-                name,
-                f"one value for {meant}",
-                "one for each",
-                f"write for example {names[0]}.{name}=...",
-            )
-    inputs = {}
-    for law in chosen:
-        own, private = {q.name for q in law.inputs}, document.get(law.name, {})
-        if not isinstance(private, Mapping):
-            problems.add(
-                law.name,
-                shown(private),
-                f"inputs of the law, {law.name}.KEY=VALUE",
-                "give the input's name",
-            )
-            private = {}
-        if restitutions is not None and "restitution" not in own:
-            problems.add(
-                "--restitutions",
-                f"the law {law.name}",
-                "laws that take a restitution",
-                f"leave {law.name} out",
+                "--restitutions", f"the law {law.name}", "laws that take a restitution", advice
             )
             continue
-        given = {
-            "law": law.name,
-            **{name: value for name, value in common.items() if name in own},
-            **private,
-        }
-        for asked in (
-            [{}] if restitutions is None else [{"restitution": value} for value in restitutions]
-        ):
-            inputs[law.name] = law_values(law.name, given | asked, problems)
-        inputs[law.name].pop("law")
-    return inputs
+        for change in [{}] if asked is None else [{"restitution": value} for value in asked]:
+            found[law.name] = law_values(law.name, given | change, problems)
+        found[law.name].pop("law")
+    return found
 
 
 # --------------------------------------------------------------------------------------------------
 # What comes out
 
 
-@dataclass(frozen=True)
-class ImpactRow:
-    """One collision; or why there is none: the bodies stick, or `ended` is False where that is
-    not known."""
+class ImpactRow(NamedTuple):
+    """One collision: the restitution that is delivered, 0 where the bodies stick, nan where the
+    contact was not run to its end, and as a table shows it."""
 
     law: str
+    inputs: dict[str, Any]
     speed: float
     asked: float | None
     result: ImpactResult | None
+    restitution: float
+    words: str
     problem: str = ""
-    ended: bool = True
-
-    @property
-    def restitution(self) -> float:
-        """Delivered; 0 where the bodies stick, nan where the contact was not run to its end."""
-        if self.result is None:
-            return 0.0 if self.ended else math.nan
-        return self.result.restitution
-
-    @property
-    def shown(self) -> str:
-        """The restitution for a table."""
-        if self.result is None:
-            return "never opens" if self.ended else "not ended"
-        return f"{self.result.restitution:.6f}"
 
 
-def collisions(asked: Study) -> list[ImpactRow]:
+def collisions(
+    laws: Iterable[type[ContactLaw]],
+    inputs: Mapping[str, Mapping[str, Any]],
+    pair: Pair,
+    numbers: Mapping[str, Sequence[float]],
+) -> list[ImpactRow]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
     from granchain.certificates.measure import REFINED
-    from granchain.two_body import NeverOpens, NotEnded, impact
+    from granchain.two_body import NeverOpens, NotEnded
+    from granchain.two_body import impact as collide
 
+    asked = numbers.get("--restitutions") or (None,)
+    speeds = numbers.get("--speed") or numbers["--speeds"]
+    sweep = [(law, speed, value) for law in laws for speed in speeds for value in asked]
     rows = []
-    sweep: Sequence[float | None] = [None] if asked.restitutions is None else asked.restitutions
-    alone = len(asked.laws) * len(asked.speeds) * len(sweep) == 1
-    for law in asked.laws:
-        for speed in asked.speeds:
-            for restitution in sweep:
-                values = asked.inputs[law.name] | (
-                    {} if restitution is None else {"restitution": restitution}
-                )
-                try:
-                    with blamed(law):
-                        rows.append(
-                            ImpactRow(
-                                law.name,
-                                speed,
-                                restitution,
-                                impact(
-                                    law=law, pair=asked.pair, speed=speed, refine=REFINED, **values
-                                ),
-                            )
-                        )
-                except (NeverOpens, NotEnded) as error:
-                    if alone:
-                        raise
-                    rows.append(
-                        ImpactRow(
-                            law.name,
-                            speed,
-                            restitution,
-                            None,
-                            str(error),
-                            ended=isinstance(error, NeverOpens),
-                        )
-                    )
+    for law, speed, value in sweep:
+        given = dict(inputs[law.name]) | ({} if value is None else {"restitution": value})
+        result: ImpactResult | None = None
+        try:
+            with blamed(law):
+                result = collide(law=law, pair=pair, speed=speed, refine=REFINED, **given)
+            end = (result.restitution, f"{result.restitution:.6f}", "")
+        except (NeverOpens, NotEnded) as error:
+            if len(sweep) == 1:
+                raise
+            opens = isinstance(error, NotEnded)
+            end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
+        rows.append(ImpactRow(law.name, given, speed, value, result, *end))
     return rows
 
 
@@ -475,67 +390,137 @@ UNITS = {
 }
 
 
-def impact_table(asked: Study, rows: Sequence[ImpactRow]) -> str:
+def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
-    sides = "<" + ">" * len(asked.laws)
-    names = [law.name for law in asked.laws]
-    if not asked.swept:
+    names = list(dict.fromkeys(row.law for row in rows))
+    lines: list[tuple[str, ...]]
+    if "--speed" in numbers and "--restitutions" not in numbers:
         lines = [("", *names)]
         for name, unit in UNITS.items():
-            values = [getattr(row.result, name, None) for row in rows]
-            cells = ["-" if value is None else number_text(value) for value in values]
+            cells = [number_text(getattr(row.result, name, None)) for row in rows]
             lines.append((f"{name} [{unit}]" if unit else name, *cells))
-        return text_table(lines, sides)
-    first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
-    by_law = [[row for row in rows if row.law == name] for name in names]
-    lines = [(first, *names)]
-    for at in zip(*by_law, strict=True):
-        lines.append(
-            (
-                f"{(at[0].speed if asked.swept == 'speed' else at[0].asked):g}",
-                *(row.shown for row in at),
-            )
-        )
-    return text_table(lines, sides)
-
-
-def facts(asked: Study, rows: Sequence[ImpactRow]) -> dict[str, Any]:
-    """All impacts for JSON."""
-    from granchain.certificates import EXAMPLE_PAIR
-
-    return {
-        "pair": asked.pair.items(),
-        "pair_source": EXAMPLE_PAIR,
-        "pair_changes": asked.changes,
-        "impacts": [
-            {
-                "law": row.law,
-                "inputs": asked.inputs[row.law]
-                | ({} if row.asked is None else {"restitution": row.asked}),
-                "speed": row.speed,
-                **({"restitution": None} if row.result is None else row.result.numbers()),
-                "problem": row.problem or None,
-            }
-            for row in rows
-        ],
-    }
-
-
-def draw(asked: Study, rows: Sequence[ImpactRow], out: str, overwrite: bool) -> None:
-    """The figure: loops of single impacts, or the restitution over what is swept."""
-    from granchain import figures
-
-    if not asked.swept:
-        figure, _ = figures.impact_loops([row.result for row in rows if row.result is not None])
     else:
-        of_speed = asked.swept == "speed"
-        curves: dict[str, list[tuple[float, float]]] = {law.name: [] for law in asked.laws}
-        for row in rows:
-            curves[row.law].append(
-                (row.speed if of_speed or row.asked is None else row.asked, row.restitution)
-            )
-        if of_speed:
-            figure, _ = figures.restitution_against_speed(curves)
-        else:
-            figure, _ = figures.restitution_delivered(curves, asked.speeds[0])
-    figures.save(figure, out, overwrite)
+        first = "speed [m/s]" if "--speeds" in numbers else "asked restitution"
+        lines = [(first, *names)]
+        count = len(rows) // len(names)
+        for k, row in enumerate(rows[:count]):
+            along = row.speed if row.asked is None else row.asked
+            lines.append((f"{along:g}", *(other.words for other in rows[k::count])))
+    return text_table(lines, "<" + ">" * len(names))
+
+
+def pair_words(pair: Pair) -> str:
+    """The two bodies in a sentence."""
+    from granchain.contact.pair import PAIR_QUANTITIES
+
+    units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
+    return ", ".join(f"{name} = {value:.6g}{units[name]}" for name, value in pair.items().items())
+
+
+def value_words(value: Any) -> str:
+    """An input in a sentence."""
+    if isinstance(value, Mapping):
+        parts = ", ".join(f"{name} = {value_words(part)}" for name, part in value.items())
+        return f"{{ {parts} }}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# --------------------------------------------------------------------------------------------------
+# Against measured impacts
+
+
+def asked_of_data(
+    laws: Sequence[type[ContactLaw]],
+    document: dict[str, Any],
+    problems: Problems,
+    data: str,
+    fit: str | None,
+) -> tuple[dict[str, dict[str, Any]], str, str | None, dict[str, float]]:
+    """What `compare_impacts` is asked for: inputs by law, and quantities of the two bodies that the
+    folder leaves open."""
+    document.pop("material", None)
+    pair = read_quantities(document, problems)
+    inputs = shared_out(laws, document, problems)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    return inputs, data, fit, pair
+
+
+def against_data(found: ImpactComparison) -> str:
+    """Laws against measured impacts: heading, ranking, a table for each quantity, and why some
+    numbers are missing."""
+    about = found.data.about
+    heading = [
+        f"{about.title}: {about.kind} ({about.who})",
+        *(f"Doubt: {doubt}" for doubt in about.doubt),
+    ]
+    return "\n\n".join(
+        [*map(paragraph, heading), ranking(found), *impact_tables(found), *missing_words(found)]
+    )
+
+
+def ranking(found: ImpactComparison) -> str:
+    """The laws, the nearest first: what was fitted, rms and largest residual over the rows that
+    laws are ranked by."""
+    from granchain.comparison.impacts import at_bound
+
+    ranked = {row.quantity for row in found.data.rows if row.use != "show"}
+    if not ranked or not found.ranking:
+        return "No law has a value in each row that laws are ranked by."
+    fit = [found.fit] if found.fit else []
+    rows = [("law", *fit, f"rms of {ranked.pop().replace('_', ' ')}", "largest", "at")]
+    for name in found.ranking:
+        one = found.laws[name]
+        worst = max(
+            (row for row in one.rows if row.measured.use != "show"),
+            key=lambda row: abs(row.residual),
+        )
+        fitted = "-"
+        if one.fitted is not None:
+            name_of_it = "" if one.parameter == "yield_stress_ratio" else f"{one.parameter} "
+            fitted = f"{name_of_it}{one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else "")
+        value = [fitted + (" (at the limit)" if at_bound(one) else "")] if found.fit else []
+        rows.append((name, *value, f"{one.rms:.4g}", f"{worst.residual:+.3g}", worst.measured.case))
+    return text_table(rows, "<" + "<" * len(fit) + ">><")
+
+
+def impact_tables(found: ImpactComparison) -> list[str]:
+    """A table for each quantity: measured with its uncertainty, and the nearest laws beside it."""
+    from granchain.comparison.impacts import shown_quantity
+
+    able = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
+    some = able[:MOST_COLUMNS]
+    tables: dict[str, list[tuple[str, ...]]] = {}
+    for k, row in enumerate(found.data.rows):
+        rows = tables.setdefault(
+            row.quantity, [("case", "measured", "+-", *(one.law for one in some))]
+        )
+        computed = [number_text(one.rows[k].computed) for one in some]
+        uncertain = number_text(row.uncertainty, ".2g")
+        rows.append((row.case, number_text(row.measured), uncertain, *computed))
+    parts = [
+        f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1))
+        for quantity, rows in tables.items()
+    ]
+    hidden = len(able) - len(some)
+    return parts + ([f"{hidden} more laws are in the output of --json."] if hidden else [])
+
+
+def missing_words(found: ImpactComparison) -> list[str]:
+    """Why some numbers are missing: for each law each reason once, with its rows."""
+    sentences = []
+    for one in found.laws.values():
+        reasons: dict[str, list[str]] = {}
+        for row in one.rows:
+            if row.problem:
+                reasons.setdefault(row.problem, []).append(
+                    f"{row.measured.case} ({row.measured.quantity.replace('_', ' ')})"
+                )
+        for reason, cases in reasons.items():
+            where = "no row" if len(cases) == len(one.rows) else "not " + ", ".join(cases)
+            sentences.append(paragraph(f"{one.law}: {where}: {reason}"))
+        if one.problem and one.problem not in reasons:
+            sentences.append(paragraph(f"{one.law}: {one.problem}"))
+    return ["\n".join(sentences)] if sentences else []

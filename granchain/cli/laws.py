@@ -1,12 +1,12 @@
-"""`granchain laws`: the contact laws, what they declare, and what is measured."""
+"""`granchain laws` and `granchain materials`: what is declared, and what is measured."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import textwrap
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,23 +17,28 @@ from granchain.cli.options import (
     LawModuleOption,
     app,
     blamed,
+    chosen_laws,
+    completion,
     law_words,
     load_laws,
     the_one,
 )
 from granchain.cli.text import (
     blocks_as_text,
-    line_width,
     notify,
     print_json,
     print_text,
     text_table,
+    text_width,
 )
-from granchain.errors import CaseError, LawError, clean
+from granchain.errors import CaseError, clean
 
 if TYPE_CHECKING:
     from granchain.certificates import Certificate
     from granchain.contact.law import ContactLaw
+
+# Characters in a line of the list, which is for a glance.
+LIST_WIDTH = 80
 
 
 @app.command()
@@ -54,10 +59,6 @@ def laws(
             "--markdown", help="Print Markdown; without NAME the reference of all laws, measured."
         ),
     ] = False,
-    long: Annotated[
-        bool,
-        typer.Option("--long", help="List every law with its inputs, units, limits and source."),
-    ] = False,
 ) -> None:
     """List the contact laws, or print the certificate of one: inputs, units, limits, source, and
     what it delivers.
@@ -66,37 +67,19 @@ def laws(
     """
     if as_json and as_markdown:
         raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
-    if long and (name is not None or as_json or as_markdown):
-        other = "--json" if as_json else "--markdown" if as_markdown else f"the law {name}"
-        raise CaseError(
-            f"laws: got --long and {other}, allowed --long alone, for all laws in a table; leave "
-            "one out"
-        )
     load_laws(law_module)
     from granchain.contact import laws
 
-    known = laws()
     if name is None and not as_markdown:
         if as_json:
-            print_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
-        elif long:
-            print_text(text_table(map(law_row, known.values()), columns=LAW_COLUMNS))
+            print_json("laws", laws=[law_facts(law) for law in laws().values()])
         else:
             print_text(short_list())
         return
-    chosen = (
-        list(known.values())
-        if name is None
-        else [known[the_one(name, known, "contact law", LawError)]]
-    )
+    chosen = chosen_laws(laws() if name is None else [name])
     certificates = measured_certificate(chosen, law_module)
     if as_json:
-        print_json(
-            {
-                "command": "laws",
-                "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates],
-            }
-        )
+        print_json("laws", laws=[{**law_facts(one.law), **one.to_dict()} for one in certificates])
     else:
         from granchain.pages.blocks import markdown
         from granchain.pages.law import law_page, reference_page
@@ -128,11 +111,8 @@ def measured_certificate(
     # the process that clears away behind those that a signal ends would say so
     sys.warnoptions.append("ignore:resource_tracker")
     with ProcessPoolExecutor(workers, get_context("spawn"), begin_worker, (law_module,)) as pool:
-        found = {
-            one.law.name: one
-            for several in pool.map(certificates_of, groups.values())
-            for one in several
-        }
+        measured = pool.map(certificates_of, groups.values())
+        found = {one.law.name: one for several in measured for one in several}
     return [found[law.name] for law in chosen]
 
 
@@ -159,59 +139,17 @@ def short_list() -> str:
     """Names and what they are in a line each, family by family."""
     from granchain.contact import families
 
-    width = min(line_width(), LIST_WIDTH)
     lines = []
     for family in families():
-        lines += [family.title]
-        column = max(len(law.name) for law in family.laws)
-        lines += [
-            text_table(
-                [
-                    (f"  {law.name}", beginning(law.summary(), width - column - 4))
-                    for law in family.laws
-                ],
-                "<<",
-            ),
-            "",
-        ]
-    return "\n".join([*lines, LIST_END])
-
-
-def beginning(text: str, width: int) -> str:
-    """A text if it fits; else up to a sign that ends a part of it; else up to a word."""
-    text = clean(text).removesuffix(".")
-    if len(text) <= width:
-        return text
-    # before a colon stands a name, before a comma there may be one word
-    ends = [
-        at
-        for sign, least in ((": ", 1), ("; ", LIST_PART), (", ", LIST_PART))
-        if (at := text.rfind(sign, 0, width + 1)) >= least
-    ]
-    return text[: max(ends)] if ends else textwrap.shorten(text, max(width, 4), placeholder="...")
-
-
-# Characters in a line of the list, which is for a glance; and in the shortest part of a sentence
-# that says something.
-LIST_WIDTH, LIST_PART = 80, 20
-LIST_END = """granchain laws NAME    one law, and what was measured of it
-granchain laws --long  all with inputs, limits and sources"""
-
-LAW_COLUMNS = ("law", "what it is", "inputs", "source")
-
-
-def law_row(law: type[ContactLaw]) -> tuple[str, ...]:
-    """Cells of a law for `LAW_COLUMNS`."""
-    lines = []
-    for quantity in law.inputs:
-        unit = f" [{quantity.unit}]" if quantity.unit else ""
-        default = (
-            ""
-            if quantity.required or quantity.default is None
-            else f", default {json.dumps(quantity.default)}"
-        )
-        lines.append(f"{quantity.name}{unit}: {quantity.range}{default}")
-    return law.name, law.summary(), "\n".join(lines) or "none", str(law.source)
+        left = text_width(LIST_WIDTH) - max(len(law.name) for law in family.laws) - 4
+        rows = []
+        for law in family.laws:
+            summary = clean(law.summary()).removesuffix(".")
+            if len(summary) > left:
+                summary = textwrap.shorten(summary, max(left, 4), placeholder="...")
+            rows.append((f"  {law.name}", summary))
+        lines += [family.title, text_table(rows, "<<"), ""]
+    return "\n".join([*lines, "granchain laws NAME    one law, and what was measured of it"])
 
 
 def law_facts(law: type[ContactLaw]) -> dict[str, Any]:
@@ -234,3 +172,41 @@ def law_facts(law: type[ContactLaw]) -> dict[str, Any]:
         "validity": law.validity,
         "status": law.status,
     }
+
+
+@app.command()
+def materials(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Material to show. Default: all.",
+            autocompletion=completion("material:MATERIALS"),
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the named materials, or show one: its constants, and where they come from."""
+    from granchain.material import MATERIALS
+
+    known = MATERIALS
+    if name is not None:
+        known = {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
+    if as_json:
+        listed = {each: asdict(material) for each, material in known.items()}
+        print_json("materials", materials=listed)
+        return
+    heads = (
+        "material",
+        "Young's modulus [Pa]",
+        "Poisson's ratio [1]",
+        "density [kg/m^3]",
+        "yield stress [Pa]",
+        "hardness [Pa]",
+    )
+    rows = []
+    for each, it in known.items():
+        values = (it.youngs_modulus, it.poissons_ratio, it.density, it.yield_stress, it.hardness)
+        rows.append((each, *("-" if value is None else f"{value:g}" for value in values)))
+    print_text(text_table([heads, *rows], "<>>>>>"))
+    print_text("\n".join(f"{each}: {it.source}" for each, it in known.items()))

@@ -4,17 +4,19 @@ own."""
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from granchain import __version__
+from granchain.cli.signals import Waiting
 from granchain.cli.text import print_text
-from granchain.cli.waiting import Waiting
-from granchain.errors import CaseError, GranchainError, LawError, nearest
+from granchain.errors import CaseError, FileError, GranchainError, LawError, nearest
 
 if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw
@@ -38,47 +40,46 @@ app = typer.Typer(
 )
 
 
-def words(incomplete: str, names: Iterable[str], ending: str = "") -> list[str]:
-    """What completes a word that a shell asks about: names, and files here with this ending."""
-    # a line of a shell is one word: a name with a line's end in it is none
-    files = (
-        sorted(
+def completion(*lists: str, ending: str = "") -> Callable[[str], list[str]]:
+    """What completes a word that a shell asks about.
+
+    Parameters
+    ----------
+    *lists : str
+        "module:name" of names, or of a function that gives them.
+    ending : str
+        Of files here that are offered too.
+    """
+
+    def words(incomplete: str) -> list[str]:
+        names: list[str] = []
+        for place in lists:
+            module, _, name = place.partition(":")
+            found = getattr(import_module(f"granchain.{module}"), name)
+            names += found() if callable(found) else found
+        # a line of a shell is one word: a name with a line's end in it is none
+        files = [
             path.name
-            for path in Path().glob(f"*{ending}")
+            for path in sorted(Path().glob(f"*{ending}") if ending else ())
             if path.is_file() and path.name.isprintable()
-        )
-        if ending
-        else []
-    )
-    return [name for name in [*names, *files] if name.startswith(incomplete)]
+        ]
+        return [name for name in [*names, *files] if name.startswith(incomplete)]
+
+    return words
 
 
-def case_words(incomplete: str) -> list[str]:
-    """Built-in cases, and case files here."""
-    from granchain.case.document import case_names
-
-    return words(incomplete, case_names(), ".toml")
-
-
-def built_in_words(incomplete: str) -> list[str]:
-    """Built-in cases and mechanisms."""
-    from granchain.case import case_names, mechanism_names
-
-    return words(incomplete, [*case_names(), *mechanism_names()])
+CASES, MECHANISMS = "case.document:case_names", "case:mechanism_names"
+case_words = completion(CASES, ending=".toml")
+# Not those of a user's file, whose code is not run for this.
+law_words = completion("contact:laws")
 
 
-def law_words(incomplete: str) -> list[str]:
-    """Contact laws; not those of a user's file, whose code is not run for this."""
-    from granchain.contact import laws
-
-    return words(incomplete, laws())
-
-
-def material_words(incomplete: str) -> list[str]:
-    """Named materials."""
-    from granchain.material import MATERIALS
-
-    return words(incomplete, MATERIALS)
+def above_zero(text: str) -> float:
+    """A finite number above 0."""
+    value = float(text)
+    if not 0.0 < value < math.inf:
+        raise ValueError(text)
+    return value
 
 
 CaseArgument = Annotated[
@@ -91,6 +92,13 @@ CaseArgument = Annotated[
     ),
 ]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Output file of a run.")]
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="Output files, or what --out FILE.json of a command wrote; several of one kind.",
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -107,14 +115,58 @@ LawModuleOption = Annotated[
         help="Python file with contact laws of your own. The code in it is run.",
     ),
 ]
+OutOption = Annotated[
+    str | None,
+    typer.Option("--out", metavar="FILE", help="Output file. Default: name of the case, here."),
+]
+NumbersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out", metavar="FILE.json", help="Write what --json prints to this file, for a report."
+    ),
+]
+FigureOption = Annotated[
+    str | None,
+    typer.Option("--figure", metavar="FILE", help="Figure, ending in .png, .pdf or .svg."),
+]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what is there under the same name.")
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on with what was interrupted or killed.")
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        max=4096,
+        help="Threads, 1 to 4096; the bits are the same. Default: as many as processors.",
+    ),
+]
+TraceOption = Annotated[
+    str,
+    typer.Option(
+        "--trace", metavar="DIR", help="Folder of the trace, as `granchain traces import` makes it."
+    ),
+]
+CutoffOption = Annotated[
+    float | None,
+    typer.Option(
+        "--cutoff",
+        metavar="HZ",
+        min=0.0,
+        max=1e300,
+        help="Frequency from 0 that the zero-phase filter halves, in both; 0: no filter. Default: "
+        "as the trace says.",
+    ),
+]
 WidthOption = Annotated[
     str | None,
     typer.Option(
         "--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm."
     ),
-]
-OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace figures that are there.")
 ]
 UnsealedOption = Annotated[
     bool,
@@ -157,6 +209,42 @@ def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainErr
     return name
 
 
+def chosen_laws(names: Iterable[str]) -> list[type[ContactLaw]]:
+    """The contact laws of these names, each once."""
+    from granchain.contact import laws
+
+    known = laws()
+    return [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)]
+
+
+def named_values(option: str, items: Iterable[str], example: str, parts: int = 1) -> dict[str, Any]:
+    """NAME=VALUE as numbers, or NAME=LOW:HIGH as two; what they are called is for others to judge.
+
+    Parameters
+    ----------
+    option : str
+    items : iterable of str
+    example : str
+        For the message about what is none.
+    parts : int
+        Numbers in a value.
+    """
+    found: dict[str, Any] = {}
+    for item in items:
+        name, _, text = item.partition("=")
+        try:
+            values = tuple(map(float, text.split(":")))
+        except ValueError:
+            values = ()
+        if len(values) != parts:
+            form = "NAME=VALUE" if parts == 1 else "KEY=LOW:HIGH"
+            raise CaseError(
+                f'{option}: got "{item[:60]}", allowed {form}; write for example {option} {example}'
+            )
+        found[name.strip()] = values[0] if parts == 1 else values
+    return found
+
+
 def check_width(width: str | None) -> None:
     """Refuse a width that figures do not have."""
     from granchain.figures import page
@@ -166,6 +254,39 @@ def check_width(width: str | None) -> None:
             pass
     except GranchainError as error:
         raise CaseError(f"--{error}") from None
+
+
+def check_new(target: str, endings: tuple[str, ...], overwrite: bool) -> None:
+    """Refuse a name with another ending, and one that is there and stays."""
+    import os
+
+    if not target.lower().endswith(endings):
+        raise FileError(
+            f"{target}: got the ending {Path(target).suffix!r}, allowed {endings[0]}; name the "
+            "file accordingly"
+        )
+    if os.path.lexists(target) and not overwrite:
+        raise FileError(
+            f"{target}: got a file that exists and is kept, allowed a new one; name another with "
+            "--out, or give --overwrite"
+        )
+
+
+def save_figure(
+    draw: Callable[..., tuple[Any, Any]],
+    target: str | None,
+    overwrite: bool,
+    *parts: Any,
+    width: str | None = None,
+) -> None:
+    """Draw a figure of these parts, and save it, where one was asked for."""
+    if target is None:
+        return
+    from granchain.figures import page, save
+
+    with page(width):
+        figure, _ = draw(*parts)
+    save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
 
 
 def load_laws(law_module: str | None) -> None:

@@ -1,52 +1,57 @@
-"""`granchain plot`: the figures of output files, each file's own and those in which several
-results lie over each other."""
+"""Commands that draw files or describe them on a page: `plot`, `animate`, `spectrum`, `report`."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from granchain.cli.options import (
-    PRINTED_DPI,
+    FigureOption,
+    FileArgument,
+    FilesArgument,
+    JsonOption,
+    LawModuleOption,
     OverwriteOption,
     UnsealedOption,
     WidthOption,
     app,
+    check_new,
     check_width,
+    load_laws,
+    save_figure,
+    the_one,
 )
-from granchain.cli.text import notify, print_text
-from granchain.errors import CaseError, FileError, GranchainError, nearest
+from granchain.cli.text import notify, print_json, print_named, print_text, text_table
+from granchain.errors import CaseError, FileError, GranchainError
 
 if TYPE_CHECKING:
-    from granchain.store import Result
+    from granchain.waves.spectra import Spectrum
 
 # Files whose names stand in the name of a figure of all of them.
 MOST_NAMES_OF_A_FIGURE = 3
+# What an animation reads of a file.
+WANTED = {
+    "displacement",
+    "velocity",
+    "snapshot_time",
+    "bead",
+    "radius",
+    "mass",
+    "position",
+    "contact",
+}
 
 Draw = Callable[[], tuple[Any, Any]]
-
-# What a file holds, as messages call it.
-A_CHAIN, A_MECHANISM, A_STUDY, A_CONCLUSION = (
-    "the run of a chain",
-    "the run of a mechanism",
-    "a study",
-    "a conclusion",
-)
 
 
 @app.command()
 def plot(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="Output files. Runs of one kind are drawn over each other."
-        ),
-    ],
+    files: FilesArgument,
     only: Annotated[
         str | None,
         typer.Option(
@@ -74,50 +79,68 @@ def plot(
 ) -> None:
     """Draw output files: traces, peaks, energy, velocities, hysteresis; of a mechanism motion
     and forces; of a study curves and maps."""
-    from granchain.figures import FORMATS
+    from granchain.figures import FORMATS, known_figures, several_figures, single_figures
+    from granchain.figures.frame import labels_of
 
-    formats = [known[1:] for known in FORMATS]
-    if ending not in formats:
-        near = nearest(ending, formats)
-        advice = f'did you mean "{near}"?' if near else "name one of them"
-        raise CaseError(f'--format: got "{ending[:40]}", allowed {", ".join(formats)}; {advice}')
+    the_one(f".{ending}", FORMATS, "--format", CaseError)
     check_width(width)
     if label is not None and len(label) != len(files):
         raise CaseError(
             f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its "
             "--label WORD"
         )
-    kind = kind_of(files, unsealed)
-    if kind == A_STUDY:
-        figures, known = figures_of_studies(files, unsealed)
-    elif kind == A_CONCLUSION:
-        figures, known = figures_of_conclusions(files, unsealed)
-    else:
-        figures, known = figures_of_results(files, only, label, unsealed)
-    if only is not None and known:
-        figures = chosen_figures(figures, only, known)
+    found, stems = opened_alike(files, unsealed), stems_of(files)
+    own = [figures_of(one, file) for one, file in zip(found, files, strict=True)]
+    together: dict[str, Draw] = {}
+    known = list(dict.fromkeys(name for figures in own for name in figures))
+    if kind_of(found[0]).startswith("the run"):
+        known = list(map(hyphened, known_figures(found[0])))
+        if len(found) > 1:
+            together = several_figures(found, labels_of(found, label, otherwise=stems))
+            own = [
+                {hyphened(name): draw for name, draw in single_figures(one).items()}
+                for one in found
+            ]
+    asked = known
+    if only is not None:
+        names = [hyphened(name.strip()) for name in only.split(",") if name.strip()]
+        asked = [the_one(name, known, "--only", CaseError) for name in names]
+    stem = "-".join(stems)
+    if len(stems) > MOST_NAMES_OF_A_FIGURE:
+        stem = f"{stems[0]}-and-{len(stems) - 1}-more"
+    groups = [(stem, {hyphened(name): draw for name, draw in together.items()})]
+    groups += zip(stems, own, strict=True)
+    figures = {
+        f"{stem}-{name}": draw
+        for stem, group in groups
+        for name, draw in group.items()
+        if name in asked
+    }
+    for one, file in zip(found, files, strict=True):
+        notify_lacking(one, f"{file}: " if len(files) > 1 else "", asked)
+    if not figures and only is not None:
+        raise CaseError(
+            f"--only: got {only[:60]}, for which these files lack the variables, allowed others; "
+            "ask for more in the case, or name other figures"
+        )
     draw_all(figures, out, ending, width, overwrite)
 
 
-def kind_of(files: Sequence[str], unsealed: bool = False) -> str:
-    """What all the files hold; files of unlike kinds are refused."""
-    from granchain.store.reader import open_result
-    from granchain.store.study import is_study
+def opened_alike(files: Sequence[str], unsealed: bool) -> list[Any]:
+    """What the files hold; files of unlike kinds are refused."""
+    from granchain.figures import drawn
+    from granchain.pages.opened import opened
 
     kinds: dict[str, list[str]] = {}
-    problems = []
+    found, problems = [], []
     for file in files:
         try:
-            if Path(file).suffix.lower() == ".json":
-                kind = A_CONCLUSION
-            elif is_study(file, unsealed):
-                kind = A_STUDY
-            else:
-                names = open_result(file, variables=lambda headers: (), unsealed=unsealed).unread
-                kind = A_MECHANISM if "crank_angle" in names else A_CHAIN
-            kinds.setdefault(kind, []).append(file)
+            one = opened(file, unsealed, variables=drawn)
         except FileError as error:
             problems.append(str(error))
+            continue
+        found.append(one)
+        kinds.setdefault(kind_of(one), []).append(file)
     if problems:
         raise FileError("\n".join(dict.fromkeys(problems)))
     if len(kinds) > 1:
@@ -128,7 +151,16 @@ def kind_of(files: Sequence[str], unsealed: bool = False) -> str:
             f"plot: got files of unlike kinds ({got}), allowed files of one kind; draw them one "
             "kind after the other"
         )
-    return next(iter(kinds))
+    return found
+
+
+def kind_of(one: Any) -> str:
+    """What a file holds, as messages call it."""
+    if isinstance(one, dict):
+        return "a conclusion"
+    if hasattr(one, "data_vars"):
+        return "a study"
+    return f"the run of a {'mechanism' if 'crank_angle' in one.variables else 'chain'}"
 
 
 def stems_of(files: Sequence[str]) -> list[str]:
@@ -144,96 +176,47 @@ def stems_of(files: Sequence[str]) -> list[str]:
     return found
 
 
-def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, Draw], list[str]]:
-    """The figures of studies, each by itself, and the names that --only may have."""
-    from granchain.figures import study_figures
-    from granchain.figures.studies import LEAST_DISTRIBUTION
-    from granchain.store.study import open_study
-
-    figures: dict[str, Draw] = {}
-    names: list[str] = []
-    for file, stem in zip(files, stems_of(files), strict=True):
-        drawn = study_figures(open_study(file, unsealed))
-        if not drawn:
-            notify(
-                f"{file}: no figure: a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key "
-                "of several values, or several sensors; sweep more"
-            )
-        figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in drawn.items()}
-        names += map(hyphened, drawn)
-    return figures, list(dict.fromkeys(names))
-
-
-def figures_of_conclusions(
-    files: Sequence[str], unsealed: bool
-) -> tuple[dict[str, Draw], list[str]]:
-    """The figure of each file that --out FILE.json of a command wrote."""
-    from granchain.store.conclusion import read_conclusion
-
-    figures: dict[str, Draw] = {}
-    names = []
-    for file, stem in zip(files, stems_of(files), strict=True):
-        facts = read_conclusion(file, unsealed)
-        names.append(str(facts["kind"]))
-        figures[f"{stem}-{hyphened(names[-1])}"] = partial(figure_of_conclusion, facts, file)
-    return figures, list(dict.fromkeys(map(hyphened, names)))
-
-
-def figure_of_conclusion(facts: Mapping[str, Any], file: str) -> tuple[Any, None]:
-    """What the report of such a file shows."""
+def figures_of(one: Any, file: str) -> dict[str, Draw]:
+    """The figures of what a file holds, by the names that files and options have."""
+    from granchain.figures import all_figures, study_figures
     from granchain.pages.blocks import Picture
     from granchain.pages.conclusions import conclusion_blocks
 
-    for block in conclusion_blocks(facts, Path(file).name):
-        if isinstance(block, Picture):
-            return block.figure, None
-    raise FileError(
-        f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an "
-        "equivalence or a fit; name another"
-    )
+    if isinstance(one, dict):
+
+        def draw() -> tuple[Any, None]:
+            for block in conclusion_blocks(one, Path(file).name):
+                if isinstance(block, Picture):
+                    return block.figure, None
+            raise FileError(
+                f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an "
+                "equivalence or a fit; name another"
+            )
+
+        return {hyphened(str(one["kind"])): draw}
+    figures = study_figures(one) if hasattr(one, "data_vars") else all_figures(one)
+    return {hyphened(name): draw for name, draw in figures.items()}
 
 
-def figures_of_results(
-    files: Sequence[str], only: str | None, labels: Sequence[str] | None, unsealed: bool
-) -> tuple[dict[str, Draw], list[str]]:
-    """The figures of runs: over each other those that can be, each by itself the others; and
-    the names that --only may have."""
-    from granchain.figures import (
-        all_figures,
-        drawn,
-        known_figures,
-        lacking,
-        several_figures,
-        single_figures,
-    )
-    from granchain.figures.frame import labels_of
-    from granchain.store import open_result
+def notify_lacking(one: Any, before: str, asked: Sequence[str]) -> None:
+    """Say which of the figures that are asked for a file cannot make."""
+    from granchain.figures import lacking
 
-    stems = stems_of(files)
-    results: list[Result] = [
-        open_result(file, variables=drawn, unsealed=unsealed) for file in files
-    ]
-    figures: dict[str, Draw] = {}
-    if len(results) > 1:
-        together = (
-            "-".join(stems)
-            if len(stems) <= MOST_NAMES_OF_A_FIGURE
-            else f"{stems[0]}-and-{len(stems) - 1}-more"
-        )
-        shared = several_figures(results, labels_of(results, labels, otherwise=stems))
-        figures |= {f"{together}-{hyphened(name)}": draw for name, draw in shared.items()}
-    for result, stem in zip(results, stems, strict=True):
-        own = all_figures(result) if len(results) == 1 else single_figures(result)
-        figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in own.items()}
-    known = [hyphened(name) for name in known_figures(results[0])]
-    asked = None if only is None else set(asked_names(only, known))
-    for result, file in zip(results, files, strict=True):
-        before = f"{file}: " if len(results) > 1 else ""
-        missing = {hyphened(name): advice for name, advice in lacking(result).items()}
-        for name, advice in missing.items():
-            if asked is None or name in asked:
-                notify(f"{before}no {name}: {advice}")
-    return figures, known
+    if isinstance(one, dict):
+        return
+    if hasattr(one, "data_vars"):
+        from granchain.figures import study_figures
+        from granchain.figures.studies import LEAST_DISTRIBUTION
+
+        if not study_figures(one):
+            notify(
+                f"{before}no figure: a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key "
+                "of several values, or several sensors; sweep more"
+            )
+        return
+    for name, advice in lacking(one).items():
+        if hyphened(name) in asked:
+            notify(f"{before}no {hyphened(name)}: {advice}")
 
 
 def hyphened(name: str) -> str:
@@ -241,48 +224,15 @@ def hyphened(name: str) -> str:
     return name.replace("_", "-")
 
 
-def asked_names(only: str, known: Sequence[str]) -> list[str]:
-    """The names of --only; unknown ones are refused, all of them at once, with the names there
-    are."""
-    names = [hyphened(name.strip()) for name in only.split(",") if name.strip()]
-    wrong = [name for name in names if name not in known]
-    if wrong or not names:
-        near = [f'"{found}"' for name in wrong if (found := nearest(name, known))]
-        advice = (
-            f"did you mean {', '.join(near)}?" if near else "name some of them, with commas between"
-        )
-        got = ", ".join(f'"{name[:40]}"' for name in wrong) or "no name"
-        raise CaseError(f"--only: got {got}, allowed {', '.join(known)}; {advice}")
-    return names
-
-
-def chosen_figures(figures: Mapping[str, Draw], only: str, known: Sequence[str]) -> dict[str, Draw]:
-    """The figures that are asked for."""
-    names = asked_names(only, known)
-    # a name may be the end of another's: force-traces and traces
-    ends = {
-        target: max((name for name in known if target.endswith(f"-{name}")), key=len, default="")
-        for target in figures
-    }
-    found = {target: draw for target, draw in figures.items() if ends[target] in names}
-    if not found:
-        got = f"{', '.join(names)}, for which these files lack the variables"
-        raise CaseError(
-            f"--only: got {got}, allowed others; ask for more in the case, or name other figures"
-        )
-    return found
-
-
 def draw_all(
     figures: Mapping[str, Draw], out: str, ending: str, width: str | None, overwrite: bool
 ) -> None:
     """Draw figures into a folder; nothing is drawn where one of them is there and stays."""
-    from granchain.figures import page, save
     from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
     with folder_for(out) as folder:
-        pictures = {folder / f"{name}.{ending}": draw for name, draw in figures.items()}
+        pictures = {str(folder / f"{name}.{ending}"): draw for name, draw in figures.items()}
         there = [target for target in pictures if os.path.lexists(target)]
         if there and not overwrite:
             more = f" and {len(there) - 1} more" if len(there) > 1 else ""
@@ -292,13 +242,174 @@ def draw_all(
             )
         for target, draw in pictures.items():
             try:
-                with page(width):
-                    figure, _ = draw()
+                save_figure(draw, target, overwrite, width=width)
+            except FileError:
+                raise
             except GranchainError as error:
                 # what one figure lacks is no reason to leave out the others
                 problems.append(error)
                 continue
-            save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
-            print_text(str(target))
+            print_text(target)
     if problems:
         raise type(problems[0])("\n".join(str(error) for error in problems))
+
+
+@app.command()
+def animate(
+    file: FileArgument,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.gif", help="The animation; default: the file's name with .gif, here."
+        ),
+    ] = None,
+    magnify: Annotated[
+        float | None, typer.Option(metavar="X", help="Times that displacements are magnified.")
+    ] = None,
+    frames: Annotated[
+        int, typer.Option(metavar="N", help="Pictures, 2 to 600; no more than there are snapshots.")
+    ] = 100,
+    beads: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST-LAST", help="The bodies that are drawn; 0 is the striker."),
+    ] = None,
+    width: WidthOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Show the row in motion, as a GIF: displacements magnified, forces as colours."""
+    from granchain.figures import animation, page, save_animation
+    from granchain.store import open_result
+
+    target = out if out is not None else f"{Path(file).stem}.gif"
+    check_new(target, (".gif",), overwrite)
+    check_width(width)
+    between = None if beads is None else first_and_last(beads)
+    result = open_result(
+        file,
+        variables=lambda headers: [name for name in headers if name in WANTED],
+    )
+    if "crank_angle" in result.unread:
+        raise FileError(
+            f"{file}: got the run of a mechanism, allowed that of a chain; granchain plot draws "
+            "its motion"
+        )
+    if "snapshot_time" not in result.variables or "displacement" not in result.variables:
+        raise FileError(
+            f"{file}: got a file without snapshots, allowed one with displacements and "
+            "velocities; run the case again with `interval` "
+            "under [snapshots], as with --set snapshots.interval=2e-6"
+        )
+    try:
+        with page(width):
+            save_animation(animation(result, magnify, frames, between), target, overwrite)
+    except FileError:
+        raise
+    except GranchainError as error:
+        raise CaseError(f"animate: {error}") from None
+    print_text(target)
+
+
+def first_and_last(text: str) -> tuple[int, int]:
+    """Two labels with a hyphen between."""
+    first, _, last = text.partition("-")
+    if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit()) or (
+        len(text) >= 40
+    ):
+        raise CaseError(
+            f'--beads: got "{text[:40]}", allowed FIRST-LAST, two whole numbers; write for '
+            "example 0-20"
+        )
+    return int(first), int(last)
+
+
+@app.command()
+def spectrum(
+    file: FileArgument,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="BEAD|END",
+            help="Bead with a sensor, or left, right: a driven end. Default: that end.",
+        ),
+    ] = None,
+    sensor: Annotated[
+        int | None,
+        typer.Option(
+            "--to", metavar="BEAD", min=0, help="Bead with a sensor. Default: the last one."
+        ),
+    ] = None,
+    segments: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Pieces that are averaged, 1 or more; fewer resolve frequencies better.",
+        ),
+    ] = 8,
+    law_module: LawModuleOption = None,
+    figure: FigureOption = None,
+    width: WidthOption = None,
+    overwrite: OverwriteOption = False,
+    unsealed: UnsealedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a chain lets through: transmission between two places, band edges with their
+    errors, frequency over wavenumber."""
+    load_laws(law_module)
+    check_width(width)
+    from granchain import figures
+    from granchain.store import open_result
+    from granchain.waves.spectra import spectrum as found_in
+
+    start = int(source) if source and source.isdecimal() and len(source) < 10 else source
+    found = found_in(open_result(file, unsealed=unsealed), start, sensor, segments=segments)
+    save_figure(figures.spectrum, figure, overwrite, found, width=width)
+    if as_json:
+        print_json("spectrum", file=file, **found.as_dict(), figure=figure)
+        return
+    print_text(print_spectrum(found))
+    print_named(figure)
+    notify(*found.messages)
+
+
+def print_spectrum(found: Spectrum) -> str:
+    """From where to where, and every edge that was measured beside that of the dispersion."""
+    from granchain.pages.blocks import number_text
+
+    lines = [
+        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to "
+        f"{float(found.frequency[-1]):.6g} Hz, {found.resolution:.4g} Hz apart"
+    ]
+    rows = [("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]")]
+    edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
+    for i, band in enumerate(edges):
+        for j, name in enumerate(("begins", "ends")):
+            there = math.nan
+            if found.dispersion is not None:
+                there = float(found.dispersion.band_edges[i, j])
+            off = 100.0 * (band[j] / there - 1.0) if there > 0.0 else math.nan
+            edge, error = number_text(band[j], ".6g"), number_text(errors[i][j], ".2g")
+            cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
+            rows.append((str(i + 1), name, edge, error, *cells))
+    return "\n".join([*lines, *([text_table(rows, "><>>>>")] if len(rows) > 1 else [])])
+
+
+@app.command()
+def report(
+    files: FilesArgument,
+    out: Annotated[str, typer.Option(metavar="PAGE.html", help="The page.")] = "report.html",
+    overwrite: OverwriteOption = False,
+    law_module: LawModuleOption = None,
+    unsealed: UnsealedOption = False,
+) -> None:
+    """Write a page of HTML about output files: it needs no network and no script to be read."""
+    from granchain.store import write_whole
+
+    check_new(out, (".html", ".htm"), overwrite)
+    load_laws(law_module)
+    from granchain.pages.blocks import PAGE_MARK
+    from granchain.pages.report import report as page_of
+
+    write_whole(out, page_of(files, unsealed), overwrite, marks=(PAGE_MARK,))
+    print_text(out)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from types import FrameType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, WRONG_INPUT, app
-from granchain.cli.run import InterruptedRun
-from granchain.cli.signals import SIGNALLED, end, is_echo
-from granchain.cli.text import notify, print_json
-from granchain.cli.usage import wrong_use
-from granchain.cli.waiting import Waiting
+from granchain.cli.signals import (
+    SIGNALLED,
+    InterruptedRun,
+    Process,
+    handle,
+    interrupt,
+    print_error,
+)
+from granchain.cli.text import notify
 from granchain.errors import (
     CaseError,
     FileError,
@@ -26,6 +31,7 @@ from granchain.errors import (
     GranchainWarning,
     RunError,
     TraceError,
+    nearest,
     text_of,
 )
 
@@ -38,23 +44,14 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    Waiting.own_process = True
+    Process.own = True
     # Until now a signal has ended the process at once (granchain.__main__); from here on there may
     # be something to clear away.
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(kind) is not signal.SIG_IGN:
-            signal.signal(kind, _interrupt)
+    handle(interrupt)
     code = obey(sys.argv[1:], own_process=True)
     # what there was to do is done, and the process ends
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(kind, signal.SIG_IGN)
+    handle(signal.SIG_IGN)
     leave(code)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Any command but a run or a study has nothing to lose."""
-    if not is_echo():
-        end(number)
 
 
 def _nowhere() -> TextIO:
@@ -94,47 +91,9 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         return stop.code if isinstance(stop.code, int) else BUG
     except KeyboardInterrupt:
         return SIGNALLED + signal.SIGINT
-    except InterruptedRun as error:
-        return _reported(error, error.exit_code, str(error), arguments)
-    except TyperException as error:
-        return _reported(error, WRONG_INPUT, wrong_use(error, arguments), arguments)
-    except FileError as error:
-        return _reported(error, FILE_OR_DISK, str(error), arguments)
-    except RunError as error:
-        return _reported(error, RUN_FAILED, str(error), arguments)
-    except GranchainError as error:
-        return _reported(error, WRONG_INPUT, str(error), arguments)
-    except MemoryError as error:
-        return _reported(
-            error,
-            RUN_FAILED,
-            "there is not enough memory; take fewer beads, or record less",
-            arguments,
-        )
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        sentence = (
-            f"file or disk: got {place}{error.strerror or text_of(error) or type(error).__name__}, "
-            "allowed a place that can be used"
-        )
-        return _reported(
-            error,
-            FILE_OR_DISK,
-            f"{sentence}; look at the name, the permissions and the room that is left",
-            arguments,
-        )
-    except BaseException as error:
-        sentence = (
-            "this is a defect of granchain, not of what you asked for; please report it with this "
-            "line, the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 "
-            f"adds to it: {type(error).__name__}: {text_of(error)}"
-        )
-        return _reported(error, BUG, sentence, arguments)
-
-
-def _reported(error: BaseException, code: int, sentence: str, arguments: Sequence[str]) -> int:
-    """Report an error on standard error and, where JSON was asked for, as the one object;
-    return the exit code."""
+    except BaseException as caught:
+        error = caught
+    code, sentence = outcome(error, arguments)
     if os.environ.get("GRANCHAIN_DEBUG") == "1":
         import traceback
 
@@ -143,19 +102,136 @@ def _reported(error: BaseException, code: int, sentence: str, arguments: Sequenc
     if "--json" in arguments:
         problems = error.problems if isinstance(error, CaseError | TraceError) else [sentence]
         with contextlib.suppress(OSError):
-            print_json(
-                {"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code}
-            )
+            print_error(type(error).__name__, problems, code)
     return code
 
 
+def outcome(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
+    """Exit code and sentence of an error."""
+    if isinstance(error, InterruptedRun):
+        return error.exit_code, str(error)
+    if isinstance(error, TyperException):
+        return WRONG_INPUT, wrong_use(error, arguments)
+    for kind, code in (
+        (FileError, FILE_OR_DISK),
+        (RunError, RUN_FAILED),
+        (GranchainError, WRONG_INPUT),
+    ):
+        if isinstance(error, kind):
+            return code, str(error)
+    if isinstance(error, MemoryError):
+        return RUN_FAILED, "there is not enough memory; take fewer beads, or record less"
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        got = error.strerror or text_of(error) or type(error).__name__
+        return FILE_OR_DISK, (
+            f"file or disk: got {place}{got}, allowed a place that can be used; look at the name, "
+            "the permissions and the room that is left"
+        )
+    return BUG, (
+        "this is a defect of granchain, not of what you asked for; please report it with this "
+        "line, the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 "
+        f"adds to it: {type(error).__name__}: {text_of(error)}"
+    )
+
+
 def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], *where: Any, **more: Any
 ) -> None:
     kind = "" if issubclass(category, GranchainWarning) else f"{category.__name__}: "
     notify(f"warning: {kind}{message}")
+
+
+# --------------------------------------------------------------------------------------------------
+# A command line that cannot be read
+
+
+def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
+    """The sentence of a command line that cannot be read, in the form that every error has: where,
+    got, allowed, what to do.
+
+    Parameters
+    ----------
+    error : TyperException
+    arguments : sequence of str
+        Without the name of the program.
+    """
+    context, option = getattr(error, "ctx", None), getattr(error, "option_name", None)
+    path, command = (
+        command_of(arguments, option)
+        if context is None
+        else (context.command_path.split()[1:], context.command)
+    )
+    options = {name: one for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    parameter = getattr(error, "param", None) or options.get(option)
+    where = path
+    if hasattr(error, "possibilities"):
+        names = [*(name for name in options if name.startswith("-")), "--help"]
+        got, allowed = f"the option {quoted(option)}", ", ".join(names)
+        advice = meant(option, names, "take it out")
+    elif option is not None and (parameter is None or parameter.is_flag):
+        where, got = [*path, option], "a value"
+        allowed, advice = f"{option} alone", "take the value out"
+    elif parameter is not None:
+        where, missing = [*path, written(parameter)], option is not None
+        missing = missing or hasattr(error, "param_type")
+        got = "nothing" if missing else quoted(value_in(arguments, parameter))
+        number = "whole number" if "int" in str(parameter.type_descriptor.annotation) else "number"
+        kind = parameter.metavar if missing else f"a {number}"
+        allowed = f"{kind} ({parameter.help.rstrip('.')})"
+        advice = "give it" if missing else "write it so"
+    elif hasattr(command, "commands"):
+        word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
+        where, got = [*path, "command"], "nothing" if word is None else quoted(word)
+        allowed = ", ".join(command.commands)
+        advice = meant(word, command.commands, "name one of these")
+    else:
+        extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
+        got = f"{quoted(extra[1] if extra else error.format_message())} beside what it takes"
+        taken = [written(one) for one in command.params if one.param_type_name == "argument"]
+        allowed = f"options and {', '.join(taken) or 'no argument'}"
+        advice = "take it out, or quote a value with spaces"
+    see = " ".join(["granchain", *path, "--help"])
+    return (
+        f"{' '.join(where) or 'command'}: got {got}, allowed {allowed}; "
+        f"{advice}{'' if advice.endswith('?') else ', or'} see {see}"
+    )
+
+
+def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str], Any]:
+    """The command that a command line names before an option, and the words that lead to it."""
+    path: list[str] = []
+    command: Any = get_command(app)
+    for word in arguments:
+        if word.partition("=")[0] == option or word not in getattr(command, "commands", {}):
+            break
+        path.append(word)
+        command = command.commands[word]
+    return path, command
+
+
+def meant(word: str | None, known: Any, otherwise: str) -> str:
+    """Which of the allowed words was meant."""
+    near = None if word is None else nearest(word, known)
+    return otherwise if near is None else f'did you mean "{near}"?'
+
+
+def written(parameter: Any) -> str:
+    """A parameter as one writes it."""
+    return parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.metavar)
+
+
+def value_in(arguments: Sequence[str], parameter: Any) -> str:
+    """The last value of an option on a command line."""
+    found = ""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        if name in parameter.opts:
+            found = value if equals else following
+    return found
+
+
+def quoted(word: str | None) -> str:
+    """A word of a command line, shortened."""
+    text = word or ""
+    return f'"{text[:60]}{"..." if len(text) > 60 else ""}"'

@@ -1,18 +1,16 @@
-"""`granchain run`: a case from its file to its output, interruptions and a bar on the way, and
-its numbers at the end."""
+"""`granchain run` and `granchain mechanism`: a case from its file to its output, and its numbers at
+the end."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
-import os
-import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -21,54 +19,40 @@ from granchain.cli.options import (
     CaseArgument,
     JsonOption,
     LawModuleOption,
+    OutOption,
+    OverwriteOption,
+    ResumeOption,
     SetOption,
+    ThreadsOption,
     app,
     blamed,
     load_laws,
 )
-from granchain.cli.signals import SIGNALLED, Heard, end, is_echo
-from granchain.cli.text import notify, number_text, print_json, print_text, text_table
-from granchain.cli.waiting import Waiting
+from granchain.cli.signals import InterruptedRun, Interruption, Waiting
+from granchain.cli.text import (
+    notify,
+    notify_warnings,
+    print_json,
+    print_text,
+    text_table,
+)
 from granchain.engine.garbage import no_collection
-from granchain.errors import CaseError, FileError, LawError, RunError, clean
+from granchain.errors import CaseError, FileError, GranchainError, LawError, RunError, clean
+from granchain.plain_data import plain_data
 from granchain.status import Status
 
 if TYPE_CHECKING:
     from granchain.analysis import Summary
     from granchain.case import Case
+    from granchain.mechanism.checks import Check
     from granchain.store import Checkpoint, Result
 
 # A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often
 # [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
-# Forecasts: of a file of more bytes than this, of a time longer than this [s], once the steps have
-# taken so long [s].
-LARGE = 1e9
-FORECAST_ABOVE, FORECAST_AFTER = 60.0, 0.5
 
 IN_VAIN = "interrupted before the run began; {} was not written"
-
-
-CheckpointOption = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="SECONDS",
-        show_default=False,
-        help="Wall time between two checkpoints, FILE.chk; 0: none. Default: 30, and never more "
-        "than 2 % of the run's time.",
-    ),
-]
-
-ThreadsOption = Annotated[
-    str,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        help="Threads for a chain of some ten thousand beads and more; the bits are the same.",
-    ),
-]
 
 
 @app.command()
@@ -76,30 +60,26 @@ def run(
     context: typer.Context,
     case: CaseArgument = "steel-chain",
     changes: SetOption = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Output file. Default: name of the case, here."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output file if it exists.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was interrupted or killed.")
-    ] = False,
-    checkpoint: CheckpointOption = None,
-    threads: ThreadsOption = "1",
+    out: OutOption = None,
+    overwrite: OverwriteOption = False,
+    resume: ResumeOption = False,
+    checkpoint: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Wall time between two checkpoints, FILE.chk, from 0; 0: none. Never more than "
+            "2 % of the run's time.",
+        ),
+    ] = 30.0,
+    threads: ThreadsOption = 1,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
     """Run a case: its output file, and the numbers of the run."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
-    every = None if checkpoint is None else seconds_of(checkpoint)
-    if resume and overwrite:
-        raise CaseError(
-            "--resume, --overwrite: got both, allowed one: --resume goes on with a run, "
-            "--overwrite begins it anew"
-        )
+    check_resume(resume, overwrite)
     with (
         no_collection(to_the_end=bool(context.obj)),
         Interruption(bool(context.obj), as_json) as interruption,
@@ -107,106 +87,93 @@ def run(
         interruption.in_vain = lambda: IN_VAIN.format(target)
         try:
             load_laws(law_module)
-            progress = Progress(
-                interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet
-            )
-            file = OutputFile(target, overwrite, resume, every, threads_of(threads))
-            result = computed_run(case, changes or [], file, progress)
+            shown = not quiet and sys.stderr.isatty()
+            progress = Progress(interruption, target, shown)
+            replace = Replace(overwrite, resume)
+            result = computed_run(case, changes or (), replace, checkpoint, threads or 1, progress)
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
         if result.status is Status.INTERRUPTED:
-            go_on = "" if every == 0.0 else "; to go on, give the same command with --resume"
+            go_on = "; to go on, give the same command with --resume" if checkpoint else ""
             notify(f"interrupted; {target} holds what was computed until then{go_on}")
             raise typer.Exit(interruption.exit_code)
 
 
-def seconds_of(text: str) -> float:
-    """The wall time between two checkpoints."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise CaseError(
-            f'--checkpoint: got "{text[:60]}", allowed a finite number from 0 [s]; write for '
-            "example --checkpoint 60"
-        )
-    return value
+class Replace(NamedTuple):
+    """Whether an output file may be replaced; whether an unfinished run goes on."""
 
-
-def threads_of(text: str) -> int:
-    """The number of threads."""
-    from granchain.simulation import MOST_THREADS
-
-    if not (
-        text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MOST_THREADS
-    ):
-        raise CaseError(
-            f'--threads: got "{text[:60]}", allowed a whole number from 1 to {MOST_THREADS}; '
-            "write for example --threads 2"
-        )
-    return int(text)
-
-
-class OutputFile(NamedTuple):
-    """Where a run writes, and how.
-
-    Parameters
-    ----------
-    target : Path
-        The output file.
-    overwrite, resume : bool
-        Whether it may be replaced; whether an unfinished run goes on.
-    every : float, optional
-        Wall time between two checkpoints [s]; 0: none.
-    threads : int
-        Of the run.
-    """
-
-    target: Path
     overwrite: bool
     resume: bool
-    every: float | None
-    threads: int
 
 
-def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
+def computed_run(
+    name: str,
+    changes: Sequence[str],
+    replace: Replace,
+    every: float,
+    threads: int,
+    progress: Progress,
+) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
+    from granchain import simulation
     from granchain.case import load_case
+    from granchain.contact import law_named
     from granchain.store import Checkpoint, claim
-    from granchain.store.checkpoint import CHECKPOINT_INTERVAL
 
-    case = load_case(name, changes)
-    progress.title, progress.target = case.title, file.target
-    replace = file.overwrite or file.resume
-    with claim(file.target, replace):
-        checkpoint = Checkpoint.beside(
-            file.target, CHECKPOINT_INTERVAL if file.every is None else file.every or math.inf
-        )
-        done = before(case, file, checkpoint)
+    case, target = load_case(name, changes), progress.target
+    progress.title = case.title
+    with claim(target, any(replace)):
+        checkpoint = Checkpoint.beside(target, every or math.inf)
+        done = before(case, target, replace, checkpoint)
         if done is not None:
             return done
-        with progress:
+        with progress, failing(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
-            result = simulated(case, file, checkpoint, progress)
-            if result.status is Status.INTERRUPTED and checkpoint.exists:
-                progress.aborted(
-                    f"aborted; {file.target} was not written: go on from {checkpoint.path} with "
-                    "--resume"
+            with blamed(law_named(case.contact.law)) as progress.waiting:
+                result = simulation.run(
+                    case,
+                    watch=progress,
+                    checkpoint=checkpoint if every or replace.resume else None,
+                    resume=replace.resume,
+                    threads=threads,
                 )
-            result.save(file.target, replace, progress.writing(file.target))
+            if result.status is Status.INTERRUPTED and checkpoint.exists:
+                progress.interruption.aborted = (
+                    f"aborted; {target} was not written: go on from {checkpoint.path} with --resume"
+                )
+            result.save(target, any(replace), progress.writing(target))
         if result.status is not Status.INTERRUPTED:
             checkpoint.remove()
     return result
 
 
-def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | None:
+@contextlib.contextmanager
+def failing(target: Path, clear: Callable[[], object] = int) -> Iterator[None]:
+    """Where a run fails, say that nothing was saved; what it has left is cleared away."""
+    try:
+        yield
+    except RunError as error:
+        clear()
+        raise RunError(
+            f"{error}\nNothing was saved: {target} was not written.", error.result
+        ) from None
+
+
+def check_resume(resume: bool, overwrite: bool) -> None:
+    """Refuse to go on and to begin anew."""
+    if resume and overwrite:
+        raise CaseError(
+            "--resume, --overwrite: got both, allowed one: --resume goes on, --overwrite begins "
+            "anew"
+        )
+
+
+def before(case: Case, target: Path, replace: Replace, checkpoint: Checkpoint) -> Result | None:
     """Refuse to lose what an earlier run has left; what it left where it is complete, and asked
     to go on."""
-    target = file.target
-    if not file.resume:
-        if checkpoint.exists and not file.overwrite:
+    if not replace.resume:
+        if checkpoint.exists and not replace.overwrite:
             raise FileError(
                 f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on "
                 "with --resume, begin anew with --overwrite, or name another file"
@@ -259,146 +226,34 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
     return None
 
 
-def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Progress) -> Result:
-    """The run itself; where a user's law fails, the message names the law."""
-    from granchain import simulation
-    from granchain.contact import laws
-
-    saving = None if file.every == 0.0 and not file.resume else checkpoint
-    with blamed(laws()[case.contact.law]) as progress.waiting:
-        try:
-            return simulation.run(
-                case, watch=progress, checkpoint=saving, resume=file.resume, threads=file.threads
-            )
-        except RunError as error:
-            checkpoint.remove()
-            raise RunError(
-                f"{error}\nNothing was saved: {file.target} was not written.", error.result
-            ) from None
-
-
-class InterruptedRun(Exception):  # noqa: N818
-    """A run that a signal ended before it had anything to save."""
-
-    def __init__(self, message: str, exit_code: int):
-        super().__init__(message)
-        self.exit_code = exit_code
-
-
-class Interruption:
-    """SIGINT and SIGTERM during a run, or a study.
-
-    Where there is nothing to lose the first ends the process at once, or, where that is not the
-    command's own, is raised; where there is something it is noted, and heard between two blocks of
-    steps, and the file is written. Those that come together are one. A second one ends the process
-    with what is on the disk, a third one whatever it is doing.
-
-    Parameters
-    ----------
-    own_process : bool
-        Whether the process ends with the command.
-    as_json : bool
-        Whether JSON was asked for.
-
-    Attributes
-    ----------
-    something_to_lose : bool
-        Whether a signal is noted.
-    in_vain : function
-        Gives what is printed where one ends the process at once.
-    aborted : str
-        What is printed where a second one does.
-    """
-
-    def __init__(self, own_process: bool = False, as_json: bool = False):
-        self.number = 0
-        self.something_to_lose = False
-        self.in_vain: Callable[[], str] = lambda: "interrupted"
-        self.aborted = "aborted"
-        self._own_process, self._as_json = own_process, as_json
-        self._count = 0
-        self._before: dict[signal.Signals, Any] = {}
-
-    @property
-    def exit_code(self) -> int:
-        """The message about the signal that ended the process."""
-        return SIGNALLED + self.number
-
-    def __enter__(self) -> Interruption:
-        Heard.at = -math.inf
-        for kind in (signal.SIGINT, signal.SIGTERM):
-            # Ignored in a background job, or under nohup: stay so.
-            if signal.getsignal(kind) is not signal.SIG_IGN:
-                self._before[kind] = signal.signal(kind, self._note)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for signal_number, handler in self._before.items():
-            signal.signal(signal_number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if is_echo():
-            return
-        self.number = number
-        self._count += 1
-        if self._count > 2:
-            os._exit(self.exit_code)
-        if self._count == 2:
-            if self._own_process:
-                end(number, clean(self.aborted))
-            os.write(2, f"granchain: {self.aborted}\n".encode())
-            raise SystemExit(self.exit_code)
-        if not self.something_to_lose:
-            if self._own_process:
-                sentence = self.in_vain()
-                if self._as_json:
-                    print_json(
-                        {
-                            "error": {"kind": InterruptedRun.__name__, "problems": [sentence]},
-                            "exit_code": self.exit_code,
-                        }
-                    )
-                end(number, clean(sentence))
-            raise KeyboardInterrupt
-
-
 class Progress:
-    """What looks on while a run advances: hears an interruption, forecasts, and draws a bar where
-    the run or its file takes long.
+    """What looks on while a run advances: hears an interruption, and draws a bar where the run or
+    its file takes long.
 
     Parameters
     ----------
     interruption : Interruption
+    target : Path
+        The output file.
     shown : bool
         Whether there is someone to see the bar.
-    told : bool
-        Whether forecasts are printed.
+    title : str
+        Of the case.
     """
 
-    def __init__(self, interruption: Interruption, shown: bool, told: bool = False):
-        self.title, self.target = "", Path()
+    def __init__(self, interruption: Interruption, target: Path, shown: bool, title: str = ""):
+        self.interruption, self.target, self.title = interruption, target, title
         self.waiting: Waiting | None = None
-        self._interruption, self._shown = interruption, shown
+        self._shown = shown
         self._started = self._drawn = time.monotonic()
         self._bar: Any = None
         self._lasts = False
-        self._told, self._first = told, (0.0, math.nan)
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
@@ -414,22 +269,23 @@ class Progress:
                 "the interval under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         room_beside(self.target, size)
-        if self._told and size > LARGE:
-            notify(f"{self.target} will have up to {size / 1e9:.3g} GB before it is packed")
 
     def advance(self, fraction: float) -> None:
         """Called between blocks of steps with the part of the run that is done."""
         if self.waiting is not None:
             self.waiting.beat("a block of steps under the contact law")
-        self._interruption.something_to_lose = True
-        if self._interruption.number:
+        self.interruption.something_to_lose = True
+        if self.interruption.number:
             raise KeyboardInterrupt
         self.show(fraction)
 
+    def resume(self, fraction: float) -> None:
+        """Called where a run goes on."""
+        notify(f"going on at {100.0 * fraction:.3g} %")
+
     def show(self, fraction: float) -> None:
-        """Say how far it is."""
-        now = time.monotonic()
-        if now - self._started > BAR_AFTER and not self._lasts:
+        """Draw how far it is, where it lasts."""
+        if not self._lasts and time.monotonic() - self._started > BAR_AFTER:
             self._lasts = True
             # From here on garbage counts; what was loaded until now is none.
             gc.freeze()
@@ -437,138 +293,133 @@ class Progress:
             # What the end of the run needs: an interruption then need not wait for it.
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
-            self._bar = self._new_bar() if self._shown else None
-        self._forecast(now, fraction)
         self._draw(fraction, clean(self.title)[:60])
 
-    def _forecast(self, now: float, fraction: float) -> None:
-        """Say once how long the run will take, where that is long and a part of it has shown it."""
-        began, before = self._first
-        if math.isnan(before):
-            self._first = now, fraction
-        elif self._told and now - began > FORECAST_AFTER and fraction > before:
-            self._told = False
-            left = (1.0 - fraction) * (now - began) / (fraction - before)
-            if left > FORECAST_ABOVE:
-                notify(f"about {duration(left)} to go, as the first blocks of steps have it")
+    def writing(self, file: Path) -> Callable[[float], None]:
+        """Gives a function to call with the part of a file that is written."""
+        return lambda part: self._draw(part, f"writing {clean(file.name)[:50]}")
 
     def _draw(self, fraction: float, what: str) -> None:
         now = time.monotonic()
-        if self._bar is not None and now - self._drawn > BAR_EVERY:
-            self._drawn = now
-            self._bar.update(
-                self._bar.task_ids[0], completed=fraction, description=what, refresh=True
+        if not self._shown or now - self._started < BAR_AFTER or now - self._drawn < BAR_EVERY:
+            return
+        self._drawn = now
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+                auto_refresh=False,
             )
+            self._bar.add_task("", total=1.0)
+            self._bar.start()
+        self._bar.update(0, completed=fraction, description=what, refresh=True)
 
-    def writing(self, file: Path) -> Callable[[float], None]:
-        """Gives a function to call with the part of a file that is written, which draws a bar."""
-        began = 0.0
 
-        def written(part: float) -> None:
-            nonlocal began
-            began = began or time.monotonic()
-            if self._shown and self._bar is None and time.monotonic() - began > BAR_AFTER:
-                self._bar = self._new_bar()
-            self._draw(part, f"writing {clean(file.name)[:50]}")
+# --------------------------------------------------------------------------------------------------
+# A mechanism
 
-        return written
 
-    def aborted(self, sentence: str) -> None:
-        """What is printed where a second signal ends the process."""
-        self._interruption.aborted = sentence
+@app.command()
+def mechanism(
+    case: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|CASE",
+            help="Built-in mechanism, slider-crank or scotch-yoke, or path of a case.",
+        ),
+    ],
+    changes: SetOption = None,
+    out: OutOption = None,
+    overwrite: OverwriteOption = False,
+    law_module: LawModuleOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a mechanism with play in a joint: its output file, and its table of checks."""
+    target = Path(f"{Path(case).stem}.h5" if out is None else out)
+    with no_collection():
+        load_laws(law_module)
+        from granchain.case import load_mechanism
+        from granchain.contact import law_named
+        from granchain.mechanism.runs import run_mechanism
+        from granchain.store import claim
 
-    def resume(self, fraction: float) -> None:
-        """Called where a run goes on."""
-        notify(f"going on at {100.0 * fraction:.3g} %")
-
-    def _new_bar(self) -> Any:
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-        )
-        bar = Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-        bar.add_task(clean(self.title)[:60], total=1.0)
-        bar.start()
-        return bar
+        asked = load_mechanism(case, changes or ())
+        with claim(target, overwrite):
+            with failing(target), blamed(law_named(asked.contact.law)):
+                result = run_mechanism(asked)
+            result.save(target, overwrite)
+    report_run(result, target, as_json)
 
 
 # --------------------------------------------------------------------------------------------------
 # What is printed of a run
 
 
-def duration(seconds: float) -> str:
-    """A time to wait, as one says it: in the unit of which there are two or more."""
-    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
-
-
 def report_run(result: Result, target: Path, as_json: bool) -> None:
     """Numbers of a run, its messages, and where its file is."""
+    others = notify_warnings(result.messages)
+    if as_json:
+        command = "mechanism" if "crank_angle" in result.variables else "run"
+        print_json(command, file=str(target), **facts_of(result))
+        return
+    print_text(numbers_of(result))
+    print_text(others)
+    print_text(f"{result.status.label}: {target}")
+
+
+def facts_of(result: Result) -> dict[str, Any]:
+    """The numbers of a run, ready for JSON; of a mechanism its checks."""
     from granchain.analysis import summary
 
-    for message in result.messages:
-        if message.warning:
-            notify(str(message))
-    numbers = summary(result)
-    if as_json:
-        messages = [message._asdict() for message in result.messages]
-        print_json(
-            {"command": "run", "file": str(target), **numbers.as_dict(), "messages": messages}
-        )
-        return
-    print_text(run_numbers(numbers))
-    print_text("\n".join(message.text for message in result.messages if not message.warning))
-    print_text(f"{result.status.label}: {target}")
+    numbers = summary(result).as_dict()
+    if "crank_angle" in result.variables:
+        names = ("title", "law", "status", "time_step", "end")
+        numbers = {name: numbers[name] for name in names}
+        numbers["checks"] = plain_data(checks_or_notice(result))
+    return {**numbers, "messages": [message._asdict() for message in result.messages]}
+
+
+def numbers_of(result: Result) -> str:
+    """The numbers of a run, in columns; of a mechanism its checks."""
+    from granchain.analysis import summary
+    from granchain.pages.numbers import check_grid
+
+    if "crank_angle" not in result.variables:
+        return run_numbers(summary(result))
+    grid = check_grid(checks_or_notice(result))
+    return text_table([grid.columns, *grid.rows], grid.sides) if grid.rows else ""
 
 
 def run_numbers(summary: Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
+    from granchain.pages.blocks import Grid, Paragraph
+    from granchain.pages.numbers import number_blocks
+
     parts = []
-    if summary.sensors:
-        rows = []
-        for pulse in summary.sensors:
-            arrival = (
-                ("merged " if pulse.merged else "") + number_text(pulse.arrival * 1e6)
-                if pulse.complete
-                else "not yet"
-            )
-            rows.append((str(pulse.bead), number_text(pulse.peak), arrival))
-        parts.append(text_table([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
-        if any(pulse.sampled for pulse in summary.sensors):
-            parts.append(
-                "these peaks are the largest samples: the force jumps between samples, and the "
-                "file does not hold its jumps"
-            )
-    if any(pulse.merged for pulse in summary.sensors):
-        parts.append(
-            "merged: a second, larger pulse has passed the first before it had fallen to half; "
-            "peak and arrival are the second's"
-        )
-    parts += summary.remarks
-    if math.isfinite(summary.wave_speed):
-        beads = summary.wave_speed_beads
-        parts.append(
-            f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at {len(beads)} "
-            f"sensors, beads {beads[0]} to {beads[-1]}"
-        )
-    if summary.energy is not None:
-        balance = summary.energy
-        share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        rows = [
-            (name, number_text(value), number_text(share * value))
-            for name, value in balance.parts.items()
-        ]
-        parts.append(text_table([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
-        parts.append(
-            f"largest residual of the ledger {balance.largest_residual:.1e} of "
-            f"{balance.put_in:.6g} J put in"
-        )
+    for block in number_blocks(summary):
+        if isinstance(block, Grid):
+            rows = [row[:3] for row in (block.columns, *block.rows)]
+            parts.append(text_table(rows, block.sides[:3]))
+        elif isinstance(block, Paragraph):
+            parts.append(block.text)
     return "\n".join(parts)
+
+
+def checks_or_notice(result: Result) -> list[Check]:
+    """The checks of a mechanism's result; none, with a message, where its case cannot be read:
+    its law is not installed, say."""
+    from granchain.mechanism.checks import checks_of
+
+    try:
+        return checks_of(result)
+    except GranchainError as error:
+        notify(f"no table of checks: {error}")
+        return []

@@ -5,49 +5,215 @@ a compiler) or make another one of it (an import, the writer of an animation).""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import select
 import signal
 import sys
+import threading
 import time
-from typing import NoReturn
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn
+
+from granchain.cli.text import notify, print_object
+from granchain.errors import clean
 
 # A signal that comes sooner after another than this is an echo of it [s].
 TOGETHER_SECONDS = 0.5
 # A process that a signal has ended: 128 and the signal's number (POSIX shell, 2.8.2).
 SIGNALLED = 128
+# Seconds without a sign of life of a user's law before the message, and those that a signal then
+# has to be heard by Python, which code compiled from a law does not let it do until that ends.
+AFTER, HEARD = 10.0, 1.0
 
 
-class Heard:
-    """When the last signal was heard that was no echo [s of time.monotonic()]."""
+class Process:
+    """What is known of the process: whether it ends with the command, so that a signal may end it
+    here, and when the last signal was heard that was no echo [s of time.monotonic()]."""
 
-    at = -math.inf
+    own = False
+    heard = -math.inf
+
+
+def handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> dict[int, Any]:
+    """Set the handler of both signals; gives those there were. A signal that is ignored in a
+    background job, or under nohup, stays so."""
+    before: dict[int, Any] = {}
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(kind) is not signal.SIG_IGN:
+            before[kind] = signal.signal(kind, handler)
+    return before
 
 
 def is_echo() -> bool:
     """Whether the signal that is being handled came together with one that was heard; where it
     did not, it is heard now."""
     now = time.monotonic()
-    if now - Heard.at < TOGETHER_SECONDS:
+    if now - Process.heard < TOGETHER_SECONDS:
         return True
-    Heard.at = now
+    Process.heard = now
     return False
 
 
-def end_at_signal() -> None:
-    """Take away what is half written, and the processes that compute for this one; it is about
-    to end."""
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """End the process: any command but a run or a study has nothing to lose."""
+    if not is_echo():
+        end(number)
+
+
+def end(number: int, sentence: str = "interrupted") -> NoReturn:
+    """End this process at a signal: nothing half written is left, nor a process that computes for
+    this one; and nothing whole is taken away."""
+    with contextlib.suppress(ValueError):
+        # from the thread that watches a law no handler can be set
+        handle(signal.SIG_IGN)
     # perhaps in the middle of their imports, or without them
     getattr(sys.modules.get("granchain.store.files"), "give_up", int)()
     for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
         child.kill()
-
-
-def end(number: int, sentence: str = "interrupted") -> NoReturn:
-    """End this process at a signal: nothing half written is left, and nothing whole is taken
-    away."""
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(kind, signal.SIG_IGN)
-    end_at_signal()
-    os.write(2, f"granchain: {sentence}\n".encode())
+    os.write(2, f"granchain: {clean(sentence)}\n".encode())
     os._exit(SIGNALLED + number)
+
+
+class InterruptedRun(Exception):  # noqa: N818
+    """A run that a signal ended before it had anything to save."""
+
+    def __init__(self, message: str, exit_code: int):
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class Interruption:
+    """SIGINT and SIGTERM during a run, or a study.
+
+    Where there is nothing to lose the first ends the process at once, or, where that is not the
+    command's own, is raised; where there is something it is noted, and heard between two blocks of
+    steps, and the file is written. Those that come together are one. A second one ends the process
+    with what is on the disk, a third one whatever it is doing.
+
+    Parameters
+    ----------
+    own_process : bool
+        Whether the process ends with the command.
+    as_json : bool
+        Whether JSON was asked for.
+
+    Attributes
+    ----------
+    something_to_lose : bool
+        Whether a signal is noted.
+    in_vain : function
+        Gives what is printed where one ends the process at once.
+    aborted : str
+        What is printed where a second one does.
+    """
+
+    def __init__(self, own_process: bool = False, as_json: bool = False):
+        self.number = self._count = 0
+        self.something_to_lose = False
+        self.in_vain: Callable[[], str] = lambda: "interrupted"
+        self.aborted = "aborted"
+        self._own_process, self._as_json = own_process, as_json
+        self._before: dict[int, Any] = {}
+
+    @property
+    def exit_code(self) -> int:
+        """The message about the signal that ended the process."""
+        return SIGNALLED + self.number
+
+    def __enter__(self) -> Interruption:
+        Process.heard = -math.inf
+        self._before = handle(self._note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if is_echo():
+            return
+        self.number = number
+        self._count += 1
+        if self._count > 2:
+            os._exit(self.exit_code)
+        if self._count == 2:
+            if self._own_process:
+                end(number, self.aborted)
+            os.write(2, f"granchain: {clean(self.aborted)}\n".encode())
+            raise SystemExit(self.exit_code)
+        if not self.something_to_lose:
+            if self._own_process:
+                sentence = self.in_vain()
+                if self._as_json:
+                    print_error(InterruptedRun.__name__, [sentence], self.exit_code)
+                end(number, sentence)
+            raise KeyboardInterrupt
+
+
+def print_error(kind: str, problems: list[str], exit_code: int) -> None:
+    """Print what went wrong as the one JSON object."""
+    print_object({"error": {"kind": kind, "problems": problems}, "exit_code": exit_code})
+
+
+class Waiting:
+    """Prints what is waited for, a user's contact law which may never end, after ten seconds
+    without a sign of life; from then on a signal that Python does not hear ends the process all
+    the same.
+
+    Parameters
+    ----------
+    what : str
+        What has not ended: a clause.
+    """
+
+    def __init__(self, what: str):
+        self.what = what
+        self._alone = Process.own and threading.current_thread() is threading.main_thread()
+        self._beats, self._ended = 0, False
+        self._read, self._write, self._before = -1, -1, -1
+
+    def __enter__(self) -> Waiting:
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        if self._alone:
+            # written to by the handler in C, whatever the main thread does
+            self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._alone:
+            signal.set_wakeup_fd(self._before)
+        self._ended = True
+        # the thread hears it and closes the other end
+        os.close(self._write)
+
+    def beat(self, what: str) -> None:
+        """A sign of life; what is waited for from now on."""
+        self._beats += 1
+        self.what = what
+
+    def _watch(self) -> None:
+        beats, since, notified, signalled, heard_until = -1, 0.0, False, 0, 0.0
+        while not self._ended:
+            if select.select([self._read], [], [], min(AFTER, HEARD) / 4.0)[0]:
+                received = os.read(self._read, 100)
+                if not received:
+                    break
+                if notified and not signalled:
+                    signalled, heard_until = received[-1], time.monotonic() + HEARD
+            if beats != self._beats:
+                beats, since, notified, signalled = self._beats, time.monotonic(), False, 0
+            elif not notified and time.monotonic() - since > AFTER:
+                notified = True
+                notify(
+                    f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, "
+                    "Ctrl-C ends the command"
+                )
+            elif signalled and time.monotonic() > heard_until:
+                end(signalled, f"interrupted: {self.what} had not ended; nothing more was saved")
+        with contextlib.suppress(OSError):
+            os.close(self._read)

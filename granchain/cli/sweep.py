@@ -1,7 +1,9 @@
-"""`granchain sweep`: a study as a file describes it."""
+"""Commands that run a case many times: `granchain sweep`, a study as a file describes it, and
+`granchain verify`, a case at three or four steps."""
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -10,13 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import RUN_FAILED, JsonOption, LawModuleOption, app, blamed, load_laws
-from granchain.cli.run import InterruptedRun, Interruption, Progress
-from granchain.cli.text import notify, print_json, print_text, text_table
-from granchain.errors import CaseError
+from granchain.cli.options import (
+    MISSED,
+    RUN_FAILED,
+    CaseArgument,
+    JsonOption,
+    LawModuleOption,
+    OutOption,
+    OverwriteOption,
+    ResumeOption,
+    SetOption,
+    ThreadsOption,
+    app,
+    blamed,
+    load_laws,
+)
+from granchain.cli.run import Progress, check_resume
+from granchain.cli.signals import InterruptedRun, Interruption
+from granchain.cli.text import notify, paragraph, print_json, print_text, text_table
+from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
     from granchain.studies.sweep import Description
+    from granchain.verification import Verification
 
 # Messages of members that are printed.
 MOST_WARNINGS = 10
@@ -32,26 +50,14 @@ def sweep(
             help="File that describes the study: its case, and what its keys take.",
         ),
     ],
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Output file. Default: name of the sweep file, here."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output file if it exists.")
-    ] = False,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Compute what the output file, whole or unfinished, does not hold."
-        ),
-    ] = False,
+    out: OutOption = None,
+    overwrite: OverwriteOption = False,
+    resume: ResumeOption = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say how many members there are, and what they will take."),
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads. Default: as many as processors.")
-    ] = None,
+    threads: ThreadsOption = None,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -63,18 +69,14 @@ def sweep(
     as_json: JsonOption = False,
 ) -> None:
     """Run a case over values of its keys, and over what is drawn of them."""
-    if resume and overwrite:
-        raise CaseError(
-            "--resume, --overwrite: got both, allowed one: --resume goes on with a study, "
-            "--overwrite begins it anew"
-        )
+    check_resume(resume, overwrite)
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is done is in FILE.part: there is nothing that an interruption could lose
         interruption.in_vain = partial(interrupted, target)
         try:
             load_laws(law_module)
-            from granchain.contact import laws
+            from granchain.contact import law_named
             from granchain.studies.elsewhere import dask_at
             from granchain.studies.sweep import estimate, load_sweep, swept
 
@@ -82,15 +84,15 @@ def sweep(
             if dry_run:
                 report_estimate(asked, estimate(asked.plan, asked.traces, threads), as_json)
                 return
-            progress = Progress(interruption, shown=sys.stderr.isatty())
-            progress.title = asked.plan.case.title
+            case = asked.plan.case
+            progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
 
             def advance(done: int, count: int) -> None:
                 progress.show(done / count)
 
             with (
                 progress,
-                blamed(laws()[asked.plan.case.contact.law]),
+                blamed(law_named(case.contact.law)),
                 dask_at(dask) if dask else nullcontext() as executor,
             ):
                 study = swept(
@@ -115,41 +117,33 @@ def interrupted(target: Path) -> str:
     part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(
         target
     )
-    return f"interrupted; {target} was not written" + (
-        f": go on from {part} with --resume" if part is not None else ""
-    )
+    go_on = "" if part is None else f": go on from {part} with --resume"
+    return f"interrupted; {target} was not written{go_on}"
 
 
 def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
     """What a study will take."""
     if as_json:
-        print_json(
-            {
-                "command": "sweep",
-                **found,
-                "dimensions": dict(zip(asked.plan.dims, asked.plan.shape, strict=True)),
-            }
-        )
+        print_json("sweep", **found, dimensions=dimensions(asked))
         return
-    print_text(
-        text_table(
-            [
-                ("members", spanned(asked)),
-                ("time", f"about {found['seconds']:.2g} s"),
-                ("memory", f"at most {found['memory'] / 1e6:.2g} MB"),
-                ("file", f"at most {found['file_size'] / 1e6:.2g} MB"),
-            ],
-            "<<",
-        )
-    )
+    rows = [
+        ("members", spanned(asked)),
+        ("time", f"about {found['seconds']:.2g} s"),
+        ("memory", f"at most {found['memory'] / 1e6:.2g} MB"),
+        ("file", f"at most {found['file_size'] / 1e6:.2g} MB"),
+    ]
+    print_text(text_table(rows, "<<"))
+
+
+def dimensions(asked: Description) -> dict[str, int]:
+    """How many members there are along each dimension."""
+    return dict(zip(asked.plan.dims, asked.plan.shape, strict=True))
 
 
 def spanned(asked: Description) -> str:
-    """How many members there are along each dimension."""
-    dimensions = zip(asked.plan.dims, asked.plan.shape, strict=True)
-    return f"{asked.plan.members}" + (
-        f" ({', '.join(f'{n} {name}' for name, n in dimensions)})" if asked.plan.dims else ""
-    )
+    """How many members there are, and along each dimension."""
+    along = ", ".join(f"{n} {name}" for name, n in dimensions(asked).items())
+    return f"{asked.plan.members}" + (f" ({along})" if along else "")
 
 
 def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> None:
@@ -159,20 +153,17 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
     note = study.attrs.get("wave_speed_note", "")
     if as_json:
         print_json(
-            {
-                "command": "sweep",
-                "file": str(target),
-                "title": study.attrs["title"],
-                "members": asked.plan.members,
-                "dimensions": dict(zip(asked.plan.dims, asked.plan.shape, strict=True)),
-                "status": {label: ends.count(label) for label in dict.fromkeys(ends)},
-                "messages": told,
-                "wave_speed_note": note,
-            }
+            "sweep",
+            file=str(target),
+            title=study.attrs["title"],
+            members=asked.plan.members,
+            dimensions=dimensions(asked),
+            status={label: ends.count(label) for label in dict.fromkeys(ends)},
+            messages=told,
+            wave_speed_note=note,
         )
         return
-    for message in told[:MOST_WARNINGS]:
-        notify(f"warning: {message}")
+    notify(*(f"warning: {message}" for message in told[:MOST_WARNINGS]))
     if len(told) > MOST_WARNINGS:
         notify(f"warning: and {len(told) - MOST_WARNINGS} more messages, in the variable message")
     if note:
@@ -180,3 +171,144 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
     print_text(f"members {spanned(asked)}: {study.attrs['status']}")
     if "interrupted" not in ends:
         print_text(f"complete: {target}")
+
+
+# --------------------------------------------------------------------------------------------------
+# Time steps
+
+
+@app.command()
+def verify(
+    case: CaseArgument,
+    changes: SetOption = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T",
+            min=1e-15,
+            max=0.999,
+            help="Relative error allowed to every peak and arrival, above 0 and below 1, 1e-3 for "
+            "0.1 %: else exit code 5.",
+        ),
+    ] = None,
+    law_module: LawModuleOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a case at three or four time steps: observed order, error bars of peaks and arrivals, and
+    the step that gives 0.1 %.
+
+    With --tolerance, exit code 5 where an error bar is larger or the order is not the law's.
+    """
+    load_laws(law_module)
+    from granchain.case import load_case
+    from granchain.contact import law_named
+    from granchain.verification import verify as verified
+
+    asked = load_case(case, changes or ())
+    with blamed(law_named(asked.contact.law)):
+        found = verified(asked, 1e-3 if tolerance is None else tolerance)
+    if as_json:
+        stated = tolerance is not None
+        print_json("verify", case=case, **found.as_dict(), tolerance_stated=stated)
+    else:
+        print_verification(found)
+    if tolerance is not None and not found.kept:
+        notify(what_is_missed(found))
+        raise typer.Exit(MISSED)
+
+
+def print_verification(found: Verification) -> None:
+    """Steps with their ledgers, order, error bars, and what to do with them."""
+    rows = [("step [s]", "of the stability limit", "largest ledger residual")]
+    for step, residual in zip(found.steps, found.residuals, strict=True):
+        ledger = number_text(float(residual), ".1e")
+        rows.append((f"{step:.6g}", f"{step / found.limit:.3g}", ledger))
+    print_text(text_table(rows, ">>>"))
+    print_text(paragraph(about_order(found)))
+    if not found.sensors:
+        print_text(f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}")
+        return
+    heads = (
+        "sensor bead",
+        "peak [N]",
+        "+- step",
+        "+- samples",
+        "arrival [us]",
+        "+- step",
+        "+- samples",
+        "of all [%]",
+    )
+    bars = [
+        (
+            str(one.bead),
+            number_text(one.peak),
+            f"{one.peak_error:.2g}",
+            f"{one.peak_sampling:.2g}",
+            number_text(one.arrival, factor=1e6),
+            f"{one.arrival_error * 1e6:.2g}",
+            f"{one.arrival_sampling * 1e6:.2g}",
+            f"{100.0 * one.relative_of_all:.2g}",
+        )
+        for one in found.sensors
+    ]
+    print_text(text_table([heads, *bars], ">>>>>>>>"))
+    print_text(paragraph(step_words(found)))
+
+
+NO_PEAK = (
+    "no sensor has the peak of its first pulse in the run",
+    "name beads under [sensors], or run longer",
+)
+
+
+def about_order(found: Verification) -> str:
+    """The observed order against the law's own."""
+    if math.isnan(found.order):
+        return f"The motion is the same at all steps, to rounding ({found.law})."
+    sentence = (
+        "Observed order of the motion, from the velocities of all bodies over the whole run: "
+        f"{found.order:.2f}; {found.law} states {found.order_stated}."
+    )
+    if not found.confirmed:
+        sentence += (
+            f" {found.doubt} The error bars of the step are made with order "
+            f"{found.order_used:.2g} and three times the extrapolation's."
+        )
+    return sentence
+
+
+def step_words(found: Verification) -> str:
+    """Which step meets the tolerance, and what the samples do to it."""
+    step, percent = found.sufficient_step, 100.0 * found.tolerance
+    sentence = (
+        f"At the case's own step, {found.time_step:.4g} s, every peak and arrival is within "
+        f"{100.0 * found.largest:.2g} %, the samples every {found.interval:.3g} s included. A step "
+        f"of {step:.3g} s, {step / found.limit:.3g} of the stability limit, gives {percent:.3g} %"
+    )
+    if step >= found.largest_known_step:
+        sentence += " or better; no larger one is recommended, for the order is not known there"
+    sampled = max((one.relative_of_samples for one in found.sensors), default=0.0)
+    if sampled > found.tolerance:
+        sentence += (
+            f". The samples alone cost a peak or an arrival up to {100.0 * sampled:.2g} %: take a "
+            "shorter sensors.interval"
+        )
+    return f"{sentence}."
+
+
+def what_is_missed(found: Verification) -> str:
+    """The sentence of a missed tolerance."""
+    if math.isnan(found.largest):
+        why = "; ".join(NO_PEAK)
+    elif not found.confirmed:
+        why = (
+            f"order {found.order:.2f} was seen, {found.law} states {found.order_stated}; take a "
+            "smaller step"
+        )
+    else:
+        by_step = max(sensor.relative for sensor in found.sensors) > found.tolerance
+        advice = (
+            f"a step of {found.sufficient_step:.3g} s" if by_step else "a shorter sensors.interval"
+        )
+        why = f"the error bars reach {found.largest:.2g} of a peak or an arrival; take {advice}"
+    return f"the tolerance of {found.tolerance:g} is not shown to be kept: {why}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -15,13 +14,13 @@ from granchain.errors import clean
 
 if TYPE_CHECKING:
     from granchain.pages.blocks import Block
+    from granchain.status import Message
 
 # Version of the objects that --json prints.
 SCHEMA = 1
 
-# Characters in a line of a table that is not read on a terminal, and in a line of text at most,
-# wherever it is read.
-PIPE_WIDTH, TEXT_WIDTH = 140, 100
+# Characters in a line of text that is not read on a narrower terminal.
+TEXT_WIDTH = 100
 # More than any line of a table whose cells are not wrapped.
 UNWRAPPED = 100_000
 
@@ -32,14 +31,31 @@ def print_text(text: str) -> None:
         _print(text, sys.stdout)
 
 
-def print_json(facts: Mapping[str, Any]) -> None:
-    """Print the result as one JSON object."""
+def print_json(command: str, **facts: Any) -> None:
+    """Print the result of a command as one JSON object."""
+    print_object({"command": command, **facts})
+
+
+def print_object(facts: Mapping[str, Any]) -> None:
+    """Print the one JSON object."""
     print_text(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
 
 
-def notify(text: str) -> None:
-    """Print a message that is no part of the result."""
-    _print(f"granchain: {text}", sys.stderr)
+def print_named(*files: str | None) -> None:
+    """Print the names of the files that were asked for, and written."""
+    print_text("\n".join(file for file in files if file is not None))
+
+
+def notify(*sentences: str) -> None:
+    """Print messages that are no part of the result."""
+    for sentence in sentences:
+        _print(f"granchain: {sentence}", sys.stderr)
+
+
+def notify_warnings(messages: Sequence[Message]) -> str:
+    """Print the warnings of a run; gives its other messages, which are a part of the result."""
+    notify(*(str(message) for message in messages if message.warning))
+    return "\n".join(message.text for message in messages if not message.warning)
 
 
 def _print(text: str, stream: TextIO) -> None:
@@ -50,21 +66,13 @@ def _print(text: str, stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def number_text(value: float) -> str:
-    """A number for a table; a dash where there is none."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:#.6g}" if value else "0"
-
-
 def text_table(
     rows: Iterable[Sequence[object]],
     sides: str = "",
     columns: Sequence[str] = (),
-    width: int | None = None,
+    width: int = UNWRAPPED,
 ) -> str:
-    """Rows as columns, as wide as they are; with names of columns, cells are wrapped to the
-    terminal, or to the width.
+    """Rows as columns, as wide as they are; with names of columns, wrapped to the width.
 
     Parameters
     ----------
@@ -74,8 +82,8 @@ def text_table(
         For each column < or >, to the left or to the right; all to the left.
     columns : sequence of str
         Names above a rule; all but the first column may be wrapped.
-    width : int, optional
-        Characters in a line; without it there is a rule below each row.
+    width : int
+        Characters in a line.
     """
     from io import StringIO
 
@@ -84,19 +92,12 @@ def text_table(
     from rich.table import Table
     from rich.text import Text
 
-    most = (width or line_width()) if columns else UNWRAPPED
     text = StringIO()
     console = Console(
-        file=text, width=most, color_system=None, markup=False, highlight=False, emoji=False
+        file=text, width=width, color_system=None, markup=False, highlight=False, emoji=False
     )
     box, padding = (SIMPLE, (0, 1)) if columns else (None, (0, 2, 0, 0))
-    grid = Table(
-        box=box,
-        padding=padding,
-        show_header=bool(columns),
-        show_lines=bool(columns) and width is None,
-        pad_edge=False,
-    )
+    grid = Table(box=box, padding=padding, show_header=bool(columns), pad_edge=False)
     for i, name in enumerate(columns or sides):
         grid.add_column(
             name if columns else "",
@@ -109,26 +110,30 @@ def text_table(
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def line_width() -> int:
-    """Characters in a line: of the terminal, or as many as a file may have."""
+def text_width(most: int = TEXT_WIDTH) -> int:
+    """Characters in a line: of the terminal, if it is narrower."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return shutil.get_terminal_size().columns
-    return PIPE_WIDTH
+        return min(shutil.get_terminal_size().columns, most)
+    return most
 
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
-    """Headings, paragraphs and tables for a terminal."""
+    """Headings, paragraphs and tables for a terminal; tables without sides are wrapped."""
     from granchain.pages.blocks import Grid, Heading, Picture
 
-    width = min(line_width(), TEXT_WIDTH)
+    width = text_width()
     parts = []
     for block in blocks:
-        if isinstance(block, Grid):
+        if isinstance(block, Grid) and block.sides:
+            title = f"{paragraph(block.title)}\n" if block.title else ""
+            parts.append(title + text_table([block.columns, *block.rows], block.sides))
+        elif isinstance(block, Grid):
             parts.append(text_table(block.rows, columns=block.columns, width=width).strip("\n"))
         elif isinstance(block, Heading):
             parts.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
         elif not isinstance(block, Picture):
-            parts.append(paragraph(block.text, width))
+            lines = clean(block.text).split("\n")
+            parts.append("\n".join(paragraph(line, width) for line in lines))
     return "\n\n".join(parts)
 
 

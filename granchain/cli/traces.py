@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from granchain.cli.options import JsonOption, app
-from granchain.cli.text import number_text, print_json, print_text, text_table
+from granchain.cli.options import JsonOption, OverwriteOption, above_zero, app
+from granchain.cli.text import print_json, print_text, text_table
 from granchain.errors import TraceError
+from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
     from granchain.traces import Trace
@@ -63,17 +64,25 @@ def import_file(
         ),
     ] = None,
     gain: Annotated[
-        float | None, typer.Option(metavar="G", help="Volts that one newton makes [V/N].")
+        float | None,
+        typer.Option(
+            metavar="G", parser=above_zero, help="Volts that one newton makes, above 0 [V/N]."
+        ),
     ] = None,
     interval: Annotated[
         float | None,
-        typer.Option(metavar="DT", help="Time between samples of a file without times [s]."),
+        typer.Option(
+            metavar="DT",
+            parser=above_zero,
+            help="Time between samples of a file without times, above 0 [s].",
+        ),
     ] = None,
     resample: Annotated[
         float | None,
         typer.Option(
             metavar="DT",
-            help="Put uneven samples on an even grid, by straight lines between them [s].",
+            parser=above_zero,
+            help="Put uneven samples on an even grid, by straight lines between them, above 0 [s].",
         ),
     ] = None,
     decimal: Annotated[
@@ -84,7 +93,10 @@ def import_file(
         ),
     ] = None,
     limit: Annotated[
-        float, typer.Option(metavar="BYTES", help="Memory that reading the file may take.")
+        float,
+        typer.Option(
+            metavar="BYTES", parser=above_zero, help="Memory that reading the file may take."
+        ),
     ] = 1e9,
     changes: Annotated[
         list[str] | None,
@@ -94,43 +106,31 @@ def import_file(
             help='Say something of the trace: who="A. Person", uncertainty.gain=0.02.',
         ),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the trace if the folder holds one.")
-    ] = False,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Bring a file of measured forces into a folder: about.toml and trace.csv."""
     from granchain.traces import Asked, import_trace
 
-    if decimal not in (None, "point", "comma"):
+    signs = {None: None, "point": ".", "comma": ","}
+    if decimal not in signs:
         raise TraceError(
-            f'--decimal: got "{decimal[:60]}", allowed point or comma; write --decimal comma'
+            f'--decimal: got "{decimal!s:.60}", allowed point or comma; write --decimal comma'
         )
-    numbers = {"--gain": gain, "--interval": interval, "--resample": resample, "--limit": limit}
-    wrong = [
-        f"{name}: got {value!r}, allowed a finite number above 0; write for example {name} 1e-6"
-        for name, value in numbers.items()
-        if value is not None and not 0.0 < value < float("inf")
-    ]
-    if wrong:
-        raise TraceError(wrong)
     folder = Path(file).stem if out is None else out
-    sign = {"point": ".", "comma": ","}.get(decimal or "")
-    asked = Asked(read_beads(beads), time_unit, force_unit, gain, interval, resample, sign)
-    trace = import_trace(file, folder, kind, asked, changes or [], overwrite, limit)
+    labels = read_beads(beads)
+    asked = Asked(labels, time_unit, force_unit, gain, interval, resample, signs[decimal])
+    trace = import_trace(file, folder, kind, asked, changes or (), overwrite, limit)
     if as_json:
-        facts = {
-            "command": "traces import",
-            "folder": folder,
-            "kind": trace.about.kind,
-            "samples": len(trace.time),
-        }
-        facts |= {
-            "interval": trace.interval,
-            "sensor_bead": trace.sensor_bead.tolist(),
-            "notes": list(trace.notes),
-        }
-        print_json(facts)
+        print_json(
+            "traces import",
+            folder=folder,
+            kind=trace.about.kind,
+            samples=len(trace.time),
+            interval=trace.interval,
+            sensor_bead=trace.sensor_bead.tolist(),
+            notes=list(trace.notes),
+        )
         return
     print_text(summary_of(trace))
     print_text(folder)

@@ -254,10 +254,9 @@ class Comparison:
                     "missed": list(one.missed),
                 }
             )
-        about = self.trace.about
         found: dict[str, Any] = plain_data(
             {
-                "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
+                "trace": self.trace.as_dict(),
                 "sensor": {
                     name: getattr(self.sensor, name) for name in ("cutoff", "order", "front_mass")
                 },

@@ -6,6 +6,7 @@ A page of HTML is one file: its style and figures are in it, and nothing in it i
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -58,10 +59,13 @@ class Link(str):
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; its columns and its rows of cells."""
+    """A table; its columns and its rows of cells, a title above it, and for a terminal the side of
+    each column, < or >."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    sides: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,15 @@ class Folded:
 
 
 Block = Heading | Paragraph | Same | Grid | Picture | Folded
+
+
+def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
+    """A number for a table, times a factor; a dash where there is none, a word as it is."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "-" if value is None else str(value)
+    if value == 0.0 and "#" in form:
+        return "0"
+    return f"{factor * value:{form}}" if math.isfinite(factor * value) else "-"
 
 
 def paragraphs(docstring: str | None) -> list[str]:
@@ -180,7 +193,8 @@ def block_in_html(block: Block, anchor: str = "") -> str:
     if isinstance(block, Heading):
         return f"<h{block.level}{anchor}>{escaped(block.text)}</h{block.level}>"
     if isinstance(block, Grid):
-        return f'<div class="wide">{table(block.columns, block.rows, linked)}</div>'
+        title = f"<h2>{escaped(block.title)}</h2>\n" if block.title else ""
+        return f'{title}<div class="wide">{table(block.columns, block.rows, linked)}</div>'
     if isinstance(block, Picture):
         import matplotlib
 
@@ -197,7 +211,8 @@ def block_in_html(block: Block, anchor: str = "") -> str:
         title, text = escaped(block.title), escaped(block.text)
         return f"<details><summary>{title}</summary><pre>{text}</pre></details>"
     mark = ' class="warning"' if isinstance(block, Paragraph) and block.warning else ""
-    return f"<p{mark}>{linked(block.text)}</p>"
+    lines = "<br>".join(map(linked, block.text.split("\n")))
+    return f"<p{mark}>{lines}</p>"
 
 
 def linked(text: str) -> str:

@@ -1,5 +1,5 @@
-"""What a report says of a conclusion, the file that `--out FILE.json` of a command wrote: a
-comparison, an equivalence, a fit."""
+"""What was concluded, in tables: a comparison, an equivalence, a fit. The command line prints the
+tables; a report shows them of the file that `--out FILE.json` of a command wrote."""
 
 from __future__ import annotations
 
@@ -11,16 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granchain.comparison import Agreement
 from granchain.errors import GranchainError
 from granchain.figures import Sides, equivalence, fit, pulse_numbers
-from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
-from granchain.pages.run import brief, case_blocks, citation, law_blocks, origin
+from granchain.pages.blocks import Block, Folded, Grid, Heading, Paragraph, Picture, number_text
+from granchain.pages.run import case_blocks, citation, law_blocks, origin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Entries of lists and tables that a page shows; a file may hold more.
-MOST_ROWS_OF_A_CONCLUSION = 200
+# Larger numbers are no measurements: differences and ticks of them may be no numbers.
+DRAWABLE = 1e100
+# What a file may lack, or hold in place of what a command writes.
+STRANGE = (
+    GranchainError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+)  # fmt: skip
+# Factor and title of a table.
+COMPARED_NUMBERS = {
+    "peak": (1.0, "peak force [N]"),
+    "arrival": (1e6, "arrival of the peak [us]"),
+    "width": (1e6, "width at half height [us]"),
+    "impulse": (1e3, "impulse of the pulse [mN s]"),
+    "speed": (1.0, "speed to the next sensor [m/s]"),
+}
 
 
 def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
@@ -29,349 +42,84 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     Parameters
     ----------
     facts : mapping
-        What it holds.
+        What it holds; of an edited file that may be anything.
     name : str
         Of the file.
     """
-    kind = str(facts["kind"])
-    parts = {"comparison": comparison_blocks, "equivalence": equivalence_blocks, "fit": fit_blocks}
-    if kind in parts:
-        blocks = parts[kind](facts, name)
-    else:
-        blocks = [
-            Heading(f"{kind}: {name}", 1),
-            *entries({key: value for key, value in facts.items() if key not in ORIGIN}, 2),
-        ]
-        blocks += citation([str(law) for law in named_entries(facts, "law")])
-    about = {key: facts[key] for key in ORIGIN if key in facts}
-    about["case_resolved_json"] = json.dumps(about.pop("case_resolved", None) or {})
-    about.pop("case", None)
-    about["versions"] = json.dumps(about.get("versions"))
-    return [*blocks, *(case_blocks(about) if facts.get("case") else []), *origin(about, name)]
+    try:
+        heading, blocks, laws = COMPOSERS[str(facts["kind"])](facts)
+        blocks = [Heading(heading, 1), *messages_of(facts), *blocks]
+        named = [block for law in dict.fromkeys(laws) for block in law_blocks(law, {})]
+    except STRANGE:
+        text = json.dumps(facts, indent=1)[:LARGEST_TEXT]
+        blocks, named, laws = [Folded("What the file holds", text)], [], []
+        blocks = [Heading(f"{facts['kind']}: {name}", 1), *blocks]
+    about = {key: value for key, value in facts.items() if isinstance(value, str)}
+    about["case_resolved_json"] = json.dumps(facts.get("case_resolved") or {})
+    about["versions"] = json.dumps(facts.get("versions"))
+    case = case_blocks(about) if facts.get("case") else []
+    return [*blocks, *named, *citation(laws), *case, *origin(about, name)]
 
 
-# What says where such a file comes from.
-ORIGIN = (
-    "granchain_format", "kind", "granchain_version", "versions", "source_hash", "written",
-    "case", "case_resolved", "case_toml", "case_sha256",
-)  # fmt: skip
+# Characters of a strange file that a page shows.
+LARGEST_TEXT = 100_000
 
 
-def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
-    """Which laws stand in for another one."""
-    laws = [one for one in listed_entries(facts.get("laws")) if isinstance(one, Mapping)]
-    to, free = (
-        brief(facts.get("to")),
-        list(facts["free"]) if isinstance(facts.get("free"), Mapping) else [],
-    )
-    rows = [
-        (
-            brief(one.get("rank")),
-            brief(one.get("law")),
-            *(brief(inputs.get(key), 4) for key in free),
-            scaled_by(one.get("residual"), 100.0),
-            ", ".join(map(str, listed_entries(one.get("at_bound")))) or "-",
-        )
-        for one in laws
-        if isinstance(inputs := one.get("inputs") or {}, Mapping)
-    ]
-    blocks: list[Block] = [
-        Heading(f"What stands in for {to}", 1),
-        Paragraph(
-            f"By the {brief(facts.get('measure'))} of the first pulse at "
-            f"{len(listed_entries(facts.get('sensor_bead')))} sensors."
-        ),
-        *(
-            Paragraph(f"warning: {message}", warning=True)
-            for one in laws
-            for message in listed_entries(one.get("messages"))
-        ),
-        *conclusion_picture(
-            lambda: equivalence(as_equivalents(facts, laws)),
-            "Ranking of the laws, and what is left bead by bead.",
-        ),
-        Heading("Ranking", 2),
-        Grid(("rank", "law", *free, "residual [%]", "at an end"), tuple(rows)),
-    ]
-    beads = listed_entries(facts.get("sensor_bead"))
-    left = [
-        tuple(scaled_by(value, 100.0) for value in listed_entries(one.get("per_bead")))
-        for one in laws
-    ]
-    if laws and all(len(column) == len(beads) for column in left):
-        lines = tuple((brief(bead), *row) for bead, *row in zip(beads, *left, strict=True))
-        blocks += [
-            Heading("What remains unexplained, bead by bead [%]", 2),
-            Grid(("bead", *(brief(one.get("law")) for one in laws)), lines),
-        ]
-    names = [str(one.get("law")) for one in laws]
+def messages_of(facts: Mapping[str, Any]) -> list[Block]:
+    """Messages of a conclusion and of its parts, and the tolerances that were missed."""
+    parts = (facts, *facts.get("results", ()), *facts.get("laws", ()))
     return [
-        *blocks,
-        *(block for law in dict.fromkeys([to, *names]) for block in law_blocks(law, {})),
-        *citation([to, *names]),
+        Paragraph(str(message), warning=True)
+        for part in parts
+        for message in (*part.get("messages", ()), *part.get("missed", ()))
     ]
-
-
-def as_equivalents(facts: Mapping[str, Any], laws: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """What the figure looks at, from the file."""
-    shared = {
-        "to": facts["to"],
-        "measure": facts["measure"],
-        "free": facts["free"],
-        "sensor_bead": numbers_table(facts["sensor_bead"]),
-    }
-    return [
-        SimpleNamespace(
-            **shared,
-            law=one["law"],
-            rank=one["rank"],
-            inputs={key: float_of(value) for key, value in one["inputs"].items()},
-            at_bound=one["at_bound"],
-            residual=float_of(one["residual"]),
-            per_bead=numbers_table(one["per_bead"]),
-            grid=np.array([numbers_table(row) for row in one["grid"]]),
-            grid_residual=numbers_table(one["grid_residual"]),
-        )
-        for one in laws
-    ]
-
-
-def fit_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
-    """Numbers of a case from a measurement."""
-    trace = part_of_conclusion(facts, "trace")
-    values, errors = part_of_conclusion(facts, "values"), part_of_conclusion(facts, "errors")
-    inner = part_of_conclusion(part_of_conclusion(facts, "intervals"), "0.9")
-    rows = [
-        (
-            key,
-            brief(value),
-            brief(errors.get(key), 2),
-            *(brief(end) for end in (listed_entries(inner.get(key)) or (None, None))[:2]),
-        )
-        for key, value in values.items()
-    ]
-    blocks: list[Block] = [
-        Heading(f"Fit to {brief(trace.get('title')) or name}", 1),
-        Paragraph(
-            f"Fitted to {brief(facts.get('measure'))}; the trace is {brief(trace.get('kind'))}."
-        ),
-        *(
-            Paragraph(f"warning: {message}", warning=True)
-            for message in listed_entries(facts.get("messages"))
-        ),
-        *conclusion_picture(
-            lambda: fit(as_fit(facts)),
-            "Measured and fitted numbers at every sensor, what is left, and the correlation of "
-            "the keys.",
-        ),
-        Heading("Values", 2),
-        Grid(("key", "value", "+-", "90 %: from", "to"), tuple(rows)),
-    ]
-    keys = [str(key) for key in values]
-    correlation = listed_entries(facts.get("correlation"))
-    if len(keys) > 1 and len(correlation) == len(keys):
-        lines = tuple(
-            (key, *(brief(one, 3) for one in listed_entries(row)))
-            for key, row in zip(keys, correlation, strict=True)
-        )
-        blocks += [Heading("Correlation", 2), Grid(("", *keys), lines)]
-    blocks += [
-        Paragraph(f"Not told apart: {', '.join(map(str, listed_entries(group)))}.")
-        for group in listed_entries(facts.get("not_told_apart"))
-    ]
-    rows = []
-    for sensor in listed_entries(facts.get("sensors")):
-        if isinstance(sensor, Mapping):
-            peak, arrival = (
-                part_of_conclusion(sensor, "peak"),
-                part_of_conclusion(sensor, "arrival"),
-            )
-            cells = [
-                scaled_by(peak.get(part), 1.0) for part in ("measured", "uncertainty", "computed")
-            ]
-            cells += [
-                scaled_by(arrival.get(part), 1e6)
-                for part in ("measured", "uncertainty", "computed")
-            ]
-            rows.append((brief(sensor.get("bead")), *cells, brief(sensor.get("residual"), 3)))
-    columns = ("bead", "peak [N]", "+-", "fitted", "arrival [us]", "+-", "fitted", "left [+-]")
-    blocks += [Heading("Sensors", 2), Grid(columns, tuple(rows))]
-    contact = part_of_conclusion(part_of_conclusion(facts, "case_resolved"), "contact")
-    law = str(contact.get("law", ""))
-    return [*blocks, *(law_blocks(law, contact) if law else []), *citation([law])]
-
-
-def as_fit(facts: Mapping[str, Any]) -> Any:
-    """What the figure looks at, from the file."""
-    about = SimpleNamespace(title=facts["trace"]["title"])
-    synthetic = facts["trace"]["kind"] == "synthetic"
-
-    def side(one: Mapping[str, Any]) -> SimpleNamespace:
-        return SimpleNamespace(**{name: float_of(value) for name, value in one.items()})
-
-    return SimpleNamespace(
-        trace=SimpleNamespace(
-            about=about, synthetic=synthetic, words=f"{facts['trace']['kind']} trace"
-        ),
-        measure=facts["measure"],
-        sensors=[
-            SimpleNamespace(
-                bead=float_of(one["bead"]), peak=side(one["peak"]), arrival=side(one["arrival"])
-            )
-            for one in facts["sensors"]
-        ],
-        residuals=numbers_table([one["residual"] for one in facts["sensors"]]),
-        values={key: float_of(value) for key, value in facts["values"].items()},
-        errors={key: float_of(error) for key, error in facts["errors"].items()},
-        correlation=np.array([numbers_table(row) for row in facts["correlation"]]),
-    )
 
 
 def conclusion_picture(draw: Callable[[], tuple[Figure, Any]], words: str) -> list[Block]:
     """A figure, where the file holds what it shows."""
     try:
-        figure, _ = draw()
-    except (GranchainError, KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return [Picture(draw()[0], words)]
+    except STRANGE:
         return [Paragraph("No figure: the file does not hold what it would show.")]
-    return [Picture(figure, words)]
 
 
-def part_of_conclusion(facts: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A table in a table; an empty one where there is none."""
-    part = facts.get(key)
-    return part if isinstance(part, Mapping) else {}
+def drawable(value: Any) -> Any:
+    """What figures take: arrays for lists of numbers, nan for what is no number, or too large."""
+    if isinstance(value, Mapping):
+        return {key: drawable(part) for key, part in value.items()}
+    if isinstance(value, list):
+        parts = [drawable(part) for part in value]
+        words = not parts or any(isinstance(part, (str, Mapping)) for part in value)
+        return parts if words else np.array(parts)
+    if value is None or (isinstance(value, (int, float)) and abs(value) > DRAWABLE):
+        return math.nan
+    return value
 
 
-def numbers_table(values: Sequence[Any]) -> np.ndarray:
-    """Numbers of a file; nan for none."""
-    return np.array([float_of(value) for value in values])
+# --------------------------------------------------------------------------------------------------
+# A comparison
 
 
-def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
-    """Computed against measured first pulses."""
-    trace = part_of_conclusion(facts, "trace")
-    results = [one for one in listed_entries(facts.get("results")) if isinstance(one, Mapping)]
-    words = f"Trace: {brief(trace.get('title'))} ({brief(trace.get('kind'))})"
-    blocks: list[Block] = [
-        Heading(f"Comparison with {brief(trace.get('title')) or name}", 1),
-        Paragraph(f"{words}."),
-    ]
-    if trace.get("doi"):
-        blocks.append(Paragraph(f"Source of the trace: doi:{trace['doi']}."))
-    blocks += [Paragraph(str(message)) for message in listed_entries(facts.get("messages"))]
-    blocks += [
-        Paragraph(f"warning: {missed}", warning=True)
-        for one in results
-        for missed in listed_entries(one.get("missed"))
-    ]
-    blocks += pulse_picture(f"Comparison with {brief(trace.get('title'))}", results)
-    for quantity, (factor, title) in COMPARED_NUMBERS.items():
-        # arrivals count from a zero of time that says nothing
-        off, times, unit = (
-            ("difference", factor, "us") if quantity == "arrival" else ("relative", 100.0, "%")
-        )
-        rows = []
-        for one in results:
-            for sensor in listed_entries(one.get("sensors")):
-                side = sensor.get(quantity) if isinstance(sensor, Mapping) else None
-                if isinstance(side, Mapping):
-                    numbers = [
-                        scaled_by(side.get(part), factor)
-                        for part in ("measured", "uncertainty", "computed")
-                    ]
-                    rows.append(
-                        (
-                            brief(sensor.get("bead")),
-                            brief(one.get("label")),
-                            *numbers,
-                            scaled_by(side.get(off), times),
-                        )
-                    )
-        if rows:
-            columns = ("bead", "result", "measured", "+-", "computed", f"off [{unit}]")
-            blocks += [Heading(title, 2), Grid(columns, tuple(rows))]
-    for one in results:
-        blocks += band_blocks(one)
-    nearest = [one for one in listed_entries(facts.get("nearest")) if isinstance(one, Mapping)]
-    if nearest and len(results) > 1:
-        rows = [
-            (brief(one.get("bead")), " or ".join(map(str, listed_entries(one.get("labels")))))
-            for one in nearest
-        ]
-        blocks += [Heading("Nearest, by the residual", 2), Grid(("bead", "result"), tuple(rows))]
-    laws = [str(one.get("law")) for one in results]
-    for law in dict.fromkeys(laws):
-        blocks += law_blocks(law, {})
-    return [*blocks, *citation(laws)]
-
-
-def band_blocks(result: Mapping[str, Any]) -> list[Block]:
-    """Whether what was measured lies within the bands of a result, where it has some."""
-    bands = part_of_conclusion(result, "bands")
-    rows = []
-    for sensor in listed_entries(result.get("sensors")):
-        for quantity, factor, unit in (("peak", 1.0, "N"), ("arrival", 1e6, "us")):
-            band, side = (
-                part_of_conclusion(sensor, name) if isinstance(sensor, Mapping) else {}
-                for name in (f"{quantity}_band", quantity)
-            )
-            if band:
-                ends = [scaled_by(band.get(f"{end}_measured"), factor) for end in ("low", "high")]
-                word = (
-                    "-"
-                    if band.get("within") is None
-                    else "within"
-                    if band["within"] is True
-                    else "outside"
-                )
-                rows.append(
-                    (
-                        brief(sensor.get("bead")),
-                        f"{quantity} [{unit}]",
-                        scaled_by(side.get("measured"), factor),
-                        *ends,
-                        word,
-                    )
-                )
-    if not rows:
-        return []
-    keys = ", ".join(
-        f"{key} {scaled_by(one.get('uniform') if isinstance(one, Mapping) else one, 100.0)} %"
-        + " half width" * isinstance(one, Mapping)
-        for key, one in part_of_conclusion(bands, "tolerance").items()
-    )
-    part = scaled_by(bands.get("part"), 100.0)
-    words = (
-        f"Tolerances: {keys}; {brief(bands.get('members'))} members. From and to: where {part} % "
-        "of such measurements lie."
-    )
-    columns = ("bead", "number", "measured", "from", "to", "")
-    return [
-        Heading(f"Within the band of {brief(result.get('label'))}?", 2),
-        Paragraph(words),
-        Grid(columns, tuple(rows)),
-    ]
+def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of a comparison."""
+    results, title = facts["results"], f"Comparison with {facts['trace']['title']}"
+    blocks = comparison_tables(facts)
+    blocks[1:1] = pulse_picture(title, results)
+    return title, blocks, [one["law"] for one in results]
 
 
 def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Block]:
     """Peaks and arrivals as a figure, where there are two sensors or more."""
     measured: dict[int, Sides] = {}
     computed: dict[str, dict[int, Sides]] = {}
-    for one in results:
-        for sensor in listed_entries(one.get("sensors")):
-            if isinstance(sensor, Mapping) and isinstance(sensor.get("bead"), int):
-                peak, arrival = (
-                    part_of_conclusion(sensor, "peak"),
-                    part_of_conclusion(sensor, "arrival"),
-                )
-                spread = float_of(peak.get("uncertainty")), float_of(arrival.get("uncertainty"))
-                for table, side in (
-                    (measured, "measured"),
-                    (computed.setdefault(brief(one.get("label")), {}), "computed"),
-                ):
-                    table[sensor["bead"]] = Sides(
-                        float_of(peak.get(side)), spread[0], float_of(arrival.get(side)), spread[1]
-                    )
+    for one in drawable(results):
+        for sensor in one["sensors"]:
+            peak, arrival = sensor["peak"], sensor["arrival"]
+            spread, bead = (peak["uncertainty"], arrival["uncertainty"]), int(sensor["bead"])
+            for table, side in (
+                (measured, "measured"), (computed.setdefault(one["label"], {}), "computed"),
+            ):  # fmt: skip
+                table[bead] = Sides(peak[side], spread[0], arrival[side], spread[1])
     if len(measured) < 2:
         return []
     words = (
@@ -380,112 +128,327 @@ def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Bloc
     return conclusion_picture(lambda: pulse_numbers(title, measured, computed), words)
 
 
-# Larger numbers are no measurements, ours: their differences and the ticks of an axis may be no
-# numbers.
-DRAWABLE = 1e100
-
-
-def float_of(value: Any) -> float:
-    """A number that a figure can show; nan for anything else."""
-    there = (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= DRAWABLE
-    )
-    return float(value) if there else math.nan
-
-
-# Factor and title of a table.
-COMPARED_NUMBERS = {
-    "peak": (1.0, "Peak force [N]"),
-    "arrival": (1e6, "Arrival of the peak [us]"),
-    "width": (1e6, "Width at half height [us]"),
-    "impulse": (1e3, "Impulse of the pulse [mN s]"),
-    "speed": (1.0, "Speed to the next sensor [m/s]"),
-}
-
-
-def scaled_by(value: Any, factor: float) -> str:
-    """A number in the unit of its table."""
-    return brief(
-        factor * value if isinstance(value, (int, float)) and not isinstance(value, bool) else None,
-        5,
-    )
-
-
-def listed_entries(value: Any) -> Sequence[Any]:
-    """A list; nothing for anything else."""
-    return value if isinstance(value, list) else ()
-
-
-def named_entries(value: Any, key: str) -> list[Any]:
-    """All words under this key, wherever it is."""
-    if isinstance(value, Mapping):
-        own = [value[key]] if isinstance(value.get(key), str) else []
-        return own + [word for part in value.values() for word in named_entries(part, key)]
-    return [
-        word
-        for part in listed_entries(value)[:MOST_ROWS_OF_A_CONCLUSION]
-        for word in named_entries(part, key)
-    ]
-
-
-def entries(facts: Mapping[str, Any], level: int) -> list[Block]:
-    """Numbers and words as a table, lists of tables as tables with columns, tables under
-    headings of their own."""
-    plain = tuple((key, in_words(value)) for key, value in facts.items() if is_plain(value))
-    blocks: list[Block] = [Grid(("", ""), plain)] if plain else []
-    for key, value in facts.items():
-        if isinstance(value, Mapping):
-            blocks += [Heading(key.replace("_", " "), min(level, 6)), *entries(value, level + 1)]
-        elif not is_plain(value):
-            blocks += [
-                Heading(key.replace("_", " "), min(level, 6)),
-                *columns_of_conclusion(value, level),
-            ]
-    return blocks
-
-
-def columns_of_conclusion(rows: Sequence[Any], level: int) -> list[Block]:
-    """A list of tables: one table where all their values are plain, else one after the other."""
-    shown = [row for row in rows[:MOST_ROWS_OF_A_CONCLUSION] if isinstance(row, Mapping)]
-    keys = list(dict.fromkeys(key for row in shown for key in row))
-    flat = [key for key in keys if all(is_plain(row.get(key)) for row in shown)]
-    blocks: list[Block] = (
-        [
-            Grid(
-                tuple(map(str, flat)),
-                tuple(tuple(in_words(row.get(key)) for key in flat) for row in shown),
-            )
-        ]
-        if flat
-        else []
-    )
-    for i, row in enumerate(shown):
-        rest = {key: value for key, value in row.items() if key not in flat}
-        if rest:
-            label = next(
-                (str(row[key]) for key in flat if isinstance(row.get(key), str)), f"{i + 1}"
-            )
-            blocks += [Heading(label, min(level + 1, 6)), *entries(rest, level + 2)]
-    if len(rows) > MOST_ROWS_OF_A_CONCLUSION:
-        blocks.append(Paragraph(f"{MOST_ROWS_OF_A_CONCLUSION} of {len(rows)} entries are shown."))
-    return blocks
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is a number, a word, or a list of such."""
-    return not isinstance(value, Mapping) and not any(
-        isinstance(part, (Mapping, list)) for part in listed_entries(value)
-    )
-
-
-def in_words(value: Any) -> str:
-    """A plain value in a table."""
-    if isinstance(value, list):
-        return (
-            ", ".join(brief(part) for part in value[:MOST_ROWS_OF_A_CONCLUSION])
-            + (" ..." if len(value) > MOST_ROWS_OF_A_CONCLUSION else "")
-            or "-"
+def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
+    """What is compared, and a table for each number: measured with its uncertainty, and each result
+    with its difference; which law is nearest; bands."""
+    trace, results, sensors = facts["trace"], facts["results"], facts["results"][0]["sensors"]
+    source = ", ".join(part for part in (trace["who"], trace["figure"], trace["doi"]) if part)
+    lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
+    for one in results:
+        shift, spread = one["time_shift"], one["time_shift_uncertainty"]
+        lines.append(
+            f"{one['label']}: computed time + {number_text(shift, factor=1e6)} us is the trace's, "
+            f"+- {number_text(spread, '.2g', 1e6)} us"
         )
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return brief(value)
+    if (cutoff := facts["sensor"]["cutoff"]) is not None:
+        lines.append(f"Both sides went through a zero-phase filter that halves {cutoff:.3g} Hz.")
+    labels = [one["label"] for one in results]
+    blocks: list[Block] = [Paragraph("\n".join(lines))]
+    places = [
+        f"{sensor['bead']}"
+        + (" merged" if any(one["sensors"][k]["merged"] for one in results) else "")
+        for k, sensor in enumerate(sensors)
+    ]
+    for name, (factor, title) in COMPARED_NUMBERS.items():
+        off = "off [us]" if name == "arrival" else "off [%]"
+        columns = ("bead", "measured", "+-", *(cell for label in labels for cell in (label, off)))
+        # a row for each sensor; the last one has no next, and the wave has its speed along all
+        sides = [[one["sensors"][k][name] for one in results] for k in range(len(sensors))]
+        named = list(zip(places, sides, strict=True))
+        if name == "speed":
+            named[-1] = ("all", [one["wave_speed"] for one in results])
+        rows: tuple[tuple[str, ...], ...] = tuple(
+            (place, *measured_cells(side[0], factor), *off_cells(name, factor, *side))
+            for place, side in named
+        )
+        blocks.append(Grid(columns, rows, title, ">" * len(columns)))
+    several = len(results) > 1
+    nearest = {one["bead"]: one["labels"] for one in facts["nearest"]}
+    columns = ("bead", "of noise", *labels, *(["nearest"] if several else []))
+    rows = tuple(
+        (
+            place,
+            number_text(sensors[k]["residual_of_noise"], ".4f"),
+            *(number_text(one["sensors"][k]["residual"], ".4f") for one in results),
+            *([" or ".join(nearest.get(sensors[k]["bead"], ("-",)))] if several else []),
+        )
+        for k, place in enumerate(places)
+    )
+    title = "residual, part of the measured pulse"
+    blocks.append(Grid(columns, rows, title, ">" * len(columns)))
+    if several and nearest:
+        blocks.append(Paragraph(nearest_words(labels, list(nearest.values()))))
+    return blocks + [band_table(one, places) for one in results if one["bands"]]
+
+
+def measured_cells(side: Mapping[str, Any], factor: float) -> tuple[str, str]:
+    """A measured number and its uncertainty."""
+    return (
+        number_text(side["measured"], factor=factor),
+        number_text(side["uncertainty"], ".2g", factor),
+    )
+
+
+def off_cells(name: str, factor: float, *sides: Mapping[str, Any]) -> list[str]:
+    """Computed numbers, each with its difference: relative, but of an arrival, whose zero of time
+    says nothing."""
+    cells = []
+    for side in sides:
+        parts = (side[part] for part in Agreement._fields)
+        one = Agreement(*(math.nan if part is None else part for part in parts))
+        off = factor * one.difference if name == "arrival" else 100.0 * one.relative
+        cells += [number_text(one.computed, factor=factor), number_text(off, "+.3g")]
+    return cells
+
+
+def nearest_words(labels: Sequence[str], nearest: Sequence[Sequence[str]]) -> str:
+    """At how many sensors each result is the nearest one."""
+    counts = {label: sum(list(one) == [label] for one in nearest) for label in labels}
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    counted = ", ".join(f"{label} at {count}" for label, count in ranked if count)
+    undecided = sum(len(one) > 1 for one in nearest)
+    return (
+        f"Nearest, by the residual, of {len(nearest)} sensors: {counted or 'none alone'}"
+        + (f"; at {undecided} noise does not tell them apart" if undecided else "")
+        + "."
+    )
+
+
+def band_table(one: Mapping[str, Any], places: Sequence[str]) -> Grid:
+    """Ends of the intervals in which measurements of this uncertainty would lie, and whether these
+    do."""
+    bands = one["bands"]
+    spread = ", ".join(
+        f"{key} {100.0 * part['uniform']:.3g} % half width"
+        if isinstance(part, Mapping)
+        else f"{key} {100.0 * part:.3g} %"
+        for key, part in bands["tolerance"].items()
+    )
+    rows = []
+    for place, sensor in zip(places, one["sensors"], strict=True):
+        cells = [place]
+        for name, factor in (("peak", 1.0), ("arrival", 1e6)):
+            band = sensor[f"{name}_band"] or {}
+            within = {True: "within", False: "outside", None: "-"}
+            cells += [
+                number_text(sensor[name]["measured"], factor=factor),
+                *(number_text(band.get(f"{end}_measured"), factor=factor)
+                  for end in ("low", "high")),
+                within[band["within"]] if band else "",
+            ]  # fmt: skip
+        inside = number_text(sensor["force_inside"], ".3g", 100.0)
+        rows.append((*cells, inside if inside == "-" else f"{inside} %"))
+    columns = (
+        "bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band",
+    )  # fmt: skip
+    title = (
+        f"{one['label']}: is it within the band? {spread}; {bands['members']} members, "
+        f"{100.0 * bands['part']:g} % of measurements would be from ... to"
+    )
+    return Grid(columns, tuple(rows), title, ">" * len(columns))
+
+
+# --------------------------------------------------------------------------------------------------
+# An equivalence
+
+
+def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of an equivalence."""
+    blocks = equivalence_tables(facts, facts["case_resolved"].get("title") or "the case")
+    shared = {key: facts[key] for key in ("to", "measure", "free", "sensor_bead")}
+    as_found: list[Any] = [
+        SimpleNamespace(**drawable(shared), **drawable(one)) for one in facts["laws"]
+    ]
+    blocks[1:1] = conclusion_picture(
+        lambda: equivalence(as_found),
+        "Ranking of the laws, and what is left bead by bead.",
+    )
+    laws = [facts["to"], *(one["law"] for one in facts["laws"])]
+    return f"What stands in for {facts['to']}", blocks, laws
+
+
+def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
+    """The ranking, what remains bead by bead, and how the answers move."""
+    laws, to, free = facts["laws"], facts["to"], list(facts["free"])
+    traces = facts["measure"] == "traces"
+    what = "whole traces" if traces else f"{facts['measure']} of the first pulse"
+    blocks: list[Block] = [
+        Paragraph(
+            f"{title}: which law does what {to} does, by the {what} at "
+            f"{len(facts['sensor_bead'])} sensors?"
+        )
+    ]
+    names = [one["law"] for one in laws]
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (
+            str(one["rank"]),
+            one["law"],
+            *(number_text(one["inputs"].get(name)) for name in free),
+            number_text(one["residual"], factor=100.0),
+            number_text(largest(one["per_bead"]), factor=100.0),
+        )
+        for one in laws
+    )
+    columns = ("rank", "law", *free, "residual [%]", "largest [%]")
+    blocks.append(Grid(columns, rows, sides="><" + ">" * (len(columns) - 2)))
+    for rank in sorted({one["rank"] for one in laws}):
+        tied = [one["law"] for one in laws if one["rank"] == rank]
+        if len(tied) > 1:
+            blocks.append(
+                Paragraph(
+                    f"{', '.join(tied)} reach the same residual: at these inputs they do the same "
+                    "in this chain."
+                )
+            )
+    rows = tuple(
+        (str(bead), *(number_text(one["per_bead"][k], "+.3g", 100.0) for one in laws))
+        for k, bead in enumerate(facts["sensor_bead"])
+    )
+    sign = "norm of the difference" if traces else f"more or less than {to}"
+    blocks.append(
+        Grid(
+            ("bead", *names),
+            rows,
+            f"what remains unexplained, {sign} [%]",
+            ">" * (1 + len(laws)),
+        )
+    )
+    moves: dict[tuple[str, float], dict[str, Any]] = {}
+    for one in laws:
+        for move in one["moves"]:
+            moves.setdefault((move["key"], move["value"]), {})[one["law"]] = move
+    if moves:
+        rows = (
+            ("", "as it is", *map(moved_cell, laws)),
+            *(
+                (key, f"{value:g}", *(moved_cell(there.get(name)) for name in names))
+                for (key, value), there in moves.items()
+            ),
+        )
+        words = (
+            f"how the answer moves: {', '.join(free)}, and residual [%]; * at an end of its range"
+        )
+        blocks.append(Grid(("", "", *names), rows, words, "<" + ">" * (1 + len(laws))))
+    return blocks
+
+
+def largest(values: Sequence[float | None]) -> float | None:
+    """The largest size of numbers; None where one is missing."""
+    return None if None in values else max(abs(value) for value in values if value is not None)
+
+
+def moved_cell(one: Mapping[str, Any] | None) -> str:
+    """An answer in a table."""
+    if one is None or not one["inputs"]:
+        return "-"
+    values = ", ".join(
+        f"{number_text(value, '.3g')}{'*' if name in one['at_bound'] else ''}"
+        for name, value in one["inputs"].items()
+    )
+    return f"{values} ({number_text(one['residual'], '.2g', 100.0)})"
+
+
+# --------------------------------------------------------------------------------------------------
+# A fit
+
+
+def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of a fit."""
+
+    def as_fit() -> Any:
+        trace, names = facts["trace"], ("measure", "values", "errors", "correlation")
+        sides = ("peak", "arrival")
+        sensors = [
+            SimpleNamespace(
+                bead=one["bead"], **{side: SimpleNamespace(**one[side]) for side in sides}
+            )
+            for one in drawable(facts["sensors"])
+        ]
+        return SimpleNamespace(
+            trace=SimpleNamespace(
+                about=SimpleNamespace(title=trace["title"]),
+                synthetic=trace["kind"] == "synthetic",
+                words=trace["words"],
+            ),
+            sensors=sensors,
+            residuals=drawable([one["residual"] for one in facts["sensors"]]),
+            **{name: drawable(facts[name]) for name in names},
+        )
+
+    blocks = fit_tables(facts)
+    blocks[1:1] = conclusion_picture(
+        lambda: fit(as_fit()),
+        "Measured and fitted numbers at every sensor, what is left, and the correlation of "
+        "the keys.",
+    )
+    law = facts["case_resolved"]["contact"]["law"]
+    return f"Fit to {facts['trace']['title']}", blocks, [law]
+
+
+def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
+    """The values with their errors, their correlations, and every sensor."""
+    trace, keys = facts["trace"], list(facts["values"])
+
+    def interval(level: str, key: str) -> str:
+        low, high = facts["intervals"][level][key]
+        return "-" if None in (low, high) else f"{low:.5g} to {high:.5g}"
+
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (
+            key,
+            number_text(facts["values"][key]),
+            "not told" if facts["errors"][key] is None else f"{facts['errors'][key]:.2g}",
+            interval("0.9", key),
+            interval("0.95", key),
+            number_text(facts["start"][key]),
+        )
+        for key in keys
+    )
+    columns: tuple[str, ...] = (
+        "key", "value", "+-", "90 % interval", "95 % interval", "began with",
+    )  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
+        Grid(columns, rows, sides="<>>>>>"),
+    ]
+    if len(keys) > 1:
+        rows = tuple(
+            (key, *(number_text(one, "+.3f") for one in row))
+            for key, row in zip(keys, facts["correlation"], strict=True)
+        )
+        blocks.append(Grid(("correlation", *keys), rows, sides="<" + ">" * len(keys)))
+    rows = tuple(
+        (
+            str(one["bead"]),
+            *measured_cells(one["peak"], 1.0),
+            *off_cells("peak", 1.0, one["peak"]),
+            *measured_cells(one["arrival"], 1e6),
+            *off_cells("arrival", 1e6, one["arrival"]),
+            number_text(one["residual"], "+.2g"),
+        )
+        for one in facts["sensors"]
+    )
+    columns = (
+        "bead", "peak [N]", "+-", "fitted", "off [%]",
+        "arrival [us]", "+-", "fitted", "off [us]", "left [+-]",
+    )  # fmt: skip
+    blocks.append(Grid(columns, rows, sides=">" * len(columns)))
+    if (gain := facts["gain"]) != 1.0:
+        blocks.append(
+            Paragraph(
+                "Calibration: the forces of the trace are taken to be "
+                f"{100.0 * (gain - 1.0):+.2g} % off, within the uncertainty that it states. The "
+                "fitted forces above are shown as it reads them."
+            )
+        )
+    if facts["degrees_of_freedom"]:
+        blocks.append(
+            Paragraph(
+                f"What is left scatters by {number_text(facts['scatter'], '.2g')} of its standard "
+                f"deviations, with {facts['degrees_of_freedom']:.3g} degrees of freedom."
+            )
+        )
+    return blocks
+
+
+COMPOSERS = {"comparison": comparison_page, "equivalence": equivalence_page, "fit": fit_page}

@@ -12,11 +12,10 @@ from granchain.figures import drawn
 from granchain.mechanism.checks import checks_of
 from granchain.pages.blocks import Block, document
 from granchain.pages.conclusions import conclusion_blocks
+from granchain.pages.opened import opened
 from granchain.pages.run import run_blocks
 from granchain.pages.study import study_blocks
 from granchain.store import open_result
-from granchain.store.conclusion import read_conclusion
-from granchain.store.study import is_study, open_study
 from granchain.store.variables import Unread
 
 
@@ -61,20 +60,20 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
 
 def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Block]:
     """What a report says of one file."""
-    name = Path(path).name
-    if Path(path).suffix.lower() == ".json":
-        return conclusion_blocks(read_conclusion(path, unsealed), name)
-    if is_study(path, unsealed):
-        return study_blocks(open_study(path, unsealed), name)
 
     def needed(headers: Mapping[str, Unread]) -> set[str]:
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
-    result = open_result(path, variables=needed, unsealed=unsealed)
-    if "crank_angle" not in result.variables:
-        return run_blocks(result, name)
+    name = Path(path).name
+    found = opened(path, unsealed, variables=needed)
+    if isinstance(found, dict):
+        return conclusion_blocks(found, name)
+    if hasattr(found, "data_vars"):
+        return study_blocks(found, name)
+    if "crank_angle" not in found.variables:
+        return run_blocks(found, name)
     try:
         # from all of its samples
-        return run_blocks(result, name, checks_of(open_result(path, unsealed=unsealed)))
+        return run_blocks(found, name, checks_of(open_result(path, unsealed=unsealed)))
     except CaseError:
-        return run_blocks(result, name, [])
+        return run_blocks(found, name, [])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granchain import __version__
-from granchain.analysis import Summary, summary
+from granchain.analysis import summary
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.figures import all_figures, lacking
@@ -20,9 +20,11 @@ from granchain.pages.blocks import (
     Grid,
     Heading,
     Paragraph,
+    number_text,
     paragraphs,
     picture_or_reason,
 )
+from granchain.pages.numbers import check_grid, number_blocks, provenance_rows
 from granchain.store import Result
 
 # What a figure shows, for who cannot see it.
@@ -82,22 +84,7 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
                 warning=True,
             )
         )
-    if checks is None:
-        blocks += [*pulse_blocks(numbers), *ledger(numbers)]
-    else:
-        rows = [
-            (
-                one.what,
-                brief(one.value),
-                one.unit,
-                "" if one.printed is None else brief(one.printed),
-            )
-            for one in checks
-        ]
-        blocks += [
-            Heading("Checks", 2),
-            Grid(("check", "value", "unit", "printed by its source"), tuple(rows)),
-        ]
+    blocks += number_blocks(numbers) if checks is None else [check_grid(checks)]
     blocks += pictures(result)
     try:
         contact = json.loads(result.provenance.get("case_resolved_json", "{}")).get("contact", {})
@@ -107,72 +94,6 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     blocks += case_blocks(result.provenance)
     blocks += origin(result.provenance, name)
     return [*blocks, *citation([result.law])]
-
-
-def pulse_blocks(numbers: Summary) -> list[Block]:
-    """First pulses at the sensors."""
-    remarks = [Paragraph(f"{remark[0].upper()}{remark[1:]}.") for remark in numbers.remarks]
-    if not numbers.sensors:
-        return list(remarks)
-    rows = tuple(
-        (
-            str(one.bead),
-            brief(one.peak),
-            ("merged " if one.merged else "")
-            + (brief(1e6 * one.arrival) if one.complete else "not yet"),
-            brief(1e6 * one.width),
-            brief(1e3 * one.impulse),
-        )
-        for one in numbers.sensors
-    )
-    blocks: list[Block] = [
-        Heading("First pulses", 2),
-        Grid(
-            (
-                "sensor bead",
-                "peak [N]",
-                "arrival [us]",
-                "width at half height [us]",
-                "impulse [mN s]",
-            ),
-            rows,
-        ),
-    ]
-    if any(one.merged for one in numbers.sensors):
-        blocks.append(
-            Paragraph(
-                "merged: a second, larger pulse has passed the first before it had fallen to "
-                "half; the numbers are of both."
-            )
-        )
-    if math.isfinite(numbers.wave_speed):
-        beads = numbers.wave_speed_beads
-        blocks.append(
-            Paragraph(
-                f"Wave speed {numbers.wave_speed:.6g} m/s: line through the arrivals at beads "
-                f"{beads[0]} to {beads[-1]}."
-            )
-        )
-    return [*blocks, *remarks]
-
-
-def ledger(numbers: Summary) -> list[Block]:
-    """The energy at the end."""
-    if numbers.energy is None:
-        return []
-    balance = numbers.energy
-    share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-    rows = tuple(
-        (name, brief(value), brief(share * value)) for name, value in balance.parts.items()
-    )
-    return [
-        Heading("Energy ledger", 2),
-        Grid(("energy at the end", "[J]", "[% of put in]"), rows),
-        Paragraph(
-            f"Largest residual of the ledger {balance.largest_residual:.1e} of "
-            f"{balance.put_in:.6g} J put in."
-        ),
-    ]
 
 
 def pictures(result: Result) -> list[Block]:
@@ -247,20 +168,8 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
 
 def origin(provenance: Mapping[str, Any], name: str) -> list[Block]:
     """Versions, hashes and times of a file."""
-    facts = [("file", name)]
-    names = (
-        "started",
-        "granchain_version",
-        "versions",
-        "platform",
-        "source_hash",
-        "case_sha256",
-        "data_sha256",
-    )
-    facts += [(key, str(provenance[key])) for key in names if provenance.get(key)]
-    if isinstance(provenance.get("wall_time"), float):
-        facts.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
-    return [Heading("Where it comes from", 2), Grid(("", ""), tuple(facts))]
+    rows = (("file", name), *provenance_rows(provenance))
+    return [Heading("Where it comes from", 2), Grid(("", ""), rows)]
 
 
 def citation(names: list[str]) -> list[Block]:
@@ -278,15 +187,8 @@ def citation(names: list[str]) -> list[Block]:
     ]
 
 
-def brief(value: Any, digits: int = 6) -> str:
-    """A number for a table; a dash for none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return "-" if value is None else str(value)
-    return f"{value:.{digits}g}" if math.isfinite(value) else "-"
-
-
 def shown_constant(value: Any) -> str:
     """A value of an input."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {shown_constant(part)}" for key, part in value.items())
-    return "none" if value is None else brief(value)
+    return "none" if value is None else number_text(value, ".6g")

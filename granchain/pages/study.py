@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from granchain.figures import study_figures
-from granchain.pages.blocks import Block, Grid, Heading, Paragraph, picture_or_reason
-from granchain.pages.run import brief, case_blocks, citation, law_blocks
+from granchain.pages.blocks import (
+    Block,
+    Grid,
+    Heading,
+    Paragraph,
+    number_text,
+    picture_or_reason,
+)
+from granchain.pages.run import case_blocks, citation, law_blocks
 from granchain.store.units import unit_of_attributes
 
 # Values of a key that a page lists.
@@ -71,26 +78,25 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         if key not in ("title", "laws_json", "case_json", "case_resolved_json", "coordinates")
         and np.ndim(value) == 0
     }
-    facts = (("file", name), *((key, brief(value)) for key, value in told.items()))
+    facts = (("file", name), *((key, number_text(value, ".6g")) for key, value in told.items()))
     return [*blocks, Heading("Where it comes from", 2), Grid(("", ""), facts), *citation(laws)]
 
 
 def coordinate_values(axis: Any) -> str:
     """The values of an axis, or the ends of many."""
     values = np.asarray(axis.values).reshape(-1).tolist()
-    if len(values) <= MOST_ROWS_OF_A_STUDY:
-        return ", ".join(brief(value, 4) for value in values)
-    return f"{brief(values[0], 4)} ... {brief(values[-1], 4)}"
+    few = len(values) <= MOST_ROWS_OF_A_STUDY
+    shown = values if few else (values[0], values[-1])
+    return (", " if few else " ... ").join(number_text(value, ".4g") for value in shown)
 
 
-def spread_rows(values: np.ndarray) -> tuple[str, str, str, str]:
+def spread_rows(values: np.ndarray) -> tuple[str, ...]:
     """Mean, standard deviation and ends of the numbers that are there."""
     there = values[np.isfinite(values)]
     if not there.size:
         return "-", "-", "-", "-"
-    return (
-        brief(float(there.mean())),
-        brief(float(there.std()), 3),
-        brief(float(there.min())),
-        brief(float(there.max())),
+    spread = number_text(float(there.std()), ".3g")
+    mean, least, most = (
+        number_text(float(one), ".6g") for one in (there.mean(), there.min(), there.max())
     )
+    return mean, spread, least, most

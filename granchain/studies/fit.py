@@ -168,7 +168,6 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
-        about = self.trace.about
         names = (
             "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
             "scatter", "degrees_of_freedom", "time_shift", "gain", "sensors", "messages",
@@ -176,7 +175,7 @@ class Fit:
         more = {
             "keys": list(self.values),
             "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)},
-            "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
+            "trace": self.trace.as_dict(),
         }
         return dict(plain_data({name: getattr(self, name) for name in names} | more))
 

@@ -21,6 +21,10 @@ MOST_UNEVEN = 1e-3
 LISTED = 3
 
 
+# What says whose data they are.
+CITED = ("title", "kind", "doi", "who", "figure")
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Forces that sensor beads recorded, on one clock.
@@ -81,6 +85,11 @@ class Trace:
             "digitised": "measured, read off a figure",
             "synthetic": "SYNTHETIC, no experiment",
         }[self.about.kind]
+
+    def as_dict(self) -> dict[str, str]:
+        """What it is and whose, for the files of what was concluded from it."""
+        about = {name: str(getattr(self.about, name) or "") for name in CITED}
+        return {**about, "words": self.words}
 
 
 def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:

@@ -1,0 +1,111 @@
+"""The numbers of a run, in tables: the command line prints them, a report shows them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from granchain.pages.blocks import Block, Grid, Paragraph, number_text
+
+if TYPE_CHECKING:
+    from granchain.analysis import Summary
+    from granchain.mechanism.checks import Check
+
+PULSES = (
+    "sensor bead",
+    "peak [N]",
+    "arrival [us]",
+    "width at half height [us]",
+    "impulse [mN s]",
+)
+SAMPLED = (
+    "these peaks are the largest samples: the force jumps between samples, and the file does not "
+    "hold its jumps"
+)
+MERGED = (
+    "merged: a second, larger pulse has passed the first before it had fallen to half; peak and "
+    "arrival are the second's"
+)
+
+
+def number_blocks(summary: Summary) -> list[Block]:
+    """Peaks and arrivals, speed of the wave, energy balance."""
+    blocks: list[Block] = []
+    pulses = summary.sensors
+    if pulses:
+        rows = tuple(
+            (
+                str(pulse.bead),
+                number_text(pulse.peak),
+                "merged " * pulse.merged + number_text(pulse.arrival, factor=1e6)
+                if pulse.complete
+                else "not yet",
+                number_text(pulse.width, factor=1e6),
+                number_text(pulse.impulse, factor=1e3),
+            )
+            for pulse in pulses
+        )
+        blocks.append(Grid(PULSES, rows, "First pulses", ">>>>>"))
+    if any(pulse.sampled for pulse in pulses):
+        blocks.append(Paragraph(SAMPLED))
+    if any(pulse.merged for pulse in pulses):
+        blocks.append(Paragraph(MERGED))
+    blocks += map(Paragraph, summary.remarks)
+    if math.isfinite(summary.wave_speed):
+        beads = summary.wave_speed_beads
+        blocks.append(
+            Paragraph(
+                f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at "
+                f"{len(beads)} sensors, beads {beads[0]} to {beads[-1]}"
+            )
+        )
+    if summary.energy is not None:
+        balance = summary.energy
+        share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
+        parts = tuple(
+            (name, number_text(value), number_text(share * value))
+            for name, value in balance.parts.items()
+        )
+        columns = ("energy at the end", "[J]", "[% of put in]")
+        blocks.append(Grid(columns, parts, "Energy ledger", "<>>"))
+        blocks.append(
+            Paragraph(
+                f"largest residual of the ledger {balance.largest_residual:.1e} of "
+                f"{balance.put_in:.6g} J put in"
+            )
+        )
+    return blocks
+
+
+def check_grid(checks: Sequence[Check]) -> Grid:
+    """The checks of a mechanism; beside them what the source prints."""
+    rows = tuple(
+        (
+            check.what,
+            number_text(check.value),
+            "" if check.unit == "1" else check.unit,
+            "" if check.printed is None else f"{check.printed:.5g}",
+        )
+        for check in checks
+    )
+    return Grid(("check", "value", "", "printed"), rows, "Checks", "<><>")
+
+
+PROVENANCE = (
+    "started",
+    "granchain_version",
+    "versions",
+    "platform",
+    "source_hash",
+    "case_sha256",
+    "data_sha256",
+)
+
+
+def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where a file comes from: versions, hashes and times."""
+    rows = [(name, str(provenance[name])) for name in PROVENANCE if provenance.get(name)]
+    if isinstance(provenance.get("wall_time"), float):
+        rows.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
+    return rows
