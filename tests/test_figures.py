@@ -974,8 +974,14 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
 
 def test_a_chain_that_lost_nothing_says_so_and_a_run_without_ledger_what_to_ask_for():
     nothing = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous", "clamp")}
-    assert figures.lacking(synthetic(change=nothing))["losses"] == "no contact lost anything"
-    with pytest.raises(GranchainError, match="no contact lost anything"):
+    assert (
+        figures.lacking(synthetic(change=nothing))["losses"]
+        == "got no contact that lost anything, allowed a law with losses; look at the energy"
+    )
+    with pytest.raises(
+        GranchainError,
+        match="got no contact that lost anything, allowed a law with losses; look at the energy",
+    ):
         figures.losses(synthetic(change=nothing))
     with pytest.raises(
         GranchainError,

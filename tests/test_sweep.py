@@ -612,7 +612,7 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
     assert obey(["sweep", "few.toml"]) == 0
     for only in ([], ["--only", "peaks"]):
         assert obey(["plot", "few.h5", "--out", "figures", *only]) == 0
-        assert "few.h5: no figure: a distribution takes 16 runs" in capsys.readouterr().err
+        assert "no figure: a distribution takes 16 runs" in capsys.readouterr().err
 
 
 def test_a_power_law_is_fitted_with_its_error():

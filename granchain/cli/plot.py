@@ -102,7 +102,7 @@ def plot(
                 for one in found
             ]
     asked = known
-    if only is not None:
+    if only is not None and known:
         names = [hyphened(name.strip()) for name in only.split(",") if name.strip()]
         asked = [the_one(name, known, "--only", CaseError) for name in names]
     stem = "-".join(stems)
@@ -118,7 +118,7 @@ def plot(
     }
     for one, file in zip(found, files, strict=True):
         notify_lacking(one, f"{file}: " if len(files) > 1 else "", asked)
-    if not figures and only is not None:
+    if not figures and only is not None and known:
         raise CaseError(
             f"--only: got {only[:60]}, for which these files lack the variables, allowed others; "
             "ask for more in the case, or name other figures"

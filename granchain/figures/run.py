@@ -354,7 +354,11 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
 def nothing_lost(result: Result) -> str:
     """What is said where no contact has lost anything."""
     lost = any(np.any(getattr(result, f"contact_{name}") != 0.0) for name in LOST)
-    return "" if lost else "no contact lost anything"
+    return (
+        ""
+        if lost
+        else ("got no contact that lost anything, allowed a law with losses; look at the energy")
+    )
 
 
 @of_results(*(f"contact_{name}" for name in LOST), "contact", unless=nothing_lost)
