@@ -167,6 +167,13 @@ class Masses:
         moved = np.zeros(self.n_bodies) if self.displacement is None else self.displacement
         return np.asarray(-np.diff(moved, prepend=0.0, append=0.0) + (static - gap))
 
+    def first_overlaps(self, static: np.ndarray) -> np.ndarray:
+        """(n_bodies + 1,) Overlap at which each contact begins [m]: the one that it has at rest,
+        unless the bodies are displaced; 0 where there is none."""
+        if self.displacement is None:
+            return static
+        return np.where(self.contact_exists, self.overlaps_at_start(static), 0.0)
+
     def loads(self) -> np.ndarray:
         """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the
         free ends."""

@@ -12,7 +12,7 @@ from support.rows import MASS, SPEED, run_row, steel_row, velocities
 from granchain.case import load_case
 from granchain.contact.law import SPEED_NODES
 from granchain.contact.pair import Pair
-from granchain.engine.restitution import restitution_at, restitution_law
+from granchain.engine.restitution import LawAtSpeeds, restitution_law, restitutions_at
 from granchain.errors import CaseError
 from granchain.simulation import run
 from granchain.two_body import impact
@@ -34,7 +34,8 @@ def ma_liu(speed: float) -> float:
 def test_the_quasi_static_restitution_is_that_of_the_engine():
     law, values = restitution_law(MA_LIU)
     speeds = np.array([0.02, 0.2, 1.77, 10.0])
-    found = restitution_at(law, values, PAIR, np.array([1e-3]), speeds)[:, 0]
+    (found,) = restitutions_at([LawAtSpeeds(law, values, PAIR, np.array([1e-3]), speeds)])
+    found = found[:, 0]
     # below the yield speed nothing is lost
     assert found[0] == 1.0
     # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed, to the digits shown; and the engine within

@@ -29,12 +29,17 @@ from granchain import theory
 from granchain.chain import End
 from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS
-from granchain.contact.law import ContactLaw, Quantity, Source
+from granchain.contact.law import SPEED_NODES, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields
 from granchain.engine.coefficients import GUARD_POINTS, coefficients
 from granchain.engine.fields import PACKED_COLUMNS, PAGE_BYTES, pitch_of
-from granchain.engine.restitution import restitution_at, restitution_law, with_restitution
+from granchain.engine.restitution import (
+    LawAtSpeeds,
+    restitution_law,
+    restitutions_at,
+    with_restitutions,
+)
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
@@ -88,17 +93,16 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     )
     law, values = restitution_law({"law": "ma-liu", "psi": 2.84, "xi": 13.0})
     # .8390 at 1.77 m/s: recomputed to the digits shown
-    assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[
-        0, 0
-    ] == pytest.approx(0.8390, abs=5e-5)
-    # one speed for all contacts: the largest at the start
-    given = inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0})
-    one = with_restitution(given, pair, np.array([1e-3]), np.array([1.77]))
-    assert one.restitution.shape == (1,)
-    assert one.restitution[0] == pytest.approx(0.8390, abs=5e-5)
+    limits, speed = np.array([1e-3]), np.array([1.77])
+    (found,) = restitutions_at([LawAtSpeeds(law, values, pair, limits, speed)])
+    assert found[0, 0] == pytest.approx(0.8390, abs=5e-5)
+    # one speed for all contacts, the largest at the start; or one for each
     asked = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
-    inputs = inputs_for("flores", restitution=asked, impact_speed="onset", impact_speed_floor=0.1)
-    assert with_restitution(inputs, pair, np.array([1e-3]), np.array([SPEED])).restitution.ndim == 2
+    given = inputs_for("tsuji", restitution=asked)
+    at_onset = inputs_for("flores", restitution=asked, impact_speed="onset", impact_speed_floor=0.1)
+    one, many = with_restitutions([(each, pair, limits, speed) for each in (given, at_onset)])
+    assert one.restitution == pytest.approx([0.8390], abs=5e-5)
+    assert many.restitution.shape == (SPEED_NODES, 1)
     state = run_row(
         replace(steel_row(2), gap=np.array([1e-7])), "flores", 2e-6, 1e-7,
         restitution=asked, impact_speed="onset", impact_speed_floor=0.1, damping="identified",
@@ -113,9 +117,8 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     assert floored.h[:3, 1].tolist() == [3.0, 0.0, 1.0]
     # at a higher speed a dent takes more: a smaller restitution, a larger factor
     assert floored.h[3, 1] > state.h[3, 1]
-    still = inputs_for("tsuji", restitution=asked)
     with pytest.raises(LawError, match="nothing moves at the start"):
-        with_restitution(still, pair, np.array([1e-3]), np.zeros(1))
+        with_restitutions([(given, pair, limits, np.zeros(1))])
 
 
 def test_an_onset_without_a_floor_is_refused():

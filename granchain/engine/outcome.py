@@ -30,18 +30,21 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     """(n_contacts,) What each contact's history has lost for good, over the run [J], of some
     runs of one model."""
     model = states[0].model
+    lost = [state.contacts.lost[state.chain.contacts] + 0.0 for state in states]
     if not model.loses:
-        return [state.contacts.lost[state.chain.contacts] + 0.0 for state in states]
-    c = [state.c[:, state.chain.contacts] for state in states]
-    h = [state.h[:, state.chain.contacts] for state in states]
-    start = [state.contacts.start[state.chain.contacts] for state in states]
-    found = in_parts(_dented(model, np.hstack(c), np.hstack(h)), start)
-    for place, state in enumerate(states):
-        found[place] = found[place] + state.contacts.lost[state.chain.contacts]
-        if start[place].max() > 0.0 or state.chain.displacement is not None:
+        return lost
+    c, h = _tables(states)
+    dents = in_parts(_over_contacts(model.functions.plastic, model, (), c, h), lost)
+    for place, (state, dented) in enumerate(zip(states, dents, strict=True)):
+        lost[place] = dented + lost[place]
+        if (
+            state.contacts.start[state.chain.contacts].max() > 0.0
+            or state.chain.displacement is not None
+        ):
             # what the start had already lost to yield is no loss of the run
-            found[place] -= _dented(model, c[place], state.first_history[:, state.chain.contacts])
-    return found
+            c, h = (table[:, state.chain.contacts] for table in (state.c, state.first_history))
+            lost[place] -= _over_contacts(model.functions.plastic, model, (), c, h)
+    return lost
 
 
 def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -55,74 +58,57 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
         Effective radius of each contact [m].
     """
     model = states[0].model
-    reach = [np.maximum(state.contacts.reach[state.chain.contacts], 0.0) for state in states]
-    c, deepest = (
-        np.hstack([state.c[:, state.chain.contacts] for state in states]),
-        np.concatenate(reach),
-    )
+    reach = np.concatenate([state.contacts.reach[state.chain.contacts] for state in states])
+    deepest, (c, h) = np.maximum(reach, 0.0), _tables(states)
     # one that forgets its dent: as after one approach to there
-    h = (
-        start_histories(model, c, deepest)
-        if model.forgets
-        else np.hstack([state.h[:, state.chain.contacts] for state in states])
-    )
+    h = start_histories(model, c, deepest, deepest) if model.forgets else h
     found = np.zeros(deepest.size)
     met = np.flatnonzero(deepest > OPEN)
-    sizes = np.vstack([deepest, np.concatenate(radii)])[:, met]
-    found[met] = _over_contacts(
-        model.law.contact_radius, _radius_scan, model, (sizes, c[:, met], h[:, met])
-    )
-    return in_parts(found, reach)
+    sizes = deepest[met], np.concatenate(radii)[met]
+    found[met] = _over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
+    return in_parts(found, radii)
 
 
-def _dented(model: Model, c: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """(n_contacts,) What each history has lost for good [J]."""
-    return _over_contacts(
-        model.functions.plastic, _plastic_scan, model, (np.zeros((0, c.shape[1])), c, h)
+def _tables(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients and histories of all contacts that there are."""
+    return (
+        np.hstack([state.c[:, state.chain.contacts] for state in states]),
+        np.hstack([state.h[:, state.chain.contacts] for state in states]),
     )
 
 
 def _over_contacts(
-    function: Callable,
-    make: Callable,
-    model: Model,
-    tables: tuple[np.ndarray, np.ndarray, np.ndarray],
+    function: Callable, model: Model, numbers: Sequence[np.ndarray], c: np.ndarray, h: np.ndarray
 ) -> np.ndarray:
-    """(n_contacts,) A function (*numbers, c, h) of each contact: numbers, coefficients and
-    history are the tables' columns."""
-    n = tables[0].shape[1]
+    """(n_contacts,) A function (*numbers, c, h) of each contact."""
+    n = c.shape[1]
     # what no loop calls may be more than Numba compiles
     with contextlib.suppress(LawError):
         if n > PLAIN_CONTACTS:
             out = np.zeros((1, n))
-            scan = make(*frozen(function), len(model.coefficients), len(model.history))
+            scan = _scan(
+                *frozen(function), len(numbers), len(model.coefficients), len(model.history)
+            )
+            tables = np.array(numbers).reshape(-1, n), c, h
             compiled_scan(*frozen(scan))(*map(np.ascontiguousarray, tables), out)
             return out[0]
-    numbers, c, h = ([tuple(column) for column in table.T.tolist()] for table in tables)
+    columns = (map(tuple, table.T.tolist()) for table in (c, h))
     return np.array(
-        [function(*few, ck, hk) for few, ck, hk in zip(numbers, c, h, strict=True)], dtype=float
+        [
+            function(*each)
+            for each in zip(*(row.tolist() for row in numbers), *columns, strict=True)
+        ],
+        dtype=float,
     )
 
 
 @cache
-def _plastic_scan(plastic: Callable, n_coefficients: int, n_history: int) -> Callable:
+def _scan(function: Callable, n_numbers: int, n_coefficients: int, n_history: int) -> Callable:
     coefficients_at, history_at = gatherer(n_coefficients), gatherer(n_history)
+    numbers_at = gatherer(n_numbers)
 
-    def scan(sizes, c, h, out):
+    def scan(numbers, c, h, out):
         for k in range(c.shape[1]):
-            out[0, k] = plastic(coefficients_at(c, k), history_at(h, k))
-
-    return scan
-
-
-@cache
-def _radius_scan(contact_radius: Callable, n_coefficients: int, n_history: int) -> Callable:
-    coefficients_at, history_at = gatherer(n_coefficients), gatherer(n_history)
-
-    def scan(sizes, c, h, out):
-        for k in range(c.shape[1]):
-            out[0, k] = contact_radius(
-                sizes[0, k], sizes[1, k], coefficients_at(c, k), history_at(h, k)
-            )
+            out[0, k] = function(*numbers_at(numbers, k), coefficients_at(c, k), history_at(h, k))
 
     return scan

@@ -8,11 +8,11 @@ same.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import accumulate
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from granchain.contact.model import Functions, Guarded, Model
 from granchain.errors import LawError
 from granchain.jit.cache import compiled
 from granchain.jit.options import frozen
-
-# Makes the scan of a model.
-Maker = Callable[[Model], Callable]
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the
 # scan.
@@ -42,7 +39,7 @@ _answer_bytes = [0]
 
 
 def over_kinds(
-    make: Maker,
+    make: Callable[[Model], Callable],
     model: Model,
     inputs: tuple[np.ndarray, ...],
     n_out: int,
@@ -147,35 +144,26 @@ def with_copies(model: Model) -> Model:
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
 
 
-class SharedModels:
-    """Models of which alike ones share one that is made `with_copies`."""
-
-    def __init__(self) -> None:
-        self._met: list[tuple[Model, Model]] = []
-
-    def of(self, asked: Model) -> Model:
-        """The model that is shared."""
-        for met, copy in self._met:
-            if met == asked:
-                return copy
-        self._met.append((asked, with_copies(asked)))
-        return self._met[-1][1]
+def shared_models(models: Sequence[Model]) -> list[Model]:
+    """The models, each made `with_copies`; alike ones are one object."""
+    met: list[tuple[Model, Model]] = []
+    for asked in models:
+        if all(asked != known for known, _ in met):
+            met.append((asked, with_copies(asked)))
+    return [next(copy for known, copy in met if asked == known) for asked in models]
 
 
-def alike(models: Sequence[Model]) -> list[list[int]]:
-    """Places of each model: an object that those have in common that were set up together."""
-    places: dict[int, list[int]] = {}
-    for place, model in enumerate(models):
-        places.setdefault(id(model), []).append(place)
+def alike(keys: Iterable[Hashable]) -> list[list[int]]:
+    """Places of each key."""
+    places: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
     return list(places.values())
 
 
 def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
     """A table cut along its last axis into as many columns as each of some rows has."""
-    if len(like) == 1:
-        return [table]
-    ends = list(accumulate(row.size for row in like))
-    return [table[..., end - row.size : end] for end, row in zip(ends, like, strict=True)]
+    return np.split(table, np.cumsum([row.size for row in like])[:-1], axis=-1)
 
 
 @contextlib.contextmanager
@@ -195,7 +183,7 @@ def finite_force(law: type[ContactLaw]) -> Iterator[None]:
 
 
 @lru_cache(1024)
-def scan_of(make: Maker, model: Model) -> Callable:
+def scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
     """The scan of a model of `frozen` functions, `frozen` itself."""
     return frozen(make(model))[0]
 
@@ -212,11 +200,7 @@ def compiled_scan(scan: Callable) -> Callable:
 
 def settled(model: Model) -> Callable:
     """Plain function (overlap, c) -> history of a fresh contact loaded to an overlap at rest."""
-    history_of, needs_update, update = (
-        model.functions.history_of,
-        model.functions.needs_update,
-        model.functions.update,
-    )
+    history_of, _, needs_update, update, *_ = model.functions
 
     def settle(overlap, c):
         h = history_of(c)
@@ -225,3 +209,26 @@ def settled(model: Model) -> Callable:
         return h
 
     return settle
+
+
+def at_rest(model: Model) -> tuple[Callable, Callable]:
+    """Plain functions (overlap, c) -> force at rest of a fresh contact loaded to an overlap, and
+    the work that it has taken."""
+    force, energy, plastic = model.functions.force, model.functions.energy, model.functions.plastic
+    settle = settled(model)
+
+    def force_at_rest(overlap, c):
+        return force(overlap, 0.0, c, settle(overlap, c))
+
+    def loading_work(overlap, c):
+        h = settle(overlap, c)
+        return energy(overlap, c, h) + plastic(c, h)
+
+    return force_at_rest, loading_work
+
+
+def halfway(low, high):
+    """Between two overlaps, of their logarithms where they are far apart."""
+    return (
+        0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+    )

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,16 @@ from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.coefficients import own_coefficients, with_windows
-from granchain.engine.restitution import RestitutionInputs, with_restitutions
-from granchain.engine.scans import SharedModels, alike, in_parts, over_kinds, settled
+from granchain.engine.restitution import with_restitutions
+from granchain.engine.scans import (
+    alike,
+    at_rest,
+    halfway,
+    in_parts,
+    over_kinds,
+    settled,
+    shared_models,
+)
 from granchain.errors import CaseError, LawError
 from granchain.jit.accessors import gatherer, put_rows
 
@@ -114,95 +122,52 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    copies = SharedModels()
-    asked = [
-        RestitutionInputs(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows
-    ]
-    for row in rows:
-        for there, inputs in row.others:
-            asked.append(
-                RestitutionInputs(
-                    inputs, pair_at(row.pair, there), row.limits[there], row.masses.velocity
-                )
-            )
-    given = iter(with_restitutions(asked))
-    own = [next(given) for _ in rows]
-    others = [
-        [Other(there, pair_at(row.pair, there), next(given)) for there, _ in row.others]
+    # of each row all its contacts, and then those that have inputs of their own
+    parts = [
+        [
+            (there, pair_at(row.pair, there), inputs)
+            for there, inputs in ((slice(None), row.inputs), *row.others)
+        ]
         for row in rows
     ]
+    given = iter(
+        with_restitutions(
+            [
+                (inputs, pair, row.limits[there], row.masses.velocity)
+                for row, those in zip(rows, parts, strict=True)
+                for there, pair, inputs in those
+            ]
+        )
+    )
+    parts = [[(there, pair, next(given)) for there, pair, _ in those] for those in parts]
     # members of a study mostly differ in what no contact is made of, such as the striker's speed:
     # they share their contacts
-    likes: list[Any] = []
-    distinct: dict[Any, Any] = {}
-    for place, each in enumerate(zip(rows, own, others, strict=True)):
-        row, inputs, more = each
-        words = repr_of_scalars(inputs, place)
-        likes.append(place if more else (id(row.pair), id(row.limits), words))
-        distinct.setdefault(likes[-1], each)
-    rows, own, others = (list(column) for column in zip(*distinct.values(), strict=True))
-    models = [copies.of(law.model(inputs)) for inputs in own]
-    begun = [_begun(law, *each) for each in zip(rows, models, own, others, strict=True)]
-    done: list[Contacts | None] = [None] * len(rows)
-    for members in alike(models):
-        model, of = models[members[0]], [rows[m].masses for m in members]
-        # each with one column more, of a fresh contact like its last
-        limits = [begun[m][1] for m in members]
-        wide = with_windows(
-            model, np.hstack([begun[m][0] for m in members]), np.concatenate(limits)
+    keys = []
+    for place, (row, ((_, _, inputs), *others)) in enumerate(zip(rows, parts, strict=True)):
+        scalar = all(
+            value is None or isinstance(value, (str, float, int)) for value in vars(inputs).values()
         )
-        c, limits = (
-            [table[:, :-1] for table in in_parts(wide, limits)],
-            [most[:-1] for most in limits],
+        keys.append(
+            (id(row.pair), id(row.limits), repr(vars(inputs)) if scalar and not others else place)
         )
-        overlaps = static_overlaps(model, c, limits, of)
-        padded = [np.append(static, 0.0) for static in overlaps]
-        for start, masses in zip(padded, of, strict=True):
-            start[: masses.contacts.start] = start[masses.contacts.stop :] = 0.0
-        begin = [
-            first_overlaps(masses, static) for masses, static in zip(of, overlaps, strict=True)
-        ]
-        history = in_parts(
-            start_histories(model, wide, np.concatenate(padded), np.concatenate(begin)), padded
+    same = alike(keys)
+    firsts = [places[0] for places in same]
+    models = shared_models([law.model(parts[place][0][2]) for place in firsts])
+    found: dict[int, Contacts] = {}
+    for members in alike(map(id, models)):
+        model, places = models[members[0]], [firsts[m] for m in members]
+        made = _contacts_of_model(
+            model, [rows[place] for place in places], [parts[place] for place in places]
         )
-        for m, *arrays in zip(members, c, overlaps, limits, history, strict=True):
-            done[m] = Contacts(model, *arrays)
-    found = dict(zip(distinct, done, strict=True))
-    return [contacts for like in likes if (contacts := found[like]) is not None]
+        for m, contacts in zip(members, made, strict=True):
+            found |= dict.fromkeys(same[m], contacts)
+    return [found[place] for place in range(len(rows))]
 
 
-def repr_of_scalars(inputs: SimpleNamespace, otherwise: Any) -> Any:
-    """What inputs are, in words that differ where a bit does; `otherwise` where there are other
-    than numbers and words among them."""
-    values = vars(inputs)
-    return (
-        repr(values)
-        if all(value is None or isinstance(value, (str, float, int)) for value in values.values())
-        else otherwise
-    )
-
-
-def first_overlaps(masses: Masses, static: np.ndarray) -> np.ndarray:
-    """(n_contacts + 1,) Overlap at which each contact begins [m], in the order of a history's
-    columns; 0 where there is none."""
-    begin = np.zeros(static.size + 1)
-    begin[masses.contacts] = (
-        static if masses.displacement is None else masses.overlaps_at_start(static)
-    )[masses.contacts]
-    return begin
-
-
-class Other(NamedTuple):
-    """Contacts of a row that have inputs of their own: which, their pairs, and the inputs with
-    the restitutions in them."""
-
-    there: np.ndarray
-    pair: Pair
-    inputs: SimpleNamespace
-
-
-def pair_at(pair: Pair, there: np.ndarray) -> Pair:
+def pair_at(pair: Pair, there: np.ndarray | slice) -> Pair:
     """The pair of some of the contacts."""
+    if isinstance(there, slice):
+        return pair
     return Pair(
         **{
             name: np.asarray(values)[there] if np.ndim(values) else values
@@ -211,30 +176,42 @@ def pair_at(pair: Pair, there: np.ndarray) -> Pair:
     )
 
 
-def _begun(
-    law: type[ContactLaw],
-    row: RowInputs,
-    model: Model,
-    inputs: SimpleNamespace,
-    others: Sequence[Other],
-) -> tuple[np.ndarray, np.ndarray]:
-    """A law's own coefficients of a row, and its limits, each with the last column twice.
+def _contacts_of_model(
+    model: Model, rows: Sequence[RowInputs], parts: Sequence[Sequence[tuple]]
+) -> list[Contacts]:
+    """The contacts of rows that run under one model; each row has one column more while it is set
+    up, of a fresh contact like its last."""
+    begun = [_own_and_limits(model, row, those) for row, those in zip(rows, parts, strict=True)]
+    limits = np.concatenate([most for _, most in begun])
+    c = with_windows(model, np.hstack([own for own, _ in begun]), limits)
+    static = static_overlaps(model, c, limits, [row.masses for row in rows])
+    begin = [
+        np.append(row.masses.first_overlaps(overlaps[:-1]), 0.0)
+        for row, overlaps in zip(rows, static, strict=True)
+    ]
+    history = start_histories(model, c, np.concatenate(static), np.concatenate(begin))
+    columns = zip(in_parts(c, static), static, begun, in_parts(history, static), strict=True)
+    return [
+        Contacts(model, own[:, :-1], overlaps[:-1], most[:-1], first)
+        for own, overlaps, (_, most), first in columns
+    ]
 
-    `inputs` are those with the restitutions in them.
-    """
+
+def _own_and_limits(
+    model: Model, row: RowInputs, parts: Sequence[tuple]
+) -> tuple[np.ndarray, np.ndarray]:
+    """A law's own coefficients of a row, and its limits, each with the last column twice; the
+    inputs of the parts have the restitutions in them."""
     limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
     own = np.empty((len(model.own), limits.size))
-    own[:, :-1] = own_coefficients(model, row.pair, inputs, row.limits.size)
-    for other in others:
-        if law.model(other.inputs) != law.model(inputs):
+    for part, pair, inputs in parts:
+        if part is not parts[0][0] and model.law.model(inputs) != model.law.model(parts[0][2]):
             raise LawError(
-                f"contact law {law.name}: got inputs of a pair of materials that make it another "
+                f"contact law {model.name}: got inputs of a pair of materials that make it another "
                 "law, allowed: one form of the law for all "
                 "contacts; set these inputs for all of them"
             )
-        own[:, :-1][:, other.there] = own_coefficients(
-            model, other.pair, other.inputs, int(other.there.sum())
-        )
+        own[:, :-1][:, part] = own_coefficients(model, pair, inputs, row.limits[part].size)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no
     # kind of its own
     for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):
@@ -247,53 +224,44 @@ def _begun(
 def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
     """The force at rest at the largest overlap, as a sentence has it; nothing where the law has
     none that is a number."""
-    ck = tuple(c.tolist())
     try:
-        force = model.functions.force(float(limit), 0.0, ck, settled(model)(float(limit), ck))
+        force = at_rest(model)[0](float(limit), tuple(c.tolist()))
     except (ArithmeticError, ValueError):
         force = math.nan
     return f", here {force:.6g} N" if math.isfinite(force) else ""
 
 
 def static_overlaps(
-    model: Model, c: Sequence[np.ndarray], limits: Sequence[np.ndarray], rows: Sequence[Masses]
+    model: Model, c: np.ndarray, limits: np.ndarray, rows: Sequence[Masses]
 ) -> list[np.ndarray]:
-    """Overlap [m] at which each contact of some rows at rest carries its static force; `limits` are
-    the largest allowed ones [m].
+    """Overlap [m] at which each contact of some rows at rest carries its static force, and that of
+    a fresh one more for each row; `limits` are the largest allowed ones [m].
 
     Raises
     ------
     CaseError
         Where the law has no such force within its range.
     """
-    forces = [masses.static_forces() for masses in rows]
-    overlaps = [np.zeros(force.size) for force in forces]
-    loaded = [m for m, force in enumerate(forces) if force.any()]
-    if not loaded:
-        return overlaps
-    table, force = np.hstack([c[m] for m in loaded]), np.concatenate([forces[m] for m in loaded])
-    within = contact_limits(model, table, np.concatenate([limits[m] for m in loaded]))
-    found = over_kinds(_static_scan, model, (table, force[None, :], within[None, :]), 1)[0]
-    first = 0
-    for m in loaded:
-        mine = slice(first, first + forces[m].size)
-        first, overlaps[m] = mine.stop, np.ascontiguousarray(found[mine])
-        bad = np.flatnonzero(np.isnan(overlaps[m]))
-        if bad.size:
-            k = int(bad[0])
-            most = within[mine][k]
-            raise CaseError(
-                f"chain.precompression: got {forces[m][k]:.6g} N that contact "
-                f"{int(rows[m].contact_labels[k])} has to carry at rest, allowed: at most the "
-                f"force of the law {model.name} at its largest overlap, {most:.6g} "
-                f"m{largest_force(model, c[m][:, k], most)}; lower the precompression or gravity, "
-                "or take another law"
-            )
-    return overlaps
+    forces = [np.append(masses.static_forces(), 0.0) for masses in rows]
+    force = np.concatenate(forces)
+    if not force.any():
+        return forces
+    within = contact_limits(model, c, limits)
+    found = over_kinds(_static_scan, model, (c, force[None, :], within[None, :]), 1)[0]
+    if np.isnan(found).any():
+        k = int(np.argmax(np.isnan(found)))
+        labels = np.concatenate([np.append(masses.contact_labels, 0) for masses in rows])
+        raise CaseError(
+            f"chain.precompression: got {force[k]:.6g} N that contact {int(labels[k])} has to "
+            f"carry at rest, allowed: at most the force of the law {model.name} at its largest "
+            f"overlap, {within[k]:.6g} m{largest_force(model, c[:, k], within[k])}; lower the "
+            "precompression or gravity, or take another law"
+        )
+    return in_parts(found, forces)
 
 
 def _static_scan(model: Model) -> Callable:
-    force, settle = model.functions.force, settled(model)
+    force, _ = at_rest(model)
     gather = gatherer(len(model.coefficients))
 
     def scan(c, forces, limits, out):
@@ -303,26 +271,20 @@ def _static_scan(model: Model) -> Callable:
             low, high = 0.0, limits[0, k]
             if wanted <= 0.0:
                 continue
-            if not force(high, 0.0, ck, settle(high, ck)) >= wanted:
+            if not force(high, ck) >= wanted:
                 out[0, k] = math.nan
                 continue
-            middle = high
             for _ in range(1100):
-                middle = (
-                    0.5 * (low + high)
-                    if low > 0.0 and high < 4.0 * low
-                    else math.sqrt(max(low, 1e-30) * high)
-                )
+                middle = halfway(low, high)
                 if middle <= low or middle >= high:
                     break
-                if force(middle, 0.0, ck, settle(middle, ck)) < wanted:
+                if force(middle, ck) < wanted:
                     low = middle
                 else:
                     high = middle
             # of the two neighbours, the one whose force is nearer; none is near where the law's
             # force jumps past the wanted one
-            short = wanted - force(low, 0.0, ck, settle(low, ck))
-            over = force(high, 0.0, ck, settle(high, ck)) - wanted
+            short, over = wanted - force(low, ck), force(high, ck) - wanted
             out[0, k] = high if over <= short else low
             if min(short, over) > 1e-9 * wanted:
                 out[0, k] = math.nan
@@ -331,21 +293,13 @@ def _static_scan(model: Model) -> Callable:
 
 
 def start_histories(
-    model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray | None = None
+    model: Model, c: np.ndarray, static: np.ndarray, begin: np.ndarray
 ) -> np.ndarray:
     """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which
-    may have yielded).
-
-    Where the contacts begin at other `overlaps` [m], to these from there.
-    """
+    may have yielded), and from there to the one that the contact begins with [m]."""
     if not model.history:
         return np.zeros((0, static.size))
-    return over_kinds(
-        _history_scan,
-        model,
-        (c, np.vstack([static, static if overlaps is None else overlaps])),
-        len(model.history),
-    )
+    return over_kinds(_history_scan, model, (c, np.vstack([static, begin])), len(model.history))
 
 
 def _history_scan(model: Model) -> Callable:

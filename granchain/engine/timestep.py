@@ -18,8 +18,8 @@ import numpy as np
 from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.scans import alike, in_parts, over_kinds, settled
-from granchain.engine.setup import Contacts, contact_limits, first_overlaps
+from granchain.engine.scans import alike, at_rest, halfway, in_parts, over_kinds, settled
+from granchain.engine.setup import Contacts, contact_limits
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
@@ -59,50 +59,81 @@ class TimeStep:
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
-class Stiffest(NamedTuple):
-    """The body that limits the step.
+class Planned(NamedTuple):
+    """Contacts of a row of masses, and the step that their case asks for.
 
     Parameters
     ----------
-    omega, gamma : float
-        Largest of all bodies [1/s].
-    where : int
-        Index of the body for which the step has to be smallest.
-    overlap : float
-        The one that was allowed for at its contacts [m].
-    """
-
-    omega: float
-    gamma: float
-    where: int
-    overlap: float
-
-
-def choose_step(
-    chain: Masses, stiff: Stiffest, step: str | float, end: float, force_step: bool = False
-) -> TimeStep:
-    """The time step of a run.
-
-    Parameters
-    ----------
-    chain : Masses
+    contacts : Contacts
+    masses : Masses
         The row of bodies.
-    stiff : Stiffest
-        Of `stiffest`.
     step : "auto", "fast" or float
         As the case gives it [s].
     end : float
         End of the run [s].
     force_step : bool
         Accept a step above the stability limit.
+    """
+
+    contacts: Contacts
+    masses: Masses
+    step: str | float
+    end: float
+    force_step: bool = False
+
+
+def time_step_of(
+    contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False
+) -> TimeStep:
+    """The time step of a run; see `Planned`.
 
     Raises
     ------
     CaseError
         For a step above the limit.
     """
-    omega, gamma, where, overlap = stiff
-    label = int(chain.body_labels[where])
+    (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
+    return time_step
+
+
+def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
+    """The time steps of many runs, each as if it were set up alone.
+
+    Raises
+    ------
+    CaseError
+        For the first run with a step above the limit.
+    """
+    steps: dict[int, TimeStep] = {}
+    for members in alike(id(run.contacts.model) for run in planned):
+        of = [planned[m] for m in members]
+        model, overlaps = of[0].contacts.model, [run.contacts.overlaps for run in of]
+        c = np.hstack([run.contacts.c for run in of])
+        within = contact_limits(model, c, np.concatenate([run.contacts.limits for run in of]))
+        energy, force = np.repeat(
+            np.array([energy_and_force(run) for run in of]).T,
+            [static.size for static in overlaps],
+            axis=1,
+        )
+        demand = np.vstack([energy, force, np.concatenate(overlaps), within])
+        slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
+        steps |= {m: choose_step(*both) for m, *both in zip(members, of, slopes, strict=True)}
+    return [steps[m] for m in range(len(planned))]
+
+
+def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
+    """The time step of a run; `slopes` are (3, n_contacts): largest stiffness [N/m] and damping
+    [N s/m] of each contact, and the overlap [m] up to which they were looked for."""
+    chain, step, end = run.masses, run.step, run.end
+    stiffness, damping, reach = slopes
+    weight = np.full(stiffness.size, 2.0)
+    weight[0], weight[-1] = chain.left.has_wall, chain.right.has_wall
+    k, g = weight * stiffness, weight * damping
+    omega2, gammas = (k[:-1] + k[1:]) / chain.mass, (g[:-1] + g[1:]) / chain.mass
+    # the body for which the step has to be smallest
+    where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA))
+    omega, gamma = math.sqrt(omega2.max()), float(gammas.max())
+    overlap, label = max(reach[where], reach[where + 1]), int(chain.body_labels[where])
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
             f"time.step: got a stiffness or damping of the contacts of body {label} that is no "
@@ -141,7 +172,7 @@ def choose_step(
             limit,
             f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}",
         )
-    if step > limit and not force_step:
+    if step > limit and not run.force_step:
         raise CaseError(
             f"time.step: got {step:.6g} s, allowed: at most {limit:.6g} s, the stability limit "
             f"({shown}); "
@@ -158,53 +189,18 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def demand_of(
-    chains: Sequence[Masses], overlaps: np.ndarray, limits: np.ndarray, stored: Sequence[float]
-) -> np.ndarray:
-    """(4, n_contacts) What each contact of some rows may have to take: energy [J], force [N]; its
-    static overlap, its largest one [m].
-
-    The energy is all that moves in its row at the start, and what displaced bodies of that have
-    `stored` [J].
-    """
-    taken = np.array([energy_and_force(chain) for chain in chains]) + np.array(
-        [[more, 0.0] for more in stored]
-    )
-    return np.vstack(
-        [*np.repeat(taken, [chain.n_bodies + 1 for chain in chains], axis=0).T, overlaps, limits]
-    )
-
-
-def stiffest(chains: Sequence[Masses], slopes: Sequence[np.ndarray]) -> list[Stiffest]:
-    """What limits the step of each of some rows of as many bodies.
-
-    `slopes` are (3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each contact, and
-    the overlap [m] up to which they were looked for.
-    """
-    stiffness, damping, reach = np.array(slopes).transpose(1, 0, 2)
-    mass, weight = np.array([chain.mass for chain in chains]), np.full(stiffness.shape, 2.0)
-    weight[:, 0], weight[:, -1] = np.array(
-        [(chain.left.has_wall, chain.right.has_wall) for chain in chains], dtype=float
-    ).T
-    k, g = weight * stiffness, weight * damping
-    omega2 = (k[:, :-1] + k[:, 1:]) / mass
-    gamma = (g[:, :-1] + g[:, 1:]) / mass
-    need = np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gamma / AUTO_GAMMA)
-    where, rows = np.argmax(need, axis=1), np.arange(len(chains))
-    left, right = reach[rows, where], reach[rows, where + 1]
-    found = (
-        np.sqrt(omega2.max(axis=1)),
-        gamma.max(axis=1),
-        where,
-        np.where(right > left, right, left),
-    )
-    return [Stiffest(*row) for row in zip(*(values.tolist() for values in found), strict=True)]
-
-
-def energy_and_force(chain: Masses) -> tuple[float, float]:
-    """Energy [J] and force [N] that a contact of this chain may have to take on top of its
-    static load."""
+def energy_and_force(run: Planned) -> tuple[float, float]:
+    """Energy [J] and force [N] that a contact may have to take on top of its static load: all that
+    moves at the start, what displaced bodies have stored, and what the ends can do."""
+    chain, contacts = run.masses, run.contacts
     energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
+    stored = 0.0
+    if chain.displacement is not None:
+        # the work that took each contact from its static overlap to the one that it begins with,
+        # less that of the static force
+        begin = chain.first_overlaps(contacts.overlaps)
+        to = np.vstack([contacts.overlaps, np.maximum(begin, 0.0), begin])
+        stored = float(over_kinds(_work_scan, contacts.model, (contacts.c, to), 1).sum())
     force = 0.0
     for end, body in ((chain.left, 0), (chain.right, -1)):
         if end.time is None or end.value is None:
@@ -214,28 +210,19 @@ def energy_and_force(chain: Masses) -> tuple[float, float]:
             energy += 0.5 * float(chain.mass[body]) * (2.0 * speed) ** 2
         else:
             force += 2.0 * float(np.abs(end.value).max())
-    return energy, force
+    return energy + stored, force
 
 
 def _work_scan(model: Model) -> Callable:
-    force, energy, plastic, settle = (
-        model.functions.force,
-        model.functions.energy,
-        model.functions.plastic,
-        settled(model),
-    )
+    force, work = at_rest(model)
     gather = gatherer(len(model.coefficients))
-
-    def work(d, c):
-        h = settle(d, c)
-        return energy(d, c, h) + plastic(c, h)
 
     def scan(c, overlaps, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             static, closed, moved = overlaps[0, k], overlaps[1, k], overlaps[2, k]
-            rest = force(static, 0.0, ck, settle(static, ck))
-            out[0, k] = max(0.0, work(closed, ck) - work(static, ck) - rest * (moved - static))
+            rest = force(static, ck) * (moved - static)
+            out[0, k] = max(0.0, work(closed, ck) - work(static, ck) - rest)
 
     return scan
 
@@ -243,41 +230,25 @@ def _work_scan(model: Model) -> Callable:
 def _stiffness_scan(model: Model) -> Callable:
     """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a
     contact can reach."""
-    force, energy, plastic, settle = (
-        model.functions.force,
-        model.functions.energy,
-        model.functions.plastic,
-        settled(model),
-    )
+    force, settle = model.functions.force, settled(model)
+    force_at_rest, work = at_rest(model)
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
-
-    def work(d, c):
-        h = settle(d, c)
-        return energy(d, c, h) + plastic(c, h)
 
     def reached(ck, extra, push, d0, limit):
         """Overlap at which the loading work on top of the static overlap is the energy, and the
         force what pushes."""
-        f0 = force(d0, 0.0, ck, settle(d0, ck))
-        w0 = work(d0, ck)
+        f0, w0 = force_at_rest(d0, ck), work(d0, ck)
         low, high = d0, limit
-        if (
-            work(high, ck) - w0 - f0 * (high - d0) <= extra
-            and force(high, 0.0, ck, settle(high, ck)) - f0 <= push
-        ):
+        if work(high, ck) - w0 - f0 * (high - d0) <= extra and force_at_rest(high, ck) - f0 <= push:
             return high
         for _ in range(200):
-            middle = (
-                0.5 * (low + high)
-                if low > 0.0 and high < 4.0 * low
-                else math.sqrt(max(low, 1e-30) * high)
-            )
+            middle = halfway(low, high)
             if high - low <= 1e-6 * high:
                 break
             if (
                 work(middle, ck) - w0 - f0 * (middle - d0) <= extra
-                or force(middle, 0.0, ck, settle(middle, ck)) - f0 <= push
+                or force_at_rest(middle, ck) - f0 <= push
             ):
                 low = middle
             else:
@@ -298,85 +269,9 @@ def _stiffness_scan(model: Model) -> Callable:
                 nudge = NUDGE * d
                 f = force(d, 0.0, ck, h)
                 stiffness = max(stiffness, (f - force(d - nudge, 0.0, ck, h)) / nudge)
-                stiffness = max(
-                    stiffness, (force(d + nudge, 0.0, ck, settle(d + nudge, ck)) - f) / nudge
-                )
+                stiffness = max(stiffness, (force_at_rest(d + nudge, ck) - f) / nudge)
                 if RATE:
                     damping = max(damping, (force(d, 1.0, ck, h) - f))
             out[0, k], out[1, k], out[2, k] = stiffness, damping, d_max
 
     return scan
-
-
-class Planned(NamedTuple):
-    """Contacts of a row of masses, and the step that their case asks for: see `choose_step`."""
-
-    contacts: Contacts
-    masses: Masses
-    step: str | float
-    end: float
-    force_step: bool = False
-
-
-def time_step_of(
-    contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False
-) -> TimeStep:
-    """The time step of a run; see `choose_step`."""
-    (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
-    return time_step
-
-
-def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
-    """The time steps of many runs, each as if it were set up alone.
-
-    Raises
-    ------
-    CaseError
-        For the first run with a step above the limit.
-    """
-    steps: list[TimeStep | None] = [None] * len(planned)
-    for members in alike([run.contacts.model for run in planned]):
-        of = [planned[m] for m in members]
-        model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
-        masses, c, overlaps = (
-            [run.masses for run in of],
-            np.hstack([run.contacts.c for run in of]),
-            [run.contacts.overlaps for run in of],
-        )
-        within = contact_limits(model, c, np.concatenate(limits))
-        displaced = [run.masses.displacement is not None for run in of]
-        stored = [0.0] * len(of)
-        if any(displaced):
-            begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
-            # the work that took each contact from its static overlap to the one that it begins
-            # with, less that of the static force
-            to = np.vstack(
-                [np.hstack(overlaps), np.maximum(np.hstack(begin), 0.0), np.hstack(begin)]
-            )
-            works = in_parts(over_kinds(_work_scan, model, (c, to), 1)[0], limits)
-            stored = [
-                float(work.sum()) if moved else 0.0
-                for work, moved in zip(works, displaced, strict=True)
-            ]
-        slopes = in_parts(
-            over_kinds(
-                _stiffness_scan,
-                model,
-                (c, demand_of(masses, np.hstack(overlaps), within, stored)),
-                3,
-            ),
-            limits,
-        )
-        by_length: dict[int, list[int]] = {}
-        for place, row in enumerate(masses):
-            by_length.setdefault(row.n_bodies, []).append(place)
-        stiff: dict[int, Stiffest] = {}
-        for places in by_length.values():
-            stiff |= zip(
-                places,
-                stiffest([masses[place] for place in places], [slopes[place] for place in places]),
-                strict=True,
-            )
-        for place, (m, run) in enumerate(zip(members, of, strict=True)):
-            steps[m] = choose_step(run.masses, stiff[place], run.step, run.end, run.force_step)
-    return [step for step in steps if step is not None]

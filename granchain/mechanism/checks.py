@@ -10,7 +10,7 @@ import numpy as np
 from granchain.case.mechanism import MechanismCase, SliderCrankCase, load_mechanism
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.engine.coefficients import coefficients
-from granchain.engine.restitution import restitution_at, restitution_law
+from granchain.engine.restitution import LawAtSpeeds, restitution_law, restitutions_at
 from granchain.engine.scans import settled
 from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
@@ -171,7 +171,9 @@ def statics(case: SliderCrankCase) -> list[Check]:
         alone = pair_of_surfaces(
             joint.bearing_radius, joint.journal_radius, True, materials, moving, None
         )
-        restitution = restitution_at(law, ma_liu, alone, radii, np.full(1, speed))
+        (restitution,) = restitutions_at(
+            [LawAtSpeeds(law, ma_liu, alone, radii, np.full(1, speed))]
+        )
         found.append(Check(f"Ma-Liu's restitution of {body}", float(restitution[0, 0]), "1", known))
     return found
 

@@ -15,7 +15,7 @@ from granchain.chain import Chain, Masses
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.coefficients import own_coefficients, with_windows
-from granchain.engine.restitution import with_restitution
+from granchain.engine.restitution import with_restitutions
 from granchain.engine.scans import with_copies
 from granchain.engine.setup import Contacts, start_histories
 from granchain.engine.timestep import TimeStep, time_step_of
@@ -182,7 +182,7 @@ def contacts_of_joint(case: MechanismCase) -> Contacts:
             )
         model, c = damped(model, c, case.force.alpha)
         model = with_copies(model)
-    history = start_histories(model, c, np.zeros(c.shape[1]))
+    history = start_histories(model, c, *np.zeros((2, c.shape[1])))
     return Contacts(model, c, np.zeros(c.shape[1]), np.full(c.shape[1], limit), history)
 
 
@@ -200,7 +200,7 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
         inputs.clearance = None
     # impacts are as fast as the pin
     fastest = np.array([case.crank.length * case.crank.speed or abs(case.start.slider_velocity)])
-    inputs = with_restitution(inputs, surface.pair, limits, fastest)
+    (inputs,) = with_restitutions([(inputs, surface.pair, limits, fastest)])
     model = with_copies(law.model(inputs))
     return model, with_windows(model, own_coefficients(model, surface.pair, inputs, 1), limits)
 
