@@ -3,35 +3,28 @@ why it failed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from granchain.analysis import energy_put_in, residual_share
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
+from granchain.contact.law import Quantity
 from granchain.engine.timestep import TimeStep
 from granchain.status import Message, Status
+from granchain.store import Result
 
 # Part of the ledger's bound above which a run warns.
 WARNED = 0.1
 
 
-class Certificates:
-    """Messages about the certificates of laws, for as long as this object is held: each law is
-    looked up once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, bool], Message | None] = {}
-
-    def about(self, laws: Iterable[tuple[str, bool]]) -> list[Message]:
-        """Messages about laws, each given by its name and by whether it runs as printed."""
-        found = []
-        for name, as_printed in laws:
-            if (name, as_printed) not in self._known:
-                self._known[name, as_printed] = about_certificate(law_named(name), as_printed)
-            found.append(self._known[name, as_printed])
-        return [message for message in found if message is not None]
+def about_laws(laws: Iterable[tuple[str, bool]]) -> list[Message]:
+    """Messages about the certificates of laws, each given by its name and by whether it runs as
+    printed."""
+    found = [about_certificate(law_named(name), as_printed) for name, as_printed in laws]
+    return [message for message in found if message is not None]
 
 
 def about_step(step: TimeStep) -> Message:
@@ -60,38 +53,64 @@ def relative_residual(ledger: Mapping[str, np.ndarray]) -> float:
     return float(residual_share(residual, put_in, recoverable).max())
 
 
-def balanced(
-    status: Status, ledger: Mapping[str, np.ndarray], bound: float
-) -> tuple[Status, list[Message]]:
-    """How a run has ended by its ledger, which closes within a bound, and a warning where it
-    nearly does not."""
-    residual = relative_residual(ledger)
-    if status in (Status.COMPLETE, Status.INTERRUPTED) and not residual <= bound:  # NaN too
-        return Status.LEDGER_OPEN, []
-    if residual <= WARNED * bound:
-        return status, []
-    return status, [
-        Message(
-            f"the energy ledger is open by {residual:.3g} of the energy put in; take a smaller "
-            "step",
-            warning=True,
+def result_and_problem(
+    status: Status,
+    data: Mapping[str, np.ndarray],
+    *,
+    case: Any,
+    law: str,
+    step: TimeStep,
+    done: int,
+    place: str,
+    messages: Sequence[Message],
+    provenance: Mapping[str, Any],
+    history: Sequence[Quantity] = (),
+) -> tuple[Result, str]:
+    """What a run gives back, and why it failed; no reason where it did not.
+
+    Parameters
+    ----------
+    status : Status
+        How the engine has ended it; a ledger that does not close within the bound of the case
+        makes it LEDGER_OPEN.
+    data : mapping of str to array
+        Variables under the names of the output file.
+    done : int
+        Steps.
+    place : str
+        Where it was stopped, for a run that failed.
+    case, law, messages, provenance, history
+        As of `Result`.
+    """
+    bound, problem = case.energy.bound, ""
+    residual = relative_residual(data) if "energy_residual" in data else 0.0
+    if status.failed:
+        done = min(done, step.n_steps)
+        stopped = (
+            f"the run stopped at t = {done * step.value:.6g} s (step {done} of {step.n_steps}) at "
+            f"{place}: {status.sentence} The step was {step.value:.4g} s, the stability limit "
+            f"{step.limit:.4g} s before the run."
         )
-    ]
-
-
-def open_ledger(residual: float, bound: float) -> str:
-    """The sentence of a run whose ledger does not close."""
-    return (
-        f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: {bound:.3g} "
-        f"([energy] bound). {Status.LEDGER_OPEN.sentence}"
+        problem = "\n".join([stopped, *map(str, messages)])
+    elif not residual <= bound:  # NaN too
+        status = Status.LEDGER_OPEN
+        problem = (
+            f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: "
+            f"{bound:.3g} ([energy] bound). {status.sentence}"
+        )
+    if status is not Status.LEDGER_OPEN and not residual <= WARNED * bound:
+        sentence = (
+            f"the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step"
+        )
+        messages = [*messages, Message(sentence, warning=True)]
+    result = Result(
+        data,
+        case=case,
+        law=law,
+        status=status,
+        time_step=step.value,
+        history=history,
+        messages=messages,
+        provenance=provenance,
     )
-
-
-def stopped(status: Status, steps: int, step: TimeStep, place: str) -> str:
-    """The sentence of a run that the engine has stopped: what, where, when, what to do."""
-    done = min(steps, step.n_steps)
-    return (
-        f"the run stopped at t = {done * step.value:.6g} s (step {done} of {step.n_steps}) at "
-        f"{place}: {status.sentence} "
-        f"The step was {step.value:.4g} s, the stability limit {step.limit:.4g} s before the run."
-    )
+    return result, problem

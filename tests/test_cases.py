@@ -10,7 +10,8 @@ from support.rows import MASS, RADIUS
 
 from granchain import theory
 from granchain.case import case_names, load_case
-from granchain.simulation import relative_residual, run
+from granchain.run_end import relative_residual
+from granchain.simulation import run
 from granchain.status import Status
 
 # (4/3) E sqrt(R) of two steel beads of 2.38 mm: Wang, Liu & Liu 2022, table 8

@@ -15,7 +15,7 @@ from granchain.contact import certified as table
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate, certified, source_of
 from granchain.contact.hertz import Hertz
-from granchain.run_end import Certificates
+from granchain.run_end import about_laws
 
 ROOT = Path(__file__).parents[1]
 
@@ -173,8 +173,8 @@ def test_the_law_of_a_restitution_is_told_of_too(monkeypatch):
         for name in ("flores", "ma-liu")
     }
     monkeypatch.setattr(table, "certified", lambda: entries)
-    assert Certificates().about(case.laws) == []
+    assert about_laws(case.laws) == []
     entries["ma-liu"]["problems"] = ["ma-liu creates energy"]
-    assert [*map(str, Certificates().about(case.laws))] == [
+    assert [*map(str, about_laws(case.laws))] == [
         'warning: contact law "ma-liu" failed its certificate: ma-liu creates energy'
     ]

@@ -14,10 +14,11 @@ import granchain as gc
 from granchain.analysis import summary
 from granchain.case import Case
 from granchain.case.document import Files
+from granchain.chain_end import deep, impact_speeds, opened_contacts
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
-from granchain.simulation import deep, impact_speeds, opened_contacts, prepare, recording_of
+from granchain.simulation import prepare, recording_of
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}
@@ -482,9 +483,9 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     state = pressed()
     # 5 % of 2.38 mm is allowed
     state.contacts.reach[3] = 1.18e-4
-    assert deep(state) == []
+    assert deep(state.chain, state) == []
     state.contacts.reach[5] = 0.2 * 2.38e-3
-    (said,) = deep(state)
+    (said,) = deep(state.chain, state)
     assert said.warning and said.text.startswith(
         "contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius"
     )
@@ -493,7 +494,7 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     assert "a contact radius of 0.000753 m, 0.32 of it" in said.text
     # there is no contact beyond a free end
     state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
-    assert deep(state) == []
+    assert deep(state.chain, state) == []
 
 
 @pytest.mark.plain

@@ -20,7 +20,8 @@ from granchain.engine.ledger import added
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
-from granchain.simulation import chain_of, relative_residual, run
+from granchain.run_end import relative_residual
+from granchain.simulation import chain_of, run
 from granchain.status import Status
 from granchain.two_body import contact_of_two, law_inputs, two_bodies
 

@@ -301,20 +301,21 @@ class RowOfBeads(NamedTuple):
 
 
 NAMED_TUPLES.update((Tables, RowOfBeads))
-CLOCK = np.dtype(
-    (np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN])
-)
 
 
-_AT_START = {field.name: field.start for field in RUN}
+def record_type(fields: tuple[Field, ...]) -> np.dtype:
+    """Of the scalars of a run."""
+    return np.dtype(
+        (np.record, [(field.name, "f8" if field.kind is float else "i8") for field in fields])
+    )
 
 
-def clock_values(**values: float) -> tuple[float, ...]:
-    """The scalars of a run in the order of CLOCK: these, by name, and for the others their
-    start."""
-    return tuple((_AT_START | values).values())
+def start_values(fields: tuple[Field, ...], **values: float) -> tuple[float, ...]:
+    """The scalars of a run in their order: these, by name, and for the others their start."""
+    return tuple(values.get(field.name, field.start) for field in fields)
 
 
+CLOCK = record_type(RUN)
 bodies_view, contacts_view, events_view = (
     rows_as(BodyRows),
     rows_as(ContactRows),
@@ -382,6 +383,13 @@ def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:
     """
     for row, field in enumerate(fields):
         table[..., row, :] = field.start
+
+
+def rows_of(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
+    """A named tuple of arrays, each with its start value."""
+    table = np.empty((len(fields), count))
+    fill_starts(table, fields)
+    return kind(*table)
 
 
 def room(shape: tuple[int, ...], field: Field) -> np.ndarray:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from granchain.engine.scans import (
 )
 from granchain.errors import CaseError, LawError
 from granchain.jit.accessors import gatherer, put_rows
+
+# All contacts of a row.
+ALL: Any = slice(None)
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,10 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
         As `contacts_of`, for the first row that cannot be set up.
     """
     # of each row all its contacts, and then those that have inputs of their own
-    parts = [
+    parts: list[list[tuple[Any, Pair, SimpleNamespace]]] = [
         [
             (there, pair_at(row.pair, there), inputs)
-            for there, inputs in ((slice(None), row.inputs), *row.others)
+            for there, inputs in [(ALL, row.inputs), *row.others]
         ]
         for row in rows
     ]
@@ -164,9 +167,9 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     return [found[place] for place in range(len(rows))]
 
 
-def pair_at(pair: Pair, there: np.ndarray | slice) -> Pair:
+def pair_at(pair: Pair, there: Any) -> Pair:
     """The pair of some of the contacts."""
-    if isinstance(there, slice):
+    if there is ALL:
         return pair
     return Pair(
         **{
@@ -205,7 +208,7 @@ def _own_and_limits(
     limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
     own = np.empty((len(model.own), limits.size))
     for part, pair, inputs in parts:
-        if part is not parts[0][0] and model.law.model(inputs) != model.law.model(parts[0][2]):
+        if part is not ALL and model.law.model(inputs) != model.law.model(parts[0][2]):
             raise LawError(
                 f"contact law {model.name}: got inputs of a pair of materials that make it another "
                 "law, allowed: one form of the law for all "

@@ -243,7 +243,8 @@ class State:
             if self.features.tiled
             else (self._width, self.time_step.n_steps)
         )
-        self._clock[0] = fields.clock_values(
+        self._clock[0] = fields.start_values(
+            fields.RUN,
             dt=self.time_step.value,
             n_steps=self.time_step.n_steps,
             n_bodies=self.chain.n_bodies,

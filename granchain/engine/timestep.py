@@ -117,7 +117,8 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         )
         demand = np.vstack([energy, force, np.concatenate(overlaps), within])
         slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
-        steps |= {m: choose_step(*both) for m, *both in zip(members, of, slopes, strict=True)}
+        for m, run, mine in zip(members, of, slopes, strict=True):
+            steps[m] = choose_step(run, mine)
     return [steps[m] for m in range(len(planned))]
 
 

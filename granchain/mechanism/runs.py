@@ -11,11 +11,12 @@ import numpy as np
 from granchain.case.mechanism import MechanismCase
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
+from granchain.engine.fields import rows_of, start_values
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.jit.options import frozen
-from granchain.mechanism.linkages import Dimensions, Linkage, ideal
+from granchain.mechanism.linkages import ideal
 from granchain.mechanism.loop import mechanism_loop
 from granchain.mechanism.setup import (
     contacts_of_joint,
@@ -26,25 +27,16 @@ from granchain.mechanism.setup import (
 from granchain.mechanism.state import (
     COORDINATE,
     ENTRY,
+    MECHANISM_CLOCK,
+    RUN_FIELDS,
     SAMPLE_FIELDS,
     SURFACE,
     Coordinates,
     Entries,
     SampleRows,
     Surfaces,
-    count_of,
-    field_rows,
-    mechanism_clock,
 )
-from granchain.run_end import (
-    Certificates,
-    about_allowed_step,
-    about_step,
-    balanced,
-    open_ledger,
-    relative_residual,
-    stopped,
-)
+from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
 from granchain.status import Message, Status
 from granchain.store import Result
 
@@ -74,15 +66,24 @@ class Machine:
 
     def __init__(self, case: MechanismCase, contacts: Contacts, step: TimeStep):
         self.model, self.time_step = contacts.model, step
-        self.dimensions: Dimensions = dimensions_of(case)
-        self.linkage: Linkage = linkage_of(case)
+        self.dimensions, self.linkage = dimensions_of(case), linkage_of(case)
         stride = step.stride(case.record.interval)
         energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
-        self.clock = mechanism_clock(step.value, step.n_steps, stride, energy_stride)[0]
-        self.coordinates = field_rows(Coordinates, COORDINATE, 2)
-        self.surfaces = field_rows(Surfaces, SURFACE, contacts.c.shape[1])
-        self.samples = field_rows(SampleRows, SAMPLE_FIELDS, count_of(step.n_steps, stride))
-        self.entries = field_rows(Entries, ENTRY, count_of(step.n_steps, energy_stride))
+        clock = np.zeros(1, MECHANISM_CLOCK)
+        clock[0] = start_values(
+            RUN_FIELDS,
+            dt=step.value,
+            n_steps=step.n_steps,
+            stride=stride,
+            energy_stride=energy_stride,
+        )
+        self.clock = clock[0]
+        self.coordinates = rows_of(Coordinates, COORDINATE, 2)
+        self.surfaces = rows_of(Surfaces, SURFACE, contacts.c.shape[1])
+        # at every stride-th step, and at the last one
+        samples, entries = (-(-step.n_steps // every) + 1 for every in (stride, energy_stride))
+        self.samples = rows_of(SampleRows, SAMPLE_FIELDS, samples)
+        self.entries = rows_of(Entries, ENTRY, entries)
         self.c, self.h = np.ascontiguousarray(contacts.c), np.ascontiguousarray(contacts.history)
         self.surfaces.limit[:] = contacts.limits
         # as without play, with what the case sets on top of that
@@ -143,35 +144,28 @@ def run_mechanism(case: MechanismCase) -> Result:
         Where the run failed: unstable, not finite, outside the law, energy not closed; `.result`
         holds what was computed.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         contacts = contacts_of_joint(case)
-        step = step_of_mechanism(case, contacts)
-        machine = Machine(case, contacts, step)
+        machine = Machine(case, contacts, step_of_mechanism(case, contacts))
         status = Status.RUNNING
         while status is Status.RUNNING:
             status = machine.advance(STEPS_OF_A_BLOCK)
     wall_time = time.perf_counter() - clock
-    provenance = {"started": started.isoformat(timespec="seconds"), "wall_time": wall_time}
-    data, messages = variables_of_mechanism(machine), messages_of_mechanism(machine, case)
-    ended, more = balanced(status, data, case.energy.bound)
-    result = Result(
-        data,
+    result, problem = result_and_problem(
+        status,
+        variables_of_mechanism(machine),
         case=case,
         law=case.contact.law,
-        status=ended,
-        time_step=step.value,
-        messages=[*messages, *more],
-        provenance=provenance,
+        step=machine.time_step,
+        done=machine.step,
+        place=f"surface {int(machine.clock.where)} of the joint",
+        messages=messages_of_mechanism(machine, case),
+        provenance={"started": started, "wall_time": wall_time},
     )
-    if status.failed:
-        place = f"surface {int(machine.clock.where)} of the joint"
-        raise RunError(
-            "\n".join([stopped(status, machine.step, step, place), *map(str, messages)]), result
-        )
-    if ended.failed:
-        raise RunError(open_ledger(relative_residual(data), case.energy.bound), result)
+    if problem:
+        raise RunError(problem, result)
     return result
 
 
@@ -199,10 +193,7 @@ def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
 def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message]:
     """What the user should know of the run."""
     as_printed = bool(vars(case.law_inputs()).get("as_printed", False))
-    messages = [
-        about_step(machine.time_step),
-        *Certificates().about([(case.contact.law, as_printed)]),
-    ]
+    messages = [about_step(machine.time_step), *about_laws([(case.contact.law, as_printed)])]
     if machine.clock.clamped:
         messages.append(
             Message(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 
-from granchain.engine.fields import Field, fill_starts, named_tuple_of
+from granchain.engine.fields import Field, named_tuple_of, record_type
 
 COORDINATE = (
     Field("q", "coordinate", "coordinate [m] or [rad]"),
@@ -83,32 +80,4 @@ Surfaces = named_tuple_of("Surfaces", SURFACE, __name__)
 SampleRows = named_tuple_of("SampleRows", SAMPLE_FIELDS, __name__)
 Entries = named_tuple_of("Entries", ENTRY, __name__)
 
-MECHANISM_CLOCK = np.dtype(
-    (np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN_FIELDS])
-)
-
-
-def field_rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
-    """A named tuple of arrays, each with its start value."""
-    table = np.empty((len(fields), count))
-    fill_starts(table, fields)
-    return kind(*table)
-
-
-def mechanism_clock(dt: float, n_steps: int, stride: int, energy_stride: int) -> np.ndarray:
-    """(1,) The scalars of a run, by name; `clock[0]` is the record that the loop reads and
-    writes."""
-    clock = np.zeros(1, MECHANISM_CLOCK)
-    clock["dt"], clock["n_steps"], clock["stride"], clock["energy_stride"] = (
-        dt,
-        n_steps,
-        stride,
-        energy_stride,
-    )
-    clock["allowed_step"] = math.inf
-    return clock
-
-
-def count_of(n_steps: int, stride: int) -> int:
-    """Samples at every stride-th step, and at the last one."""
-    return n_steps // stride + 1 + (1 if n_steps % stride else 0)
+MECHANISM_CLOCK = record_type(RUN_FIELDS)

@@ -14,9 +14,9 @@ from typing import Any
 
 from granchain.case import Case, case_as_given
 from granchain.case.checks import MEMORY
+from granchain.chain_end import Ended, ended
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.markup import card, table
-from granchain.simulation import Ended, ended
 from granchain.status import Status
 from granchain.store import Result, claim
 from granchain.store.ensemble import ensemble_dataset, ensemble_file

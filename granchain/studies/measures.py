@@ -15,10 +15,11 @@ import numpy as np
 from granchain.analysis.arrays import first_pulses, passed_on, wave_speeds
 from granchain.analysis.definition import ForceJumps
 from granchain.case import Case
+from granchain.chain_end import Ended, ended
 from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, text_of
-from granchain.simulation import Ended, ended, recording_of
+from granchain.simulation import recording_of
 from granchain.status import Status
 from granchain.store import Result
 from granchain.store.study import numbers_of_text, packed

@@ -1,0 +1,299 @@
+"""What a chain's run gives back: variables with names, the energy ledger, messages, and why it
+failed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
+from granchain.case import Case
+from granchain.chain import Chain
+from granchain.engine import fields
+from granchain.engine.outcome import contact_radii, losses_for_good
+from granchain.engine.scans import alike
+from granchain.engine.state import State
+from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
+from granchain.status import Message, Status
+from granchain.store import Result
+
+# Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small
+# beside the bodies; with its contact radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics,
+# eq. (4.23), doi:10.1017/CBO9781139171731), a is .16 of the radius of two equal spheres there.
+DEEP = 0.05
+# Rows of the ledger: what is lost in dents; and work from outside, with its parts behind it.
+_PLASTIC, _EXTERNAL = (fields.Energies._fields.index(name) for name in ("plastic", "external"))
+
+
+class Ended(NamedTuple):
+    """A run that has stopped: what it was, how far it came, and how it ended."""
+
+    case: Case
+    chain: Chain
+    state: State
+    status: Status
+
+
+def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tuple[Result, str]]:
+    """What runs give back, each with why it failed; nothing where it did not."""
+    certificates = cache(about_laws)
+    for run, outcome in zip(runs, outcomes_of(runs), strict=True):
+        state, law = run.state, run.state.law_record()
+        yield result_and_problem(
+            run.status,
+            variables_of_chain(run, outcome),
+            case=run.case,
+            law=state.model.name,
+            step=state.time_step,
+            done=state.step,
+            place=place_of_failure(run),
+            messages=messages_of_chain(run, certificates(tuple(run.case.laws))),
+            history=tuple(quantity for quantity in state.model.history if quantity.output),
+            provenance={
+                "started": started,
+                "wall_time": wall_time,
+                "law_sha256": law.sha256,
+                "law_json": law.text,
+            },
+        )
+
+
+def place_of_failure(run: Ended) -> str:
+    """The contact or the bead at which the engine has stopped a run."""
+    where, first = int(run.state.clock.where), int(run.chain.body_labels[0])
+    if run.status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW):
+        return f"contact {where - 1 + first}"
+    return f"bead {max(where - 1, 0) + first}"
+
+
+def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
+    """What each contact of some runs has come to, by name; of a run that failed, nothing."""
+    found: list[dict[str, np.ndarray]] = [{} for _ in runs]
+    for places in alike(id(run.state.model) for run in runs):
+        whole = [place for place in places if not runs[place].status.failed]
+        kept = [place for place in whole if runs[place].state.recording.ledger]
+        if whole and runs[whole[0]].state.model.law.has_contact_radius():
+            chains = [runs[place].chain for place in whole]
+            radii = [chain.effective_radii()[chain.contacts] for chain in chains]
+            deepest = contact_radii([runs[place].state for place in whole], radii)
+            for place, values in zip(whole, deepest, strict=True):
+                found[place]["contact_radius"] = values
+        if kept:
+            lost = losses_for_good([runs[place].state for place in kept])
+            for place, plastic in zip(kept, lost, strict=True):
+                # where in the chain the energy went, over the run [J]
+                contacts, there = runs[place].state.contacts, runs[place].chain.contacts
+                found[place] |= {
+                    "contact_plastic": plastic,
+                    "contact_viscous": contacts.viscous_total[there]
+                    + contacts.viscous_rest[there]
+                    + contacts.viscous_work[there],
+                    "contact_clamp": contacts.clamp_total[there]
+                    + contacts.clamp_rest[there]
+                    + contacts.clamp_work[there],
+                }
+    return found
+
+
+def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The state of a run under the names of the output file."""
+    chain, state = run.chain, run.state
+    n, exists, records, plan = chain.n_bodies, chain.contacts, state.records, state.recording
+    dt, samples, snapshots = state.time_step.value, int(state.clock.sample), state.clock.snapshot
+    data: dict[str, np.ndarray] = {
+        "bead": chain.body_labels,
+        "radius": chain.radius,
+        "mass": chain.mass,
+        "position": chain.positions(),
+        "final_displacement": state.bodies.u[1 : n + 1].copy(),
+        "final_velocity": state.bodies.v[1 : n + 1].copy(),
+        "contact": chain.contact_labels[exists],
+        "contact_peak_force": state.contacts.peak[exists].copy(),
+    }
+    if plan.sensor_beads or plan.sensor_contacts:
+        data["time"] = state.sample_step[:samples] * dt
+    if plan.sensor_beads:
+        data["sensor_bead"] = np.array(plan.sensor_beads, dtype=np.int64)
+        data["sensor_force"] = records.sensor_force[:samples]
+        if state.model.law.has_jumps():
+            data["sensor_beside_force"] = records.jump_force[:samples]
+            data["sensor_beside_time"] = records.jump_time[:samples]
+            sides = data["sensor_beside_force"].T, data["sensor_beside_time"].T
+            largest = [
+                largest_jump(ForceJumps(*beside), first_pulse(force, static_force(force)))
+                for force, *beside in zip(data["sensor_force"].T, *sides, strict=True)
+            ]
+            data["sensor_jump_force"], data["sensor_jump_time"] = np.array(largest).T
+    if plan.sensor_contacts:
+        data["sensor_contact"] = np.array(plan.sensor_contacts, dtype=np.int64)
+        data["contact_force"] = records.contact_force[:samples]
+        data["contact_overlap"] = records.contact_overlap[:samples]
+    if records.snapshot_at.size:
+        data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
+        data["displacement"] = records.displacement[:snapshots]
+        data["velocity"] = records.velocity[:snapshots]
+    for quantity, row in zip(state.model.history, state.h, strict=True):
+        if quantity.output:
+            data[quantity.name] = row[exists].copy()
+    kept = records.energy_at.size and state.clock.entry
+    if kept:
+        data |= ledger_of(state)
+    return data | {
+        name: values for name, values in outcome.items() if kept or name == "contact_radius"
+    }
+
+
+def ledger_of(state: State) -> dict[str, np.ndarray]:
+    """The energy ledger: where the energy put in is, at each instant [J]."""
+    entries = int(state.clock.entry)
+    # a row for each energy
+    table = np.array(state.records.energies[:entries].T, order="C")
+    energies = fields.Energies(*table)
+    # what the static start had already lost to yield is no loss of the run
+    table[_PLASTIC] -= energies.plastic[0]
+    parts = ("gravity", "precompression", "drives")
+    data = {
+        f"energy_{name}": values
+        for name, values in energies._asdict().items()
+        if name not in parts or values.any()
+    }
+    data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
+    with np.errstate(invalid="ignore"):  # of a run that failed
+        held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
+        if state.features.drag:
+            data["energy_drag"] = state.records.drag[:entries].copy()
+            held += data["energy_drag"]
+        data["energy_residual"] = held - energies.external - held[0]
+    return data
+
+
+# --------------------------------------------------------------------------------------------------
+# Messages
+
+
+def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Message]:
+    """What the user should know of the run."""
+    case, chain, state = run.case, run.chain, run.state
+    model, ledger = state.model, state.recording.ledger
+    notes = [*impact_speeds(case), *ended_drives(chain, case), *opened_contacts(state)]
+    messages = [
+        about_step(state.time_step),
+        *certificates,
+        *map(Message, notes),
+        *deep(chain, state),
+    ]
+    if state.step:
+        messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
+    if model.coefficient("lowest_force") >= 0 and ledger:
+        clamped = int(state.clock.clamped)
+        steps = max(1, state.step) * int(chain.contact_exists.sum())
+        messages.append(
+            Message(
+                f"the clamp at zero force acted in {clamped} of {steps} contact-steps "
+                f"({100.0 * clamped / steps:.3g} %)"
+            )
+        )
+    floors = model.remembered("floored")
+    if floors >= 0:
+        floored = int(state.h[floors].sum())
+        own = state.c[model.coefficient("impact_speed_floor"), chain.contacts]
+        floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
+        messages.append(
+            Message(
+                f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact"
+            )
+        )
+    if model.as_printed and ledger and state.records.energy_at.size:
+        least = np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min()
+        messages.append(
+            Message(
+                "as printed, without the energy guard: the contacts had created up to "
+                f"{max(0.0, float(-least)):.4g} J at an instant"
+            )
+        )
+    return messages
+
+
+def impact_speeds(case: Case) -> list[str]:
+    """Messages about the impact speed that the law takes, where it is one number for all onsets."""
+    named = [
+        ("", case.law_inputs()),
+        *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs()),
+    ]
+    return [
+        f"impact_speed{words}: {inputs.impact_speed:.6g} m/s"
+        for words, inputs in named
+        if isinstance(getattr(inputs, "impact_speed", None), (int, float))
+    ]
+
+
+def ended_drives(chain: Chain, case: Case) -> list[str]:
+    """Messages about drives that have ended before the run."""
+    return [
+        f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, "
+        f"{end.value[-1]:.6g} {'m' if end.has_wall else 'N'}"
+        for side, end in (("left", chain.left), ("right", chain.right))
+        if end.time is not None and end.value is not None and end.time[-1] < case.time.end
+    ]
+
+
+def opened_contacts(state: State) -> list[str]:
+    """A message where contacts that are pressed together at rest are seen open in what was
+    recorded."""
+    chain, records, plan = state.chain, state.records, state.recording
+    pressed, dt, samples = (
+        chain.static_forces() > 0.0,
+        state.time_step.value,
+        int(state.clock.sample),
+    )
+    if not pressed.any():
+        return []
+    seen: list[tuple[float, str]] = []
+    # a bead feels none where both its contacts are open
+    of_beads = pressed[records.sensor_left] | pressed[records.sensor_right]
+    for name, labels, values, counted in (
+        ("bead", plan.sensor_beads, records.sensor_force, of_beads),
+        ("contact", plan.sensor_contacts, records.contact_overlap, pressed[records.recorded]),
+    ):
+        # a study records more behind what is asked for
+        some = len(labels)
+        rows, places = np.nonzero((values[:samples, :some] <= 0.0) & counted[:some])
+        if rows.size:
+            seen.append((float(state.sample_step[rows[0]]) * dt, f"{name} {labels[places[0]]}"))
+    # those at ends that are driven move in a way that snapshots do not show
+    within = np.flatnonzero(pressed[1:-1]) + 1
+    start = state.contacts.start[within]
+    shots = int(state.clock.snapshot) if within.size else 0
+    for when, u in zip(records.snapshot_at[:shots], records.displacement[:shots], strict=True):
+        apart = np.flatnonzero(start + u[within - 1] - u[within] <= 0.0)
+        if apart.size:
+            seen.append((float(when) * dt, f"contact {chain.contact_labels[within[apart[0]]]}"))
+            break
+    return [
+        f"contacts that are pressed together at rest have opened, first seen at {where} at "
+        f"{when:.4g} s: waves in this run are not small beside the static load"
+        for when, where in sorted(seen)[:1]
+    ]
+
+
+def deep(chain: Chain, state: State) -> list[Message]:
+    """A warning where the overlap of a contact is no longer small beside the bodies."""
+    overlap, limits = state.contacts.reach[: chain.n_bodies + 1], chain.overlap_limits()
+    with np.errstate(invalid="ignore"):
+        part = np.where(chain.contact_exists, overlap / limits, 0.0)
+    k = int(np.argmax(part))
+    if not DEEP < part[k] < np.inf:
+        return []
+    radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
+    sentence = (
+        f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, "
+        f"{100.0 * part[k]:.2g} % of the smaller radius: by Hertz's theory, whose contacts are "
+        f"small beside the bodies, a contact radius of {radius:.3g} m, {radius / limits[k]:.2g} of "
+        f"it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or "
+        "take a stiffer material"
+    )
+    return [Message(sentence, warning=True)]
