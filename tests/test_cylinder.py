@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from support.rows import steel_row
 
+from granchain import theory
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import inverse_log_root
@@ -20,7 +20,7 @@ from granchain.contact.pair import Pair
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
-from granchain.errors import LawError
+from granchain.errors import CaseError, LawError
 from granchain.status import Status
 
 pytestmark = pytest.mark.plain
@@ -116,58 +116,19 @@ def forward(name: str, w: float, contact: str) -> float:
 # The tables
 
 
-def tabulated_overlap(law: str, w: Any, e: float, relative: float, radius: float) -> Any:
-    """Overlap [mm] at a force per length W [N/mm] by the formulas that the tables were computed
-    with, found by reproducing them; E in MPa, radii in mm, the length is 1."""
-    soft = math.pi * e
-    return {
-        # 16 in place of 8
-        "radzimovsky": lambda: w / soft * (2 / 3 + np.log(16.0 * relative * e / (1.6**2 * w))),
-        "johnson": lambda: w / soft * (np.log(4.0 * soft * relative / w) - 1.0),
-        # E in place of pi E, twice
-        "esdu-78035": lambda: w / e * (np.log(4.0 * e * relative / w) + 1.0),
-        # 1e8 mm^2 in place of L^2
-        "goldsmith": lambda: w / soft * (np.log(1e8 * soft / (w * radius)) + 1.0),
-    }[law]()
-
-
-def tabulated_power_law(law: str, *sizes: float) -> tuple[float, float, float]:
-    """K, n and the largest relative error over d >= .001 mm of W = K d^n, which minimises the sum
-    of squares over W = 1 to 1000 N/mm: for each n the best K is sum W d^n/sum d^(2n)."""
-    force = np.linspace(1.0, 1000.0, 1000)
-    overlap = tabulated_overlap(law, force, *sizes)
-
-    def stiffness(n: float) -> float:
-        power = overlap**n
-        return float(force @ power / (power @ power))
-
-    # a line contact is hardly stiffer than linear, and softer than two spheres
-    n = minimize_scalar(
-        lambda n: ((stiffness(n) * overlap**n - force) ** 2).sum(),
-        bounds=(1.0, 1.5),
-        method="bounded",
-        options={"xatol": 1e-10},
-    ).x
-    # the error is largest at the smallest overlap, between two of the forces
-    fine = np.linspace(0.5, 1000.0, 200_000)
-    d = tabulated_overlap(law, fine, *sizes)
-    error = np.abs(stiffness(n) * d**n / fine - 1.0)[d >= 1e-3]
-    return stiffness(n), n, error.max()
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_the_power_laws_of_the_tables_are_reproduced(table):
     name, modulus, rows = TABLES[table]
     for row, (difference, printed) in enumerate(zip(DIFFERENCES, rows, strict=True)):
         # Goldsmith: body 1 has 100 mm
-        k, n, error = tabulated_power_law(
+        fit = theory.tabulated_power_law(
             name, modulus, difference, 100.0 * (100.0 - difference) / difference
         )
         right = [CORRECTED.get((table, row, column), printed[column]) for column in range(3)]
-        assert k == pytest.approx(right[0], rel=4e-3)
-        assert n == pytest.approx(right[1], abs=1.001e-3)
+        assert fit.stiffness == pytest.approx(right[0], rel=4e-3)
+        assert fit.exponent == pytest.approx(right[1], abs=1.001e-3)
         # how finely the end at d = .001 mm was sampled is not told
-        assert 100.0 * error == pytest.approx(right[2], abs=0.1 + 0.01 * right[2])
+        assert 100.0 * fit.largest_error == pytest.approx(right[2], abs=0.1 + 0.01 * right[2])
 
 
 def test_what_is_named_a_misprint_is_one():
@@ -175,7 +136,8 @@ def test_what_is_named_a_misprint_is_one():
         printed = TABLES[table][2][row][column]
         # 6.54 for 6.56 is .3 %, four times half of its last digit
         assert abs(right - printed) > (1e-3 * right if column else 2e-3 * right)
-    assert round(tabulated_power_law("johnson", STEEL, 10.0, math.nan)[0] / 1e4, 2) == 6.56
+    fit = theory.tabulated_power_law("johnson", STEEL, 10.0)
+    assert round(fit.stiffness / 1e4, 2) == 6.56
 
 
 # Table 11, steel: K [N/mm^n] and n of pin to inner track, outer track and end. R_p = 7.9 mm, R_o =
@@ -194,17 +156,22 @@ TABLE_11: dict[str, tuple[tuple[float, float], ...]] = {
 @pytest.mark.parametrize("name", TABLE_11)
 def test_the_power_laws_of_table_11_are_reproduced(name):
     for (difference, radius), (k, n) in zip(RADII, TABLE_11[name], strict=True):
-        fitted = tabulated_power_law(name, STEEL, difference, radius)
-        assert fitted[0] == pytest.approx(k, rel=5e-4)
-        assert fitted[1] == pytest.approx(n, abs=5.1e-3)
+        fit = theory.tabulated_power_law(name, STEEL, difference, radius)
+        assert fit.stiffness == pytest.approx(k, rel=5e-4)
+        assert fit.exponent == pytest.approx(n, abs=5.1e-3)
 
 
 def test_lankarani_and_nikravesh_in_table_11_is_a_tenth_of_pi_of_the_law():
     for (_, radius), printed in zip(RADII, (1.220e5, 1.424e5, 1.198e6), strict=True):
-        pair = Pair(effective_radius=radius * 1e-3, effective_modulus=1e6 * STEEL)
-        (k,) = coefficients("lankarani-nikravesh-cylinder", pair)
-        # in mm
-        assert math.pi / 10.0 * k / 1e3**1.5 == pytest.approx(printed, rel=5e-4)
+        assert theory.tabulated_lankarani_nikravesh(STEEL, radius) == pytest.approx(
+            printed, rel=5e-4
+        )
+    # the law itself, in mm
+    pair = Pair(effective_radius=RADII[2][1] * 1e-3, effective_modulus=1e6 * STEEL)
+    (k,) = coefficients("lankarani-nikravesh-cylinder", pair)
+    assert math.pi / 10.0 * k / 1e3**1.5 == pytest.approx(
+        theory.tabulated_lankarani_nikravesh(STEEL, RADII[2][1]), rel=1e-13
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -397,6 +364,15 @@ def test_pereira_refuses_a_clearance_it_was_not_fitted_for(name):
             coefficients(name, contact="internal", clearance=clearance)
     for clearance in (5e-6, 1e-2):
         assert np.isfinite(coefficients(name, contact="internal", clearance=clearance)).all()
+
+
+def test_the_formulas_behind_the_tables_refuse_what_they_do_not_know():
+    with pytest.raises(CaseError, match="radzimovsky, johnson"):
+        theory.tabulated_overlap("hertz", 1.0, STEEL, 1.0)
+    with pytest.raises(CaseError):
+        theory.tabulated_overlap("goldsmith", 1.0, STEEL, 1.0)
+    with pytest.raises(CaseError):
+        theory.tabulated_overlap("johnson", 0.0, STEEL, 1.0)
 
 
 # --------------------------------------------------------------------------------------------------

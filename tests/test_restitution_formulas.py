@@ -144,6 +144,41 @@ def test_chang_and_lings_formula_is_the_energy_of_its_parts():
     assert chang_ling(speed) == pytest.approx(math.sqrt(recovered / kinetic), rel=1e-9)
 
 
+# --- Wu et al., Weir and Tallon
+# -------------------------------------------------------------------------------------
+
+
+def test_wus_branches_meet_and_fall_with_a_quarter_and_a_half():
+    strain = 1.0 / 200.0
+    # (.62/2.08)^4 200^2 = 315.77
+    switch = (0.62 / 2.08) ** 4 / strain**2
+    assert switch == pytest.approx(315.77, rel=1e-4)
+
+    def e(ratio: float) -> float:
+        return theory.wu_restitution(ratio, 1.0, strain, 1.0)
+
+    assert e(switch * (1.0 - 1e-9)) == pytest.approx(e(switch * (1.0 + 1e-9)), rel=1e-8)
+    assert e(100.0) == pytest.approx(2.08 / 100.0**0.25, rel=1e-14)
+    assert e(0.999 * switch) == pytest.approx(2.08 / (0.999 * switch) ** 0.25, rel=1e-14)
+    assert e(1.001 * switch) == pytest.approx(0.62 / math.sqrt(1.001 * switch * strain), rel=1e-14)
+    assert e(1000.0) == pytest.approx(0.62 / math.sqrt(5.0), rel=1e-14)
+    # 2.08^4 = 18.72: the first branch is 1 there
+    assert e(2.08**4 * (1.0 + 1e-12)) == pytest.approx(1.0, abs=1e-11)
+    with pytest.raises(
+        CaseError, match=r"wu_restitution: V: got 18.7, allowed: at least 18.72 V_y"
+    ):
+        e(18.7)
+
+
+def test_weir_and_tallons_formula_falls_with_a_quarter_and_is_refused_above_one():
+    # 3.1 (900e6/1.0604396e11)^(5/8) (sqrt(193e9/7968.8)/V)^(1/4), term by term: 3.1 * .0507543 *
+    # 8.85621 = 1.39342 at .8 m/s
+    with pytest.raises(CaseError, match="where the formula is 1"):
+        theory.weir_tallon_restitution(0.8, YIELD_STRESS, MODULUS, 193e9, 7968.8)
+    ten = theory.weir_tallon_restitution(10.0, YIELD_STRESS, MODULUS, 193e9, 7968.8)
+    assert ten == pytest.approx(1.39342 * (0.8 / 10.0) ** 0.25, rel=1e-5)
+
+
 # --- Jackson et al.
 # -------------------------------------------------------------------------------------------------
 
@@ -233,6 +268,8 @@ def test_a_speed_that_is_none_is_refused_by_every_formula(speed):
     for formula in (
         lambda: theory.thornton_restitution(speed, 0.1),
         lambda: chang_ling(speed),
+        lambda: theory.wu_restitution(speed, 0.1, YIELD_STRESS, MODULUS),
+        lambda: theory.weir_tallon_restitution(speed, YIELD_STRESS, MODULUS, 193e9, 7968.8),
         lambda: theory.jackson_restitution(speed, 0.1, 0.01),
         lambda: theory.ma_liu_plastic_restitution(speed, **SOCKET, psi=3.0, xi=13.0),
     ):

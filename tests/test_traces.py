@@ -999,7 +999,7 @@ def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
         ([], 2, "traces import --kind: got nothing"),
         (["--kind", "measured", "--beads", "3,x"], 2, '--beads: got "x"'),
         (["--kind", "measured", "--gain", "-1"], 2, '--gain: got "-1", allowed a number'),
-        (["--kind", "measured", "--interval", "nan"], 2, "--interval: got "nan""),
+        (["--kind", "measured", "--interval", "nan"], 2, '--interval: got "nan"'),
         (["--kind", "measured", "--set", "who"], 2, '--set: got "who", allowed KEY=VALUE'),
         (
             ["--kind", "measured", "--out", "rig.csv/x"],

@@ -130,11 +130,12 @@ class ConstantPressure(Elastoplastic):
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:
         d_y, f_y, hertz, slope, work_y = c[:5]
-        return (
-            hertz_work(d, hertz)
-            if d < d_y
-            else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
-        )
+        return line_work(d, d_y, f_y, hertz, slope, work_y)
+
+
+def line_work(d: float, d_y: float, f_y: float, hertz: float, slope: float, work_y: float) -> float:
+    """Work of the loading curve of `ConstantPressure`."""
+    return hertz_work(d, hertz) if d < d_y else work_y + (d - d_y) * (f_y + 0.5 * slope * (d - d_y))
 
 
 def constant_pressure(pair: Pair, pressure: Any) -> tuple[Any, ...]:
@@ -169,9 +170,10 @@ class Thornton(ConstantPressure):
         DENTS,
     )
     coefficients = (
-        *ConstantPressure.coefficients,
+        *ConstantPressure.coefficients[:4],
         Quantity("flow", "Pa", "2 pi p_y"),
         COMPLIANCE,
+        YIELD_WORK,
     )
     validity = "elastic, perfectly plastic spheres; no hardening, strain-rate effects neglected"
     status = fitted_to_steel("0.043", "1.26", "verified against its closed-form restitution")
@@ -179,18 +181,23 @@ class Thornton(ConstantPressure):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         pressure = inputs.yield_pressure_factor * pair.yield_stress
-        flow, compliance = 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus
-        return *constant_pressure(pair, pressure), flow, compliance
+        *line, work_y = constant_pressure(pair, pressure)
+        return *line, 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus, work_y
+
+    @staticmethod
+    def loading_work(d: float, c: tuple) -> float:
+        d_y, f_y, hertz, slope, _, _, work_y = c[:7]
+        return line_work(d, d_y, f_y, hertz, slope, work_y)
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
-        return 0.0 if d_max < c[0] else thornton_residual(d_max, force_max, c[6], c[5], c[1])
+        return 0.0 if d_max < c[0] else thornton_residual(d_max, force_max, c[5], c[4], c[1])
 
     @staticmethod
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
         if overlap < c[0]:
             return hertz_contact_radius(overlap, radius)
-        return math.sqrt((2.0 * (c[1] + c[3] * (overlap - c[0])) + c[1]) / c[5])
+        return math.sqrt((2.0 * (c[1] + c[3] * (overlap - c[0])) + c[1]) / c[4])
 
 
 class Stronge(Elastoplastic):

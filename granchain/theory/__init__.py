@@ -16,6 +16,13 @@ from granchain.theory.chains import (
     pairwise_velocity,
     struck_chain,
 )
+from granchain.theory.cylinders import (
+    TABULATED_LAWS,
+    PowerLaw,
+    tabulated_lankarani_nikravesh,
+    tabulated_overlap,
+    tabulated_power_law,
+)
 from granchain.theory.dashpots import (
     HysteresisImpact,
     asked_for_clamped,
@@ -26,12 +33,16 @@ from granchain.theory.dashpots import (
     hysteresis_impact,
 )
 from granchain.theory.elastoplastic import (
+    WU_FIRST,
+    WU_SECOND,
     chang_ling_restitution,
     jackson_critical_speed,
     jackson_restitution,
     ma_liu_plastic_restitution,
     thornton_restitution,
     thornton_yield_speed,
+    weir_tallon_restitution,
+    wu_restitution,
 )
 from granchain.theory.impacts import (
     ElasticImpact,
@@ -63,10 +74,14 @@ __all__ = [
     "STRUCK_FIRST_FORCE",
     "STRUCK_PEAK_VELOCITY",
     "STRUCK_REBOUND",
+    "TABULATED_LAWS",
+    "WU_FIRST",
+    "WU_SECOND",
     "DepthExponents",
     "Dispersion",
     "ElasticImpact",
     "HysteresisImpact",
+    "PowerLaw",
     "SolitaryWave",
     "StruckChain",
     "asked_for_clamped",
@@ -95,6 +110,11 @@ __all__ = [
     "solitary_speed",
     "solitary_wave",
     "struck_chain",
+    "tabulated_lankarani_nikravesh",
+    "tabulated_overlap",
+    "tabulated_power_law",
     "thornton_restitution",
     "thornton_yield_speed",
+    "weir_tallon_restitution",
+    "wu_restitution",
 ]

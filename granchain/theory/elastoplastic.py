@@ -9,20 +9,8 @@ from __future__ import annotations
 
 import math
 
-from granchain.errors import CaseError
 from granchain.theory.impacts import hertz_stiffness
-
-
-def require(where: str, got: float, holds: bool, allowed: str) -> None:
-    """Refuse a value outside a formula's range."""
-    if not holds:
-        raise CaseError(f"{where}: got {got:.6g}, allowed: {allowed}")
-
-
-def require_positive(where: str, **values: float) -> None:
-    """Refuse values that are not finite numbers above 0."""
-    for name, value in values.items():
-        require(f"{where}: {name}", value, 0.0 < value < math.inf, "a finite number above 0")
+from granchain.theory.ranges import require, require_positive
 
 
 def thornton_yield_speed(
@@ -130,6 +118,99 @@ def chang_ling_restitution(
         + math.sqrt(critical * critical + 4.0 * excess / (math.pi * pressure * effective_radius))
     )
     return math.sqrt(hertz * critical * (largest * (2.0 - critical / largest)) ** 1.5 / kinetic)
+
+
+# Factors of the two branches of Wu et al.: Wang et al. 2022, review, table 4.
+WU_FIRST, WU_SECOND = 2.08, 0.62
+
+
+def wu_restitution(
+    speed: float, yield_speed: float, yield_stress: float, effective_modulus: float
+) -> float:
+    """Restitution fitted by Wu, Li and Thornton to finite elements, for impacts far above first
+    yield.
+
+    2.08 (V/V_y)^(-1/4), and 0.62 (V s_y/(V_y E))^(-1/2) for finite plastic deformation, from the
+    speed on where the two meet: V/V_y = (0.62/2.08)^4 (E/s_y)^2. Wu, Li & Thornton 2005,
+    International Journal of Impact Engineering 32. The review prints the first exponent as +0.156,
+    which makes the restitution grow with the speed; -1/4, the plastic limit of Thornton's formula,
+    is completed as generally known, not checked against the original.
+
+    Parameters
+    ----------
+    speed, yield_speed : float
+        V, at least 18.7 V_y, below which the first branch exceeds 1; V_y [m/s].
+    yield_stress, effective_modulus : float
+        s_y, E [Pa].
+
+    Returns
+    -------
+    float
+        e [1].
+    """
+    require_positive(
+        "wu_restitution", V=speed, V_y=yield_speed, s_y=yield_stress, E=effective_modulus
+    )
+    ratio = speed / yield_speed
+    lowest = WU_FIRST**4
+    require(
+        "wu_restitution: V",
+        speed,
+        ratio >= lowest,
+        f"at least {lowest:.4g} V_y = {lowest * yield_speed:.6g} m/s",
+    )
+    if ratio < (WU_SECOND / WU_FIRST) ** 4 * (effective_modulus / yield_stress) ** 2:
+        return WU_FIRST * ratio**-0.25
+    return WU_SECOND * (ratio * yield_stress / effective_modulus) ** -0.5
+
+
+def weir_tallon_restitution(
+    speed: float,
+    yield_stress: float,
+    effective_modulus: float,
+    youngs_modulus: float,
+    density: float,
+) -> float:
+    """Restitution of a sphere on a plane by Weir and Tallon; unverified.
+
+    e = 3.1 (s_y/E)^(5/8) (c0/V)^(1/4), c0 = (E_young/density)^(1/2). Weir & Tallon 2005,
+    doi:10.1016/j.ces.2005.01.040. Unverified: the review has one more factor, (R1/R)^(3/8), whose
+    R1 it does not define, and whose exponent's sign contradicts the scaling of the yield speed with
+    the mass. It is 1 for a sphere on a plane, and only that case is given.
+
+    Parameters
+    ----------
+    speed : float
+        V [m/s], so large that the formula is at most 1.
+    yield_stress, effective_modulus, youngs_modulus : float
+        s_y, E, E_young [Pa].
+    density : float
+        [kg/m3].
+
+    Returns
+    -------
+    float
+        e [1].
+    """
+    where = "weir_tallon_restitution"
+    require_positive(
+        where,
+        V=speed,
+        s_y=yield_stress,
+        E=effective_modulus,
+        E_young=youngs_modulus,
+        density=density,
+    )
+    wave_speed = math.sqrt(youngs_modulus / density)
+    factor = 3.1 * (yield_stress / effective_modulus) ** 0.625
+    restitution = factor * (wave_speed / speed) ** 0.25
+    require(
+        f"{where}: V",
+        speed,
+        restitution <= 1.0,
+        f"at least {factor**4 * wave_speed:.6g} m/s, where the formula is 1",
+    )
+    return restitution
 
 
 def jackson_critical_speed(
