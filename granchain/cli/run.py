@@ -143,7 +143,9 @@ def computed_run(
                     f"aborted; {target} was not written: go on from {checkpoint.path} with --resume"
                 )
             result.save(target, any(replace), progress.writing(target))
-        if result.status is not Status.INTERRUPTED:
+        if result.status is Status.INTERRUPTED:
+            checkpoint.rely_on(result.variables, result.provenance["data_sha256"])
+        else:
             checkpoint.remove()
     return result
 

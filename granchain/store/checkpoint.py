@@ -2,7 +2,8 @@
 
 A journal, FILE.chk beside FILE. Each frame is a line of JSON with names, types and shapes, and the
 arrays' bytes: nothing in it can name another file or cause code to run, and damage is seen before
-anything is taken from it. Rows of records that will not change are in one frame only.
+anything is taken from it. Rows of records that will not change are in one frame only; once a
+stopped run has written FILE, which holds them too, they are read from there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from granchain.errors import FileError, GranchainWarning
 from granchain.store.files import CHECKPOINT_ENDING, DAMAGED, end_of_links, quoted, replaceable
 from granchain.store.journal import FrameFile
 from granchain.store.provenance import source_hash, versions
+from granchain.store.reader import open_result
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
 CHECKPOINT_INTERVAL = 30.0
@@ -32,6 +34,10 @@ CHECKPOINT_INTERVAL = 30.0
 LEAST_RATIO = 50.0
 
 _CHECKPOINT_MARK = b"granchain checkpoint 1\n"
+# Records that an output file holds under the same names, to the same bits; of fewer bytes, they
+# stay in the checkpoint too.
+_IN_OUTPUT = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity")
+RECORDS_IN_OUTPUT = 2**20
 # The line of a frame: a name, a type and a shape for each of a dozen arrays, and some hashes.
 _LARGEST_HEADER = 20_000
 # No run has more: its records are in memory.
@@ -90,6 +96,8 @@ class Checkpoint:
         self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
         # of each record, how many rows the journal holds for good; None where it is to begin anew
         self._rows: Mapping[str, int] | None = None
+        self._last: tuple[Saved, Mapping[str, str]] | None = None
+        self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
         self._next = time.monotonic() + every
         self._warned = False
         self.progress: Callable[[float], Any] = float
@@ -120,7 +128,7 @@ class Checkpoint:
         **facts : str
             case_sha256, law (its record as text) and set_up of the run.
         """
-        began, known, self._rows = time.monotonic(), self._rows, None
+        began, known, self._rows, self._last = time.monotonic(), self._rows, None, None
         try:
             content = _frame_of(saved, facts, known or {})
             # appended as long as half of the file counts; the rest is states that newer ones have
@@ -130,7 +138,7 @@ class Checkpoint:
                 self._journal.append(content, self.progress)
             else:
                 self._journal.begin(_frame_of(saved, facts, {}), self.progress)
-            self._rows = saved.settled
+            self._rows, self._last = saved.settled, (saved, facts)
         except FileError as error:
             if not self._warned:
                 warnings.warn(
@@ -139,6 +147,39 @@ class Checkpoint:
             self._warned = True
         ended = time.monotonic()
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
+
+    def rely_on(self, output: Mapping[str, Any], data_sha256: str) -> None:
+        """Leave to the output file of the stopped run, which is written, the records that it holds:
+        they stand once on the disk.
+
+        Parameters
+        ----------
+        output : mapping of str
+            Its variables.
+        data_sha256 : str
+            By which the file is known again.
+        """
+        if self._last is None:
+            return
+        saved, facts = self._last
+        rows = {name: saved.settled.get(name, 0) for name in _IN_OUTPUT if name in output}
+        if sum(saved.arrays[name][:n].nbytes for name, n in rows.items()) >= RECORDS_IN_OUTPUT:
+            # where the disk is full, both stay
+            with contextlib.suppress(FileError):
+                self._journal.begin(_frame_of(saved, facts, rows, output=data_sha256))
+
+    def _in_output(self, header: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The rows that the first frame leaves to the output file."""
+        if "output" not in header:
+            return {}
+        left = {name: first for name, _, first, _ in header["arrays"] if first}
+        result = open_result(self._output, lambda headers: left)
+        if result.provenance["data_sha256"] != header["output"]:
+            raise FileError(
+                f"{self._output}: got another file than the stopped run left, allowed that one, "
+                f"which holds its records; put it back, or {_ANEW}"
+            )
+        return {name: result.variables[name].data[:first] for name, first in left.items()}
 
     def load(self, **facts: str) -> Saved:
         """Read the last state; where what follows it is not whole, with a warning.
@@ -170,12 +211,16 @@ class Checkpoint:
             lines = [bytes(frame[:_LARGEST_HEADER]).partition(b"\n")[0] for frame in frames]
             headers = [json.loads(line) for line in lines]
             self._check(headers[-1], facts)
-            # the last one has the shapes; each row is in one of the frames
+            elsewhere = self._in_output(headers[0])
+            largest = len(file) + sum(rows.nbytes for rows in elsewhere.values())
+            # the last one has the shapes; each row is in one of the frames, or in the output file
             arrays = {
                 name: np.empty((first + shape[0], *shape[1:]), kind)
                 for name, kind, first, shape in headers[-1]["arrays"]
-                if 8 * math.prod((first + shape[0], *shape[1:])) <= len(file)
+                if 8 * math.prod((first + shape[0], *shape[1:])) <= largest
             }
+            for name, rows in elsewhere.items():
+                arrays[name][: len(rows)] = rows
             for header, line, frame in zip(headers, lines, frames, strict=True):
                 at = len(line) + 1
                 for name, kind, first, shape in header["arrays"]:
@@ -235,9 +280,9 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _frame_of(
-    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int]
+    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str
 ) -> list[bytes | memoryview]:
-    """The bytes of a state, without the first rows, which are in other frames; the arrays are not
+    """The bytes of a state, without the first rows, which are elsewhere; the arrays are not
     copied."""
     arrays = {
         name: np.ascontiguousarray(array[rows.get(name, 0) :])
@@ -245,6 +290,7 @@ def _frame_of(
     }
     header = {
         **_circumstances(facts),
+        **more,
         "started": saved.started,
         "wall_time": saved.wall_time,
         "arrays": [
