@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pytest
+from numba.core.datamodel import default_manager
 from support import state_hashes
 from support.processes import answer
 from support.rows import run_row, steel_row
@@ -21,7 +22,7 @@ from granchain.contact import elementary
 from granchain.engine import fields, law_hash
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
-from granchain.jit.accessors import gatherer, held, put_rows, rows_from
+from granchain.jit.accessors import Held, gatherer, held, put_rows, rows_from
 from granchain.jit.cache import compiled, loop_content
 from granchain.jit.options import VECTOR, rows
 
@@ -199,8 +200,13 @@ def test_arrays_that_are_held_are_those_that_were_given(
         kept.left_knots[1] += kept.right_spline[1, 2]
 
     one, two = np.arange(3.0), np.arange(6.0).reshape(2, 3)
-    compiled(loop)(fields.Drives(one, two, one.copy(), two))
+    drives = fields.Drives(one, two, one.copy(), two)
+    compiled(loop)(drives)
     assert one.tolist() == [0.0, 6.0, 2.0]
+    # handed by its address
+    kind = numba.typeof(drives)
+    handed = default_manager[Held(kind.types, kind.instance_class)].get_value_type()
+    assert handed == default_manager[kind].get_value_type().as_pointer()
 
 
 @pytest.mark.plain

@@ -296,7 +296,7 @@ def test_a_study_has_its_page(tmp_path):
         "chain.beads": 12,
         "sensors.beads": [3, 6],
         "sensors.contacts": [],
-        "time.end": 6e-5,
+        "time.end": 9e-5,
         "time.step": "fast",
     }
     case = gc.load_case("steel-chain-hertz").replace(**changes)

@@ -121,6 +121,11 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
         with_restitutions([(given, pair, limits, np.zeros(1))])
 
 
+def test_rows_begin_with_the_start_value_of_their_field():
+    rows = fields.rows_of(fields.BodyRows, fields.BODY, 3)
+    assert [row.tolist() for row in rows] == [[field.start] * 3 for field in fields.BODY]
+
+
 def test_an_onset_without_a_floor_is_refused():
     inputs = inputs_for("flores", impact_speed="onset", impact_speed_floor=None)
     with pytest.raises(LawError, match="impact_speed_floor: got nothing, allowed a number above 0"):

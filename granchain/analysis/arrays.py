@@ -199,29 +199,25 @@ def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
     return found
 
 
-def passed_on(
-    interval: Sequence[float], left: Sequence[np.ndarray], net: Sequence[np.ndarray]
-) -> np.ndarray:
+def passed_on(interval: Sequence[float], force: Sequence[np.ndarray]) -> np.ndarray:
     """(run,) Momentum that bodies at rest have when their first pulse has passed, see `pulse_stop`.
 
     Parameters
     ----------
     interval : sequence of float
         Between two samples [s].
-    left, net : sequence of array (sample,)
-        Force of the left contact; of all that acts on the body, positive towards higher numbers, up
-        to a constant [N].
+    force : sequence of array (sample,)
+        Of the left contact, the only one [N].
 
     Returns
     -------
     array (run,)
-        [N s]; 0 where there is no pulse; nan where the trace ends before the pulse does.
+        [N s]; nan where there is no pulse, or the trace ends before the pulse does.
     """
-    found = np.full(len(left), math.nan)
-    for run, (force, moving) in enumerate(zip(left, net, strict=True)):
-        stop = pulse_stop(force, static_force(force))
-        if stop is not None:
-            driving = moving[:stop] - moving[0] if stop else np.zeros(1)
+    found = np.full(len(force), math.nan)
+    for run, trace in enumerate(force):
+        if stop := pulse_stop(trace, static_force(trace)):
+            driving = trace[:stop] - trace[0]
             # the trapezoidal rule
             found[run] = interval[run] * (driving.sum() - 0.5 * (driving[0] + driving[-1]))
     return found

@@ -77,7 +77,8 @@ class Peak(NamedTuple):
     force, time : float
         [N], [s].
     complete : bool
-        Whether the trace goes on beyond it: else the peak is still to come.
+        Whether the trace goes on beyond it until the pulse has ended: else a larger force may be
+        still to come.
     jump : bool
         Whether it is the force on one side of a jump, or at a kink.
     sampled : bool
@@ -197,7 +198,8 @@ def peak(
         return NO_PEAK
     i = window.start + int(np.argmax(samples[window]))
     merged = _is_passed(samples[window] - baseline, noise)
-    complete = 0 < i < len(samples) - 1
+    ended = window.stop < len(samples)
+    complete = i > 0 and ended
     other = samples[i:] != samples[i]
     flat = int(np.argmax(other)) if other.any() else len(other)
     if complete and flat > 2:
@@ -207,7 +209,7 @@ def peak(
     if jumps is None and not smooth:
         return Peak(float(samples[i]), float(times[i]), complete, False, True, merged, i)
     height, at, jump = summit(times, samples, jumps, window)
-    return Peak(height, at, complete or jump, jump, False, merged, i)
+    return Peak(height, at, complete or (jump and ended), jump, False, merged, i)
 
 
 def summit(

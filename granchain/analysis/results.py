@@ -63,7 +63,8 @@ class SensorPulse:
     impulse : float
         [N s]; nan where the trace does not hold it whole.
     complete : bool
-        Whether the trace goes on beyond the peak; else a larger force may be still to come.
+        Whether the trace goes on beyond the peak until the pulse has ended; else a larger force may
+        be still to come.
     jump, sampled : bool
         See `Peak`.
     merged : bool
@@ -102,8 +103,8 @@ class Summary:
     energy : EnergyBalance or None
         None where the case asks for no ledger.
     wave_speed_beads : tuple of int
-        The sensor beads that the wave speed is from: those whose first pulse has its peak in the
-        trace and has not merged with another.
+        The sensor beads that the wave speed is from: those whose first pulse is complete and has
+        not merged with another.
     out_of_order : tuple of int
         Two sensor beads whose arrivals show that there is more than one wave, so that there is no
         wave speed; empty where there is one.
@@ -193,8 +194,8 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
 def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
     """Wave speed [m/s], the beads that it is from, and two whose arrivals are out of order.
 
-    It is from the sensors whose first pulse has its peak in the trace and has not merged with
-    another; nan, and from none, where `out_of_order` finds two beads, which are none elsewhere.
+    It is from the sensors whose first pulse is complete and has not merged with another; nan, and
+    from none, where `out_of_order` finds two beads, which are none elsewhere.
     """
     seen = [one for one in seen if one.complete and not one.merged]
     position, arrival = [one.position for one in seen], [one.arrival for one in seen]

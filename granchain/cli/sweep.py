@@ -150,7 +150,11 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
     """How the members ended, and where the file is."""
     ends, messages = study.status.values.ravel().tolist(), study.message.values.ravel().tolist()
     told = list(dict.fromkeys(message for message in messages if message))
-    note = study.attrs.get("wave_speed_note", "")
+    notes = {
+        name: study.attrs[name]
+        for name in ("missing_note", "wave_speed_note")
+        if name in study.attrs
+    }
     if as_json:
         print_json(
             "sweep",
@@ -160,14 +164,13 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
             dimensions=dimensions(asked),
             status={label: ends.count(label) for label in dict.fromkeys(ends)},
             messages=told,
-            wave_speed_note=note,
+            **notes,
         )
         return
     notify(*(f"warning: {message}" for message in told[:MOST_WARNINGS]))
     if len(told) > MOST_WARNINGS:
         notify(f"warning: and {len(told) - MOST_WARNINGS} more messages, in the variable message")
-    if note:
-        notify(f"wave_speed: {note}")
+    notify(*(f"warning: {note}" for note in notes.values()))
     print_text(f"members {spanned(asked)}: {study.attrs['status']}")
     if "interrupted" not in ends:
         print_text(f"complete: {target}")

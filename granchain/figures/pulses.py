@@ -154,7 +154,7 @@ class Course(NamedTuple):
     Parameters
     ----------
     bead : array (n,)
-        Those whose pulse has its peak in the trace and has not merged with another.
+        Those whose pulse is complete and has not merged with another.
     peak, arrival, width : array (n,)
         [N], [s], [s].
     between, speed : array (n - 1,)

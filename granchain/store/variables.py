@@ -219,9 +219,19 @@ class Variable:
         return mine == theirs and self.data.tobytes() == other.data.tobytes()
 
 
-def attributes_in_file(name: str, variable: Variable) -> dict[str, str]:
+# Variables whose values are sums of flags, as the CF conventions, 3.5, have them.
+FLAGS: dict[str, dict[str, Any]] = {
+    "missing": {
+        "flag_masks": np.array([1, 2, 4, 8]),
+        "flag_meanings": "not_arrived cut merged wall",
+    }
+}
+
+
+def attributes_in_file(name: str, variable: Variable) -> dict[str, Any]:
     """What a file says of the variable of this name."""
-    return variable.attributes | ({"axis": AXES[name]} if name in AXES else {})
+    axis = {"axis": AXES[name]} if name in AXES else {}
+    return variable.attributes | axis | FLAGS.get(name, {})
 
 
 class Unread(NamedTuple):

@@ -139,7 +139,6 @@ def bands(
     variables = banded(asked, found, parts)
     if sensitivity:
         more = measure(others, threads, done=report)
-        drop_late_pulses(more, case)
         for name in ("peak", "arrival"):
             values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
             variables |= indices(asked, name, values)
@@ -307,7 +306,6 @@ def nominal_and_members(
             f"{len(failed)} of {asked.n} members failed and are left out, the first with: "
             f"{failed[0]}"
         )
-    drop_late_pulses(found, asked.case)
     missing = np.isnan(found.peak[there[1:]]).sum(axis=0)
     for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
         if count:
@@ -324,13 +322,6 @@ def nominal_and_members(
             "a shorter interval"
         )
     return found
-
-
-def drop_late_pulses(found: Measures, case: Case) -> None:
-    """Take out the numbers of pulses that have not come by the end of the run, or whose largest
-    sample is its last."""
-    late = ~(found.arrival < case.time.end - 1.5 * case.sensors.interval)
-    found.peak[late], found.arrival[late] = math.nan, math.nan
 
 
 def whole_members(found: Measures) -> list[int]:

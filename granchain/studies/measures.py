@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import IntFlag
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,17 @@ MEASURED_TOGETHER = 128
 SummaryFunction = Callable[[Result], Mapping[str, float]]
 
 
+class Missing(IntFlag):
+    """Why the numbers of a pulse are withheld, or what they are not: the bits of `missing`."""
+
+    NOT_ARRIVED = 1
+    CUT = 2
+    MERGED = 4
+    WALL = 8
+
+
 # Numbers of each sensor, of each member.
-OF_SENSOR = ("peak", "arrival", "width", "merged")
+OF_SENSOR = ("peak", "arrival", "width", "missing")
 OF_MEMBER = (
     "wave_speed",
     "wave_speed_sensors",
@@ -59,9 +69,8 @@ class Measures:
         What its law was: the text of a `LawRecord`; empty for one that was not set up.
     peak, arrival, width : array (run, sensor)
         Of the first pulse: peak force [N], its time [s], width at half height [s].
-    merged : array (run, sensor)
-        1 where a second, larger pulse has passed the first before it had fallen to half, see
-        `granchain.analysis.has_merged`; else 0.
+    missing : array (run, sensor)
+        Why numbers are withheld, or are of two pulses: a sum of `Missing`.
     wave_speed : array (run,)
         [m/s].
     wave_speed_sensors : array (run,)
@@ -84,7 +93,7 @@ class Measures:
     peak: np.ndarray
     arrival: np.ndarray
     width: np.ndarray
-    merged: np.ndarray
+    missing: np.ndarray
     wave_speed: np.ndarray
     wave_speed_sensors: np.ndarray
     transmitted_momentum: np.ndarray
@@ -100,6 +109,7 @@ class Measures:
         n, sensors = len(cases), len(cases[0].sensors.beads)
         shapes = dict.fromkeys(OF_SENSOR, (n, sensors)) | dict.fromkeys(OF_MEMBER, (n,))
         numbers: Any = {name: np.full(shape, math.nan) for name, shape in shapes.items()}
+        numbers["missing"] = np.zeros((n, sensors), dtype=np.int64)
         return cls(
             sensor_bead=tuple(cases[0].sensors.beads),
             status=[Status.INTERRUPTED] * n,
@@ -112,7 +122,7 @@ class Measures:
         )
 
     @property
-    def missing(self) -> list[int]:
+    def to_compute(self) -> list[int]:
         """Places of the members that are not computed."""
         return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
 
@@ -137,8 +147,9 @@ class Measures:
     def take(self, place: int, record: Mapping[str, Any]) -> None:
         """Put what `record` gave at a place."""
         for name in (*OF_SENSOR, *OF_MEMBER):
+            values = getattr(self, name)
             # None is not a number
-            getattr(self, name)[place] = np.array(record[name], dtype=float)
+            values[place] = np.array(record[name], dtype=values.dtype)
         self.summaries[place] = {
             name: float(np.array(value, dtype=float))
             for name, value in record.get("summary", {}).items()
@@ -256,23 +267,18 @@ def bare(case: Case) -> Recording:
 
 
 def watched(case: Case, recording: Recording) -> Recording:
-    """A recording with what says how the last bead is struck, behind all else: its sensor, or
-    its contacts where it touches a wall."""
-    last, beads, contacts = case.beads, recording.sensor_beads, recording.sensor_contacts
-    if not can_transmit(case):
+    """A recording with what says how the last bead is struck, behind all else: its sensor."""
+    last, beads = case.beads, recording.sensor_beads
+    if not can_transmit(case) or last in beads:
         return recording
-    if case.ends.has_wall("right"):
-        more = [contact for contact in (last - 1, last) if contact not in contacts]
-        return replace(recording, sensor_contacts=(*contacts, *more))
-    return recording if last in beads else replace(recording, sensor_beads=(*beads, last))
+    return replace(recording, sensor_beads=(*beads, last))
 
 
 def can_transmit(case: Case) -> bool:
-    """Whether there is a striker whose momentum can be passed on, and no force of its own on
-    the last bead."""
-    return case.begins_with_striker and not (
-        case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right")
-    )
+    """Whether there is a striker whose momentum can be passed on, and a free bead at the far end:
+    from a wall the pulse comes back while it still arrives, and what is left of the difference of
+    two forces is noise."""
+    return case.begins_with_striker and case.ends.right == "free"
 
 
 def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
@@ -291,8 +297,13 @@ def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
         if not smooth:
             beside.append(ForceJumps(records.jump_force[read], records.jump_time[read]))
     pulses = first_pulses(times, force, None if smooth else beside, smooth=smooth)
-    for name in OF_SENSOR:
-        getattr(found, name)[places] = getattr(pulses, name)
+    come = pulses.peak > 0.0
+    missing = np.select([~come, ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0)
+    for name in ("peak", "arrival", "width"):
+        getattr(found, name)[places] = np.where(missing, math.nan, getattr(pulses, name))
+    missing = np.where(pulses.merged & (missing == 0), Missing.MERGED, missing)
+    walls = np.array([one.case.ends.has_wall("right") for one in ready])
+    found.missing[places] = missing + Missing.WALL * walls[:, np.newaxis]
     # chains that share their radii share their positions
     known: dict[tuple, np.ndarray] = {}
     positions = []
@@ -356,19 +367,12 @@ def transmitted(ready: Sequence[Ready]) -> np.ndarray:
     for run, one in enumerate(ready):
         if not can_transmit(one.case):
             continue
-        case, state, last = one.case, one.state, one.case.beads
+        state, last = one.state, one.case.beads
         count, records, recorded = int(state.clock.sample), state.records, state.recording
-        if case.ends.has_wall("right"):
-            left, right = (
-                records.contact_force[:count, recorded.sensor_contacts.index(label)]
-                for label in (last - 1, last)
-            )
-            net = left - right
-        else:
-            # the mean of its two contacts' forces, of which it has the left one alone
-            net = left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
+        # the mean of its two contacts' forces, of which it has the left one alone
+        force = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
         interval = int(state.clock.stride) * state.time_step.value
-        momentum = float(passed_on([interval], [left], [net])[0])
+        momentum = float(passed_on([interval], [force])[0])
         mass, speed = one.chain.mass, float(one.chain.velocity[0])
         energy = momentum**2 / mass[-1] / (mass[0] * speed**2)
         found[:, run] = momentum / (mass[0] * speed), energy

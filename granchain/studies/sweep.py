@@ -35,7 +35,14 @@ from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, open_study, save_study
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.studies.elsewhere import Elsewhere, changed_law
-from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure
+from granchain.studies.measures import (
+    OF_MEMBER,
+    OF_SENSOR,
+    Measures,
+    Missing,
+    SummaryFunction,
+    measure,
+)
 from granchain.studies.members import LOT, check_members, counter
 from granchain.studies.plan import MEMBER_BYTES, TAKEN_NAMES, Plan, is_number, plan_of
 
@@ -97,7 +104,8 @@ def sweep(
     xarray.Dataset
         Dimensions: each list's key, and `draw` where n is more than 1; with "zip" and "sobol"
         `run`, with the keys as coordinates. Numbers of a member that failed are nan; `status` and
-        `message` say why.
+        `message` say why. So are those of a pulse that has not come or not ended; `missing` says
+        so, and a warning what to set.
 
     Raises
     ------
@@ -108,10 +116,13 @@ def sweep(
         Where `out` cannot be written.
     """
     plan = plan_of(case, vary, how, n, seed)
-    return swept(
+    study = swept(
         plan, out, resume, overwrite, summary=summary, traces=traces, executor=executor,
         threads=threads, progress=progress,
     )  # fmt: skip
+    if note := study.attrs.get("missing_note"):
+        warnings.warn(f"sweep: {note}", GranchainWarning, stacklevel=2)
+    return study
 
 
 def swept(
@@ -161,7 +172,7 @@ def swept(
                 places=places,
             )  # fmt: skip
         except (KeyboardInterrupt, RunError) as error:
-            missing = len(found.missing)
+            missing = len(found.to_compute)
             kept = f"{len(cases) - missing} of {len(cases)} members are computed, {where}"
             if isinstance(error, RunError):
                 data = dataset(plan, found, traces, names)
@@ -180,7 +191,7 @@ def swept(
             take_known(cases, names, there | part.found, found, out)
             # a case that comes twice is computed once
             twice: dict[str, list[int]] = {}
-            for place in found.missing:
+            for place in found.to_compute:
                 twice.setdefault(names[place], []).append(place)
 
             def done(places: Sequence[int]) -> None:
@@ -193,7 +204,7 @@ def swept(
             if twice:
                 more = f"in {part.path}; go on with --resume (in Python: resume=True)"
                 compute([places[0] for places in twice.values()], done, more)
-            if not found.missing:
+            if not found.to_compute:
                 variables = variables_of_study(plan, found, names, traces)
                 about = attributes_of_study(plan, found)
                 save_study(variables, about, out, overwrite or resume)
@@ -367,10 +378,11 @@ MEANING = {
     "peak": ("N", "peak force of the first pulse"),
     "arrival": ("s", "time of that peak"),
     "width": ("s", "width of the first pulse at half height"),
-    "merged": (
+    "missing": (
         "1",
-        "1 where a second, larger pulse has passed the first before it had fallen to half: peak "
-        "and arrival are the second's",
+        "why numbers are withheld: the pulse had not arrived, or not ended, by the end of the run; "
+        "merged: a second, larger pulse has passed the first before it had fallen to half, peak "
+        "and arrival are the second's; wall: none is transmitted",
     ),
     "wave_speed": (
         "m/s",
@@ -391,7 +403,7 @@ MEANING = {
 
 UNLIKE = (
     "members take their wave speed from different sensors, as pulses have merged or not come: a "
-    "pulse that slows down has another speed over another part of the chain; see merged and "
+    "pulse that slows down has another speed over another part of the chain; see missing and "
     "wave_speed_sensors, and compare arrivals at the same sensors"
 )
 
@@ -497,12 +509,26 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "source_hash": source_hash(),
     }
     known = np.isfinite(found.wave_speed)
-    sensors = np.column_stack([found.merged, found.wave_speed_sensors])[known]
+    sensors = np.column_stack([found.missing & ~Missing.WALL, found.wave_speed_sensors])[known]
     if (sensors != sensors[:1]).any():
         attributes["wave_speed_note"] = UNLIKE
+    if note := missing_note(found):
+        attributes["missing_note"] = note
     inside = [key for key in (*plan.listed, *plan.sample) if key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
+
+
+def missing_note(found: Measures) -> str:
+    """What to set where pulses have not come, or not ended; empty where all have."""
+    late = found.missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
+    if not late.any():
+        return ""
+    beads = ", ".join(str(found.sensor_bead[k]) for k in np.flatnonzero(late.any(axis=0)))
+    return (
+        f"{late.sum()} of {late.size} first pulses have not come, or not ended, by time.end, at "
+        f"beads {beads}: their numbers are withheld, see missing; set time.end later"
+    )
 
 
 def hash_of_record(record: str) -> str:
