@@ -155,12 +155,15 @@ class Uncertain:
     tolerance : mapping
         Of each key.
     n, seed : int
+    scramblings : int
+        Of the Sobol sequence, independent ones, of n/scramblings points each.
     """
 
     case: Case
     tolerance: Mapping[str, Tolerance]
     n: int
     seed: int
+    scramblings: int = 1
 
     @cached_property
     def drawn(self) -> dict[str, Distribution]:
@@ -179,7 +182,11 @@ class Uncertain:
     def samples(self) -> np.ndarray:
         """(2, n, keys) Two independent samples, as sensitivity asks for; the first is that of the
         bands."""
-        parts = quasi_random(self.n, 2 * len(self.drawn), self.seed)
+        seeds: list[Any] = [self.seed]
+        if self.scramblings > 1:
+            seeds = np.random.SeedSequence(self.seed).spawn(self.scramblings)
+        each = self.n // self.scramblings
+        parts = np.concatenate([quasi_random(each, 2 * len(self.drawn), seed) for seed in seeds])
         both = zip([*self.drawn.values()] * 2, parts.T, strict=True)
         columns = np.array([one.ppf(part) for one, part in both])
         return columns.reshape(2, len(self.drawn), self.n).transpose(0, 2, 1)
@@ -209,11 +216,11 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     advice = "give the number of members; a power of 2 fills the box evenly"
     if check_whole("n", n, problems, advice, least=2):
         problems.check(
-            not (sensitivity and n & (n - 1)),
+            not (sensitivity and (n & (n - 1) or n < 4)),
             "n",
             f"{n} with sensitivity",
-            "a power of 2",
-            f"take {2 ** n.bit_length()}",
+            "a power of 2, 4 or more",
+            f"take {max(4, 2 ** (n - 1).bit_length())}",
         )
     check_whole("seed", seed, problems, "give for example seed=0", least=0)
     problems.check(
@@ -235,7 +242,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
         check_tolerances(dict(case), given, "tolerance", problems)
         good = {key: one for key, one in given.items() if problems.clear(f"tolerance.{key}")}
         if good and problems.clear("n", "seed"):
-            asked = Uncertain(case, good, n, seed)
+            asked = Uncertain(case, good, n, seed, scramblings_of(n) if sensitivity else 1)
             check_amount(asked, sensitivity, problems)
             if problems.clear("n"):
                 check_ranges(asked, problems)
@@ -494,31 +501,12 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     }
     split = values.reshape(keys + 2, n, -1)
     for k in range(values.shape[1]):
-        if not np.isfinite(split[:, :, k]).all():
-            continue
-        # of one key scipy takes no single number (1.17: it cannot put an item into a number), but
-        # the same one twice
-        twice = np.repeat(split[:, None, :, k], 2 if keys == 1 else 1, axis=1)
-        runs: Any = {"f_A": twice[0], "f_B": twice[1], "f_AB": twice[2:]}
-        result = scipy_stats().sobol_indices(func=runs, n=n)
-        # scipy's bootstrap takes no generator of its own, but NumPy's common one, which is then as
-        # it was
-        state = np.random.get_state()
-        np.random.seed(asked.seed % 2**32)
-        try:
-            with warnings.catch_warnings():
-                # a key that moves nothing has no limits
-                warnings.simplefilter("ignore")
-                limits = result.bootstrap(confidence_level=CONFIDENCE)
-        finally:
-            np.random.set_state(state)
-        for order in causes:
-            value, limit = np.ravel(getattr(result, order))[:keys], getattr(limits, order)
-            still = np.ravel(limit.standard_error)[:keys] == 0.0
-            found[order][:, k] = value
-            for side in ("low", "high"):
-                end = np.ravel(getattr(limit.confidence_interval, side))[:keys]
-                found[f"{order}_{side}"][:, k] = np.where(still, value, end)
+        if np.isfinite(split[:, :, k]).all():
+            value, half = sobol_indices(split[:, :, k], asked.scramblings)
+            for i, order in enumerate(causes):
+                found[order][:, k] = value[i]
+                found[f"{order}_low"][:, k] = value[i] - half[i]
+                found[f"{order}_high"][:, k] = value[i] + half[i]
     return {
         f"{'' if name == 'peak' else 'arrival_'}{order}{side}": Variable(
             ("key", "sensor_bead"),
@@ -529,6 +517,51 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
         for order, cause in causes.items()
         for side, words in sides.items()
     }
+
+
+def scramblings_of(n: int) -> int:
+    """Independent scramblings that n members are shared among; ours: eight, of eight members at
+    least, and two of fewer."""
+    return min(8, max(2, n // 8))
+
+
+def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.ndarray]:
+    """First-order and total indices, and half the width of their 95 % intervals.
+
+    A bootstrap takes the points for independent, and those of a Sobol sequence fill the box far
+    more evenly: its limits are several times too wide. Independent scramblings of the sequence are
+    independent estimates (Owen 1997, doi:10.1137/S0036142994277468); the indices are of all points,
+    their variance by the jackknife that leaves out one scrambling at a time (Efron & Stein 1981,
+    doi:10.1214/aos/1176345462), the interval by Student's distribution.
+
+    Parameters
+    ----------
+    values : array (keys + 2, n)
+        As `indices` takes them, of one sensor.
+    scramblings : int
+        Of the n points, in turn.
+
+    Returns
+    -------
+    tuple of array (2, keys)
+    """
+    n = values.shape[1]
+    parts = np.arange(n) // (n // scramblings)
+
+    def estimate(kept: np.ndarray) -> np.ndarray:
+        # Saltelli et al. 2010, table 2 (b) and (f), doi:10.1016/j.cpc.2009.09.018; of numbers about
+        # their mean, as in SciPy, which takes powers of 2 alone
+        own = values[:, kept] - values[:2, kept].mean()
+        variance = own[:2].var()
+        first = np.mean(own[1] * (own[2:] - own[0]), axis=1)
+        total = 0.5 * np.mean((own[2:] - own[0]) ** 2, axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.array([first, total]) / variance
+
+    without = np.array([estimate(parts != part) for part in range(scramblings)])
+    variance = (scramblings - 1) * np.var(without, axis=0)
+    student = float(scipy_stats().t.ppf(0.5 + 0.5 * CONFIDENCE, scramblings - 1))
+    return estimate(np.ones(n, dtype=bool)), student * np.sqrt(variance)
 
 
 # --------------------------------------------------------------------------------------------------
