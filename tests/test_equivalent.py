@@ -80,6 +80,26 @@ def test_an_input_is_found_from_arrivals_and_from_traces(measure):
     assert found.residual < 1e-5 and len(found.per_bead) == 3
 
 
+def test_a_range_of_decades_is_searched_by_logarithms():
+    # evenly spaced, the second of 25 points is 4e5, where nothing is left of the pulse
+    case = short(**{"contact.law": "kuwabara-kono", "contact.chi": 300.0})
+    (found,) = gc.equivalent(
+        case, to="kuwabara-kono", laws=["kuwabara-kono"], free={"chi": (1.0, 1e7)}, moves=False
+    )
+    assert found.inputs["chi"] == pytest.approx(300.0, rel=1e-3) and found.residual < 1e-4
+    assert found.free["chi"] == pytest.approx((1.0, 1e7)) and not found.at_bound
+    # 25 points, the same factor apart
+    assert found.grid[1, 0] / found.grid[0, 0] == pytest.approx(1e7 ** (1.0 / 24.0))
+
+
+def test_pulses_that_have_merged_are_said():
+    case = short(**{"contact.law": "thornton", "striker.speed": 6.0})
+    (found,) = gc.equivalent(case, to="thornton", laws=["flores"], moves=False)
+    assert any(
+        "larger pulse of thornton has merged with the first" in one for one in found.messages
+    )
+
+
 def test_several_inputs_are_found_together():
     # the stiffness in SI, as (4/3) E* sqrt(R*) gives it for these beads: 193e9/(2 (1 - .3^2)) Pa
     # and half of 2.38e-3 m

@@ -22,7 +22,7 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
 from granchain.plain_data import plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
-from granchain.studies.measures import Measures
+from granchain.studies.measures import Measures, Missing
 from granchain.studies.measures import measure as measured
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
@@ -33,6 +33,8 @@ FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.9
 # Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the
 # range of the restitution.
 GRID_POINTS = 25
+# A range whose ends are more than this factor apart is searched by logarithms; ours.
+MANY_TIMES = 100.0
 # Points for several free inputs, spread evenly (Sobol), and ways down from the best of them.
 SPREAD, WAYS = 64, 4
 # Parts of a free input's range: closer than the first to an end is at the end; closer than the
@@ -202,13 +204,15 @@ def equivalent(
 
 
 class Candidate(NamedTuple):
-    """A law, its inputs that are not free, and those that are with their ranges."""
+    """A law, its inputs that are not free, and those that are with their ranges: of points as they
+    are searched, which are the logarithms of an input that may span decades."""
 
     law: str
     inputs: dict[str, Any]
     names: tuple[str, ...]
     low: np.ndarray
     high: np.ndarray
+    decades: np.ndarray
 
     def change(self, point: np.ndarray) -> dict[str, Any]:
         """The changes that put it into a case."""
@@ -217,7 +221,16 @@ class Candidate(NamedTuple):
 
     def named(self, point: np.ndarray) -> dict[str, float]:
         """The free inputs at a point."""
-        return dict(zip(self.names, map(float, point), strict=True))
+        return dict(zip(self.names, self.values(point).tolist(), strict=True))
+
+    def values(self, points: np.ndarray) -> np.ndarray:
+        """The free inputs at points (..., input)."""
+        return np.where(self.decades, np.exp(np.where(self.decades, points, 0.0)), points)
+
+    def point(self, inputs: Mapping[str, float]) -> np.ndarray:
+        """Where these inputs are."""
+        values = np.array([inputs[name] for name in self.names])
+        return np.where(self.decades, np.log(np.where(self.decades, values, 1.0)), values)
 
     def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
         """Free inputs that lie at an end of their range."""
@@ -259,7 +272,12 @@ def checked_search(
             problems.repeat(error.problems)
     ranges = _ranges(free, problems)
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
+    # points that are evenly spaced over decades would miss the lower ones
+    decades = (low > 0.0) & (high > MANY_TIMES * low)
+    box = np.array([low, high])
+    first, last = np.where(decades, np.log(np.where(decades, box, 1.0)), box)
     middle = np.where(low > 0.0, np.sqrt(np.abs(low * high)), 0.5 * (low + high))
+    middle = np.where(decades, np.log(np.where(decades, middle, 1.0)), middle)
     candidates: list[Candidate] = []
     given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
     problems.check(bool(given), "laws", "none", "one law or more", "name the laws to try")
@@ -272,7 +290,7 @@ def checked_search(
         problems.check(
             not twice, f"laws.{place}", f"{law} once more", "each law once", "take it out"
         )
-        candidates.append(Candidate(law, inputs, tuple(ranges), low, high))
+        candidates.append(Candidate(law, inputs, tuple(ranges), first, last, decades))
         numbers = {one.name: one for one in known[law].inputs if one.kind == "number"}
         for name, ends in ranges.items():
             if problems.check(
@@ -479,6 +497,13 @@ def _answer(
         inputs, alike = one.named(best), not_told_apart(lows[0].slope, one.names, size)
     else:
         messages.append("no run has a pulse at every sensor: there is no answer in this range")
+    merged = target.own.missing[0] & Missing.MERGED > 0
+    if merged.any():
+        beads = ", ".join(str(case.sensors.beads[k]) for k in np.flatnonzero(merged))
+        messages.append(
+            f"at bead {beads} a second, larger pulse of {case.contact.law} has merged with the "
+            "first: what is compared there is the second's; take beads that it does not reach"
+        )
     messages += [
         f"{name} is at an end of its range, {inputs[name]:.4g}: beyond it there may be a better "
         "one; widen it"
@@ -506,7 +531,7 @@ def _answer(
             for other in minima
         )
         messages.append(f"there are {len(minima) + 1} minima; the others: {listed}")
-    ends = zip(one.low.tolist(), one.high.tolist(), strict=True)
+    ends = zip(one.values(one.low).tolist(), one.values(one.high).tolist(), strict=True)
     return Equivalent(
         law=one.law,
         to=case.contact.law,
@@ -521,7 +546,7 @@ def _answer(
         measure=target.quantity,
         free=dict(zip(one.names, ends, strict=True)),
         case=case.replace(**one.change(best)) if lows else case,
-        grid=points,
+        grid=one.values(points),
         grid_residual=row,
         messages=tuple(f"{one.law}: {message}" for message in messages),
     )
@@ -566,7 +591,7 @@ def _with_moves(
 
     def moved(task: tuple[Equivalent, Candidate, tuple[str, float], Target]) -> Moved | None:
         one, candidate, change, target = task
-        end = target.lowest(candidate, np.array(list(one.inputs.values())), ROUGH)
+        end = target.lowest(candidate, candidate.point(one.inputs), ROUGH)
         if end is None:
             return None
         inputs, at_ends = candidate.named(end.point), candidate.at_ends(end.point)
