@@ -4,23 +4,38 @@ the map."""
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 # Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell
 # to cell, and where the motion's power is above this part of the largest: the sidelobes of a Hann
 # window are there some 15 lines away, and fall with the sixth power of that.
 ONE_PHASE, STRONG = 0.9, 1e-10
-# Of cos q: how far beyond 1 waves must be to be outside a band, so that scatter at an edge is none;
-# and how far from the edge the curve is fitted that crosses it: of a whole range of -1 to 1, the
-# last seventh.
-OUTSIDE, NEAR_EDGE = 0.05, 0.3
-# Frequencies that a fit of four numbers takes at least, ours: each gives two, four times as many.
-FEWEST_FITTED = 8
-# Of a normal distribution 95 % lie within so many standard deviations.
-_WITHIN = 1.96
+# A gap is one where abs(cos q) exceeds 1 by three standard deviations: 1 in 700 by chance.
+MOST_SCATTER = 3.0
+# Ours: an edge that is not known within so many lines of the spectrum is withheld.
+MOST_LINES = 4.0
+# Neighbouring lines that are summed before they are squared: under a Hann window two lines are
+# alike when they stand within two of each other.
+ALIKE = 8
+# Where the power of a line lies, as one standard deviation in lines: of a Hann window's power over
+# frequency, sqrt(int w'^2/int w^2)/(2 pi) = 1/sqrt(3) for a piece of length 1.
+PART_OF_LINE = 3.0**-0.5
+# Ours: larger values of abs(cos q) are left out of the fit: 57 dB within five cells.
+DEEP = 2.0
+# Ours: rounds of weighting.
+ROUNDS = 8
+NO_CURVE = (
+    "no band edges: cos q leaves that of a row of equal cells by more than its scatter; allowed "
+    "contacts that are springs with little damping: check the law's damping, or run longer"
+)
+FINER = "run longer, or ask for fewer --segments"
+TOO_FEW = (
+    "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of "
+    "an edge; see coherence"
+)
 
 
 class RecordedRow(NamedTuple):
@@ -65,9 +80,9 @@ class RecordedRow(NamedTuple):
         )
 
 
-def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies, and cos q at each by least squares over all beads and pieces; nan where it
-    is not seen."""
+def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Frequencies, cos q at each by least squares over all beads and pieces, and its scatter there,
+    as the part of the motion that it leaves gives it; nan where it is not seen."""
     from scipy.signal import csd, welch
 
     middles = row.middles
@@ -83,98 +98,140 @@ def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
     crossed = cross.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = crossed / own
-        beside_it = other - np.abs(crossed) ** 2 / own
+        beside_it = np.maximum(other - np.abs(crossed) ** 2 / own, 0.0)
+        scatter = np.sqrt(beside_it / own)
         seen = (beside_it < (1.0 - ONE_PHASE) * (own + other)) & (own > STRONG * own.max())
     seen[0] = False
-    return frequency, np.where(seen, cosine, math.nan)
+    return frequency, np.where(seen, cosine, math.nan), np.where(seen, scatter, math.nan)
 
 
-class Edge(NamedTuple):
-    """An edge of a band [Hz], the error within which it lies, and whether the band begins there."""
+class Bands(NamedTuple):
+    """Edges of all bands of a cell [Hz], a row for each, within which errors they lie, and why some
+    are nan."""
 
-    frequency: float
-    error: float
-    begins: bool
+    edges: np.ndarray
+    errors: np.ndarray
+    messages: list[str]
 
 
-def bands_of(frequency: np.ndarray, cosine: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of the bands that were seen, and their errors: at most as many as a cell has beads."""
-    seen = np.isfinite(cosine)
-    # over three frequencies: a single one is no edge
-    near = np.convolve(np.abs(cosine.real), np.full(3, 1.0 / 3.0), mode="same")
+def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, size: int) -> Bands:
+    """Edges of the bands of a cell, from a fit to cos q at all frequencies.
+
+    Of n masses and n springs cos q is a polynomial of degree n in z = omega^2, 1 at 0 (half the
+    trace of the cell's transfer matrix; Brillouin 1946, Wave Propagation in Periodic Structures,
+    ch. 3); damped alike, z = omega^2/(1 + i omega tau); of dampings that differ, to the first
+    order, i omega times another such polynomial is added. Bands lie where it is from -1 to 1, gaps
+    about its n - 1 extremes.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.stats import t as student
+
+    edges, errors = np.full((2, size, 2), math.nan)
+    # deep in a gap little moves, and what leaks there from other lines bends cos q
     with np.errstate(invalid="ignore"):
-        inside, outside = near < 1.0 - OUTSIDE, near > 1.0 + OUTSIDE
-    decided = np.flatnonzero(inside | outside)
-    bands: list[list[Edge]] = []
-    unknown = Edge(math.nan, math.nan, True)
-    if len(decided) and inside[decided[0]] and cosine.real[decided[0]] > 0.0:
-        # the row as a whole moves freely, and the longest waves that were seen are of the first
-        # band
-        bands.append([Edge(0.0, float(frequency[decided[0]]), True)])
-    for i, j in pairwise(decided.tolist()):
-        if inside[i] == inside[j] or not seen[i : j + 1].all():
-            continue
-        edge = edge_between(frequency, cosine, i, j, begins=bool(inside[j]))
-        if edge is None:
-            continue
-        if edge.begins:
-            bands.append([edge])
-        elif bands and len(bands[-1]) == 1:
-            bands[-1].append(edge)
+        seen = np.flatnonzero(np.abs(cosine) < DEEP)
+    blocks = np.unique(seen // ALIKE, return_inverse=True)[1]
+    free = (blocks.max() + 1 if len(seen) else 0) - 2 * size
+    if free < 1:
+        return Bands(edges, errors, [TOO_FEW])
+    line, top = float(frequency[1]), float(frequency[seen[-1]])
+    x, y = frequency[seen] / top, cosine[seen]
+    weight = 1.0 / np.maximum(scatter[seen], max(1e-6, 0.1 * float(np.median(scatter[seen]))))
+    at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
+
+    def terms(z: Any) -> np.ndarray:
+        return np.asarray(chebyshev.chebvander(2.0 * z - 1.0, size)[..., 1:] - at_rest)
+
+    def fitted(tau: float, differ: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        columns = terms(x * x / (1.0 + 1j * tau * x)) * weight[:, None]
+        if differ:
+            columns = np.hstack([columns, 1j * x[:, None] * columns])
+        columns = np.concatenate([columns.real, columns.imag])
+        wanted = (y - 1.0) * weight
+        wanted = np.concatenate([wanted.real, wanted.imag])
+        numbers = np.linalg.lstsq(columns, wanted, rcond=None)[0]
+        return numbers, wanted - columns @ numbers, columns
+
+    # resonances that ring longer than a piece leave lines far from the curve: weights of Cauchy
+    # (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
+    scaled = weight
+    for _ in range(ROUNDS):
+        tau = float(
+            minimize_scalar(
+                lambda tau: float(np.sum(fitted(tau, False)[1] ** 2)),
+                bounds=(0.0, 1.0),
+                method="bounded",
+            ).x
+        )
+        numbers, left, columns = fitted(tau, True)
+        off = np.hypot(*left.reshape(2, -1)) * scaled / weight
+        weight = scaled / np.sqrt(1.0 + (off / (2.385 * max(float(np.median(off)), 1e-300))) ** 2)
+    alike = fitted(tau, False)[0]
+    numbers, left, columns = fitted(tau, True)
+    # neighbours err alike: lines are summed in blocks before they are squared (the variance of
+    # clusters; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
+    score = np.zeros((free + 2 * size, len(numbers)))
+    np.add.at(score, np.concatenate([blocks, blocks]), columns * left[:, None])
+    inverse = np.linalg.pinv(columns.T @ columns)
+    variance = inverse @ score.T @ score @ inverse * len(score) / free
+    variance = variance[:size, :size]
+    curve = chebyshev.Chebyshev(
+        [1.0 - numbers[:size] @ at_rest, *numbers[:size]], domain=[0.0, 1.0]
+    )
+    # what differing dampings change at first order bounds what is left out at second order
+    change = alike[:size] - numbers[:size]
+    # scatter is that of one piece and one bead: what a curve leaves of their mean is less, or the
+    # curve is not theirs
+    if float(np.median(off)) > 1.0:
+        return Bands(edges, errors, [NO_CURVE])
+    within = float(student.ppf(0.975, free))
+    messages = []
+    edges[0, 0], errors[0, 0] = 0.0, float(frequency[seen[0]])
+    turns = np.sort(curve.deriv().roots().real) if size > 1 else np.zeros(0)
+    for k in range(size):
+        # band k runs from (-1)^k to -(-1)^k, and ends there
+        level = -1.0 if k % 2 == 0 else 1.0
+        crossed = np.asarray((curve - level).roots(), dtype=complex)
+        roots: np.ndarray = np.sort(crossed.real[np.abs(crossed.imag) < 1e-9])
+        if k == size - 1:
+            pair = [(k, 1, roots[roots > (turns[-1] if len(turns) else 0.0)][:1])]
         else:
-            bands.append([unknown, edge])
-    for band in bands:
-        band.extend([unknown] * (2 - len(band)))
-    # of a band without an edge that was measured nothing is known
-    bands = [band for band in bands if any(edge.frequency > 0.0 for edge in band)]
-    found = np.array(
-        [[(edge.frequency, edge.error) for edge in band] for band in bands[:size]]
-    ).reshape(-1, 2, 2)
-    return found[:, :, 0], found[:, :, 1]
-
-
-def edge_between(
-    frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begins: bool
-) -> Edge | None:
-    """Where cos q passes 1 or -1 between the frequencies i and j, in a band the one, the other
-    not; None where too few lie there."""
-    from scipy.optimize import least_squares
-
-    level = math.copysign(1.0, cosine.real[i if begins else j])
-    with np.errstate(invalid="ignore"):
-        near = np.abs(cosine.real - level) < NEAR_EDGE
-    low, high = i, j
-    while low > 0 and near[low - 1]:
-        low -= 1
-    while high < len(near) - 1 and near[high + 1]:
-        high += 1
-    if high - low + 1 < FEWEST_FITTED:
-        return None
-    at = 0.5 * float(frequency[i] + frequency[j])
-    x, y = frequency[low : high + 1] / at, cosine[low : high + 1]
-
-    def off(numbers: np.ndarray) -> np.ndarray:
-        z = x * x / (1.0 + 1j * numbers[3] * x) - 1.0
-        left = numbers[0] + z * (numbers[1] + z * numbers[2]) - y
-        return np.concatenate([left.real, left.imag])
-
-    start = np.polynomial.polynomial.polyfit(x * x - 1.0, y.real, 2)
-    fit = least_squares(off, [*start, -float(np.median(y.imag / (start[1] * x * x * x)))])
-    roots = np.roots([fit.x[2], fit.x[1], fit.x[0] - level])
-    z = float(roots[np.argmin(np.abs(roots))].real)
-    left, changes = fit.fun[: len(x)], np.asarray(fit.jac)
-    slope = fit.x[1] + 2.0 * fit.x[2] * z
-    by = np.array([1.0, z, z * z, 0.0]) / slope
-    # neighbours err alike: the variance grows with the sum of their correlations
-    alike = np.correlate(left, left, "full")[len(x) - 1 :] / max(float(left @ left), 1e-300)
-    more = 1.0 + 2.0 * float(np.maximum(alike[1 : max(2, len(x) // 8)], 0.0).sum())
-    covariance = np.linalg.pinv(changes.T @ changes) * float(left @ left) / (len(x) - 4)
-    deviation_of_z = math.sqrt(max(float(by @ covariance @ by), 0.0) * more)
-    if not z > -1.0:
-        return None
-    place = at * math.sqrt(1.0 + z)
-    error = math.hypot(_WITHIN * 0.5 * at * at / place * deviation_of_z, float(frequency[1]))
-    return Edge(place, error, begins)
+            # the gap about this extreme
+            z = float(turns[k])
+            beyond = level * float(curve(z)) - 1.0
+            by = terms(z)[0]
+            place = top * math.sqrt(max(z, 0.0))
+            sure = math.sqrt(max(float(by @ variance @ by), 0.0))
+            if not beyond > MOST_SCATTER * sure:
+                messages.append(
+                    f"gap {k + 1}: not resolved, near {place:.5g} Hz: abs(cos q) - 1 is "
+                    f"{beyond:.2g} +- {sure:.2g}; {FINER}"
+                )
+                continue
+            pair = [(k, 1, roots[roots < z][-1:]), (k + 1, 0, roots[roots > z][:1])]
+        for band, end, root in pair:
+            name = f"band {band + 1} {('begins', 'ends')[end]}"
+            if not len(root) or not root[0] > 0.0:
+                messages.append(f"{name}: not seen: cos q does not pass {level:g}; {FINER}")
+                continue
+            z = float(root[0])
+            by = terms(z)[0] / float(curve.deriv()(z))
+            place = top * math.sqrt(z)
+            off = within * 0.5 * top / math.sqrt(z) * math.sqrt(max(float(by @ variance @ by), 0.0))
+            differs = 0.5 * top / math.sqrt(z) * float(by @ change)
+            error = math.hypot(off, differs, PART_OF_LINE * line)
+            near = np.abs(frequency[seen] - place) < MOST_LINES * line
+            if error > MOST_LINES * line or not near.any():
+                why = (
+                    f"its error is {error:.2g} Hz, more than {MOST_LINES:g} lines"
+                    if near.any()
+                    else "no waves were seen near it: the drive has no power there, or they "
+                    "are not coherent"
+                )
+                messages.append(f"{name}: withheld, {place:.5g} Hz: {why}; {FINER}")
+                continue
+            edges[band, end], errors[band, end] = place, error
+    return Bands(edges, errors, messages)
 
 
 def mapped(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:

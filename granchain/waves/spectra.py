@@ -57,10 +57,10 @@ class Spectrum:
         abs(S_xy)^2/(S_xx S_yy) [1]: 1 where the source alone moves the sensor, in a way that the
         pieces of the record resolve.
     band_edges : (n_bands, 2) array
-        Lowest and highest frequency of each band that was seen [Hz]; nan where an edge was not. The
-        first begins at 0.
+        Lowest and highest frequency of each band of the cell [Hz]; nan where an edge was not seen
+        or is withheld, see `messages`. The first begins at 0.
     band_edge_errors : (n_bands, 2) array
-        Within which the edges lie, at least 95 times in 100 [Hz]; of the first, the lowest
+        Within which the edges lie, two-sided 95 % [Hz]; of the first, the lowest
         frequency that was seen.
     cell_frequency : (m,) array
         [Hz].
@@ -166,9 +166,11 @@ def spectrum(
     u(n - p) + u(n + p) = 2 cos q u(n), p the beads of a cell (the trace of a cell's transfer
     matrix; Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3): cos q is found from all
     beads whose neighbours a cell away were recorded too, and ends and reflections are no part of
-    it. A band ends where cos q passes 1 or -1. There a parabola in omega^2/(1 + i omega tau) is
-    fitted to it, tau the contacts' damping over their stiffness; its error is that of the fit,
-    two-sided 95 %, and one line of the spectrum, added in squares.
+    it. A curve with as many terms as the cell has beads is fitted to it, weighted by its scatter; a
+    band ends where the curve passes 1 or -1, and a gap is one where it exceeds them by three
+    standard deviations. The errors are two-sided 95 % by Student's t, with 1/sqrt(3) line and
+    what the contacts' differing dampings change added in squares; an edge that is not known within
+    four lines is withheld, and a message says why.
 
     Parameters
     ----------
@@ -261,15 +263,14 @@ def spectrum(
             "under [snapshots], or name all beads under [sensors]"
         )
     else:
-        cell_frequency, seen = relation(row)
+        cell_frequency, seen, scatter = relation(row)
         if cell is not None:
             cosine = seen
-            band_edges, band_edge_errors = bands_of(cell_frequency, cosine, row.size)
-            if not len(band_edges) and waves_are_small:
-                messages.append(
-                    "no band edges: got waves at too few frequencies, allowed a drive with power "
-                    "at both sides of an edge; see coherence"
-                )
+        if cell is not None and waves_are_small:
+            band_edges, band_edge_errors, unsure = bands_of(
+                cell_frequency, cosine, scatter, row.size
+            )
+            messages.extend(unsure)
         if row.gapless:
             wavenumber, power = mapped(row)
         else:
@@ -277,7 +278,7 @@ def spectrum(
                 "no map: beads between others were not recorded; set an interval under "
                 "[snapshots], or name all beads under [sensors]"
             )
-    if not len(band_edges) and not (coherence > INCOHERENT).any():
+    if not np.isfinite(band_edges[:, 1:]).any() and not (coherence > INCOHERENT).any():
         messages.insert(
             0,
             "found nothing: no band edge, and no frequency that comes through; of this run the "
