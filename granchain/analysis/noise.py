@@ -35,6 +35,9 @@ DIP_SCALE = 0.02
 DIP_SAMPLES = 60.0
 # Below this part of the height, a part of the rise is no top of its own.
 SMALLEST_TOP = 0.1
+# Of an autoregression: samples for each coefficient at least, ours; and samples after which what is
+# left of one is nothing.
+LEAST_OF_ORDER, MEMORY_SAMPLES = 6, 4096
 # Pulses of a trace that are looked at.
 MOST_PULSES = 50
 
@@ -71,6 +74,52 @@ class Noise:
         if not scale > 0.0:
             return self.sample
         return min(self.sample, self.size * (1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale)))
+
+
+def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:
+    """Covariance of two samples of noise, by how many samples they are apart [N^2].
+
+    That of the autoregression that Burg's recursion finds (Burg 1975, Maximum entropy spectral
+    analysis, thesis, Stanford; Kay & Marple 1981, doi:10.1109/PROC.1981.12184), of the order that
+    has the least criterion of Akaike.
+
+    Parameters
+    ----------
+    quiet : array (n,)
+        Samples without a force, about their baseline [N].
+    count : int
+        Distances, from 0.
+    """
+    from scipy.signal import fftconvolve, lfilter
+
+    n = len(quiet)
+    variance = float(np.mean(quiet**2)) if n else 0.0
+    best, least = (np.ones(1), variance), math.inf if variance else -math.inf
+    a, forward, backward = np.ones(1), quiet[1:], quiet[:-1]
+    for order in range(n // LEAST_OF_ORDER + 1):
+        # corrected for few samples, Hurvich & Tsai 1989, doi:10.1093/biomet/76.2.297
+        room = (n + order) / (n - order - 2)
+        criterion = n * (math.log(variance) + room) if variance > 0.0 else math.inf
+        if criterion < least:
+            # of the next sample, by coefficients that are found from the same ones (Akaike 1969,
+            # doi:10.1007/BF02532251)
+            least, best = criterion, (a, variance * (n + order) / (n - order))
+        power = float(forward @ forward + backward @ backward)
+        if not power > 0.0 or not variance > 0.0:
+            break
+        reflection = -2.0 * float(forward @ backward) / power
+        a = np.append(a, 0.0) + reflection * np.append(0.0, a[::-1])
+        variance *= 1.0 - reflection**2
+        forward, backward = (
+            (forward + reflection * backward)[1:],
+            (backward + reflection * forward)[:-1],
+        )
+    a, variance = best
+    one = np.zeros(MEMORY_SAMPLES + count)
+    one[0] = 1.0
+    response = lfilter([1.0], a, one)
+    both = fftconvolve(response, response[::-1])
+    return np.asarray(variance * both[len(one) - 1 :][:count])
 
 
 class NoisyPulse(NamedTuple):

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.analysis.baseline import LEAST_QUIET, step_of
 from granchain.analysis.definition import PULSE_BEGINS
+from granchain.analysis.noise import autocovariance
 from granchain.case import Case
 from granchain.case.listing import quantity_of, value_at
 from granchain.comparison.agreement import Agreement
@@ -42,9 +44,10 @@ CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the tra
 CLOSE_CORRELATION = 0.95
 # A part of a key's value: closer to a limit is at it.
 AT_LIMIT = 1e-3
-# Scatter, relative to the uncertainties, above which a message is added: of 6 degrees of freedom,
-# 1 in 200 fits has it by chance (chi2 = 18.5).
-MUCH_SCATTER = 1.75
+# Tables of a case that change what is computed and recorded, not what happens.
+NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
+# A right case is said to miss the measurement in one of a hundred fits.
+ACCUSED = 0.01
 
 
 class SensorFit(NamedTuple):
@@ -96,6 +99,12 @@ class Fit:
     degrees_of_freedom : float
         Numbers measured less numbers found; a calibration that is known beforehand is found in
         part.
+    describes : bool
+        Whether the scatter is such as the uncertainties of the trace leave in 99 of 100 fits of a
+        right case.
+    misfit : float
+        Root mean square of the difference, as a part of the peak [1]: of samples, where those are
+        fitted, else of the peaks; noise included.
     not_told_apart : tuple of tuple of str
         Groups of keys of which the measurement knows one combination alone; a key by itself has no
         effect on it.
@@ -123,6 +132,8 @@ class Fit:
     sensors: tuple[SensorFit, ...] = field(repr=False)
     scatter: float
     degrees_of_freedom: float
+    describes: bool
+    misfit: float
     not_told_apart: tuple[tuple[str, ...], ...]
     time_shift: float
     gain: float
@@ -170,11 +181,12 @@ class Fit:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         names = (
             "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
-            "scatter", "degrees_of_freedom", "time_shift", "gain", "sensors", "messages",
+            "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "gain", "sensors",
+            "messages",
         )  # fmt: skip
         more = {
             "keys": list(self.values),
-            "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)},
+            "intervals": {f"{level:g}": self.interval(level) for level in (0.68, 0.9, 0.95)},
             "trace": self.trace.as_dict(),
         }
         return dict(plain_data({name: getattr(self, name) for name in names} | more))
@@ -275,6 +287,15 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     for place, key in enumerate(keys):
         twice = key in keys[:place]
         problems.check(not twice, f"free.{key}", "the key twice", "each once", "take one out")
+        table = str(key).partition(".")[0]
+        if table in NO_PHYSICS:
+            problems.add(
+                f"free.{key}",
+                "a key that changes no physics",
+                "one of chain, striker, ends or contact",
+                "free what the measurement may tell",
+            )
+            continue
         try:
             found[key] = quantity_of(case, key)
             problems.check(
@@ -373,6 +394,7 @@ class Against:
                 ends = one.arrival.value - one.before, one.arrival.value + one.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
                 compared[0] += [k] * (window.stop - window.start)
+        self._roots = {k: self._root(k, window) for k, window in self._windows.items()}
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
         self.count = len(self.kinds)
@@ -430,6 +452,21 @@ class Against:
         read = np.array([(one.peak.value, one.arrival.value) for one in readings]).T
         self.peak_read = np.nan_to_num(read[0] - gain * model.peaks)
         self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
+
+    def misfit(self, point: np.ndarray) -> float:
+        """Root mean square of computed less measured, over the peaks [1]."""
+        (model,) = self._computed([point[: len(self.keys)]])
+        if model is None:
+            return math.nan
+        shift, gain = self.of_measurement(point)
+        if self.measure != "traces":
+            off = (gain * model.peaks + self.peak_read) / self.peak - 1.0
+            return float(np.sqrt(np.nanmean(off**2)))
+        parts = []
+        for k, window in self._windows.items():
+            computed = gain * model.at(self.trace.time[window] - shift)[:, k]
+            parts.append((computed - self.measured.force[window, k]) / self.peak[k])
+        return float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
 
     def apart(self, model: Computed | None) -> np.ndarray:
         """(sensor,) From computed to measured arrivals [s]."""
@@ -490,10 +527,15 @@ class Against:
         if model is None:
             return np.full(self.count, math.nan)
         if self.measure == "traces":
+            from scipy.linalg import solve_triangular
+
             parts = []
             for k, window in self._windows.items():
                 computed = gain * model.at(self.trace.time[window] - shift)[:, k]
-                parts.append(self._whitened(computed - self.measured.force[window, k], k, window))
+                apart = computed - self.measured.force[window, k]
+                parts.append(
+                    solve_triangular(self._roots[k], apart, lower=True, check_finite=False)
+                )
             return np.concatenate(parts)
         peaks = gain * model.peaks + self.peak_read - self.peak
         arrivals = model.arrivals + shift + self.arrival_read - self.arrival
@@ -501,22 +543,30 @@ class Against:
             off = np.array([peaks / self.peak_error, arrivals / self.arrival_error])
         return np.asarray(off[self.kinds, self.labels])
 
-    def _whitened(self, difference: np.ndarray, k: int, window: slice) -> np.ndarray:
-        """Samples in standard deviations: each has noise of its own, and all of a sensor the error
-        b of its baseline.
+    def _root(self, k: int, window: slice) -> np.ndarray:
+        """The lower Cholesky factor of the covariance of a sensor's samples in a window.
 
-        Noise of size s and the common error have the covariance s^2 (1 + a u u^T), a = b^2/s^2 and
-        u of ones; its root's inverse takes a part of the mean off. A filter leaves the noise of
-        what is slow as it was: the noise is that before it.
+        They have the noise of the quiet stretch, with its autocovariance, and the error of the line
+        through that stretch, its value's and its slope's, in common.
         """
-        noise = max(
-            self.measured.raw_noise[k],
-            PULSE_BEGINS**3 * float(np.abs(self.measured.force[window, k]).max()),
-        )
+        from scipy.linalg import cholesky, toeplitz
+
+        force, baseline = self.measured.force[:, k], self.measured.readings[k].baseline
+        noise, n = self.measured.raw_noise[k], window.stop - window.start
+        quiet = force[: baseline.samples]
+        least = PULSE_BEGINS**3 * float(np.abs(force[window]).max())
+        row = autocovariance(quiet, n) if len(quiet) >= LEAST_QUIET else np.zeros(n)
+        if self.trace.about.uncertainty.noise is not None and row[0] > 0.0:
+            row *= noise**2 / row[0]
+        row[0] = max(row[0], least**2, noise**2 if not len(quiet) >= LEAST_QUIET else 0.0)
+        row[0] += step_of(self.trace.sensor_force[:, k]) ** 2 / 12.0 + least**2
+        away = np.arange(window.start, window.stop) - baseline.middle
         middle = 0.5 * (window.start + window.stop)
-        common = (self.measured.readings[k].baseline.uncertainty(middle) / noise) ** 2
-        part = 1.0 - 1.0 / math.sqrt(1.0 + common * len(difference))
-        return np.asarray((difference - part * difference.mean()) / noise)
+        common = baseline.uncertainty(middle) * np.ones(n)
+        # a drift that was taken off is not straight for ever
+        line = math.hypot(baseline.slope_error, baseline.slope) * (away - away.mean())
+        covariance = toeplitz(row) + np.outer(common, common) + np.outer(line, line)
+        return np.asarray(cholesky(covariance, lower=True))
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
         """(sensor,) Root mean square of the residuals of each sensor, with their sign where
@@ -599,10 +649,17 @@ def _concluded(
         for i, key in enumerate(keys)
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
+    # the noise of samples is known from the quiet ones, with as many degrees of freedom
+    quiet = sum(one.baseline.samples for one in against.measured.readings)
+    known_by = quiet if against.measure == "traces" else math.inf
+    chance = scipy_stats().f.sf(scatter**2, degrees, known_by) if degrees else 1.0
+    describes = bool(chance >= ACCUSED)
+    misfit = against.misfit(found.point)
     remarks = {
         "the search had not come to an end: the values are the best that it met": not found.settled,
-        f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: the "
-        "case lacks something, which the errors take for noise": scatter > MUCH_SCATTER,
+        f"The case does not describe the measurement: what is left is {scatter:.3g} times what the "
+        f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks; the case lacks "
+        "something, which the errors take for noise": not describes,
         "as many numbers were measured as are found: nothing is left over that shows whether "
         "the case describes them": not degrees,
     }
@@ -643,6 +700,8 @@ def _concluded(
         sensors=sensors,
         scatter=scatter,
         degrees_of_freedom=degrees,
+        describes=describes,
+        misfit=misfit,
         not_told_apart=tuple(groups),
         time_shift=shift if against.times else math.nan,
         gain=gain,
