@@ -122,6 +122,22 @@ def filled_netcdf(file):
     file["bead 8"][7] = -32768
 
 
+def never_written(file):
+    plain_hdf5(file)
+    # NC_FILL_DOUBLE of netcdf.h
+    file["record/bead 8"][7] = 9.9692099683868690e36
+
+
+def packed_twice(file):
+    plain_hdf5(file)
+    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    made.set_chunk((40,))
+    made.set_deflate(9)
+    made.set_deflate(9)
+    space, kind = h5py.h5s.create_simple((40,)), h5py.h5t.NATIVE_DOUBLE
+    h5py.h5d.create(file.id, b"bead 9", kind, space, made)
+
+
 def two_groups(file):
     for group, names in (("first", ("time", "bead 3")), ("second", ("bead 8",))):
         for name, values in zip(names, (TIME, FORCE[:, 0]), strict=False):
@@ -614,6 +630,14 @@ BAD = {
     "HDF5 with a fill value": (
         lambda: hdf5(filled_netcdf),
         r"bead 8: got a value that is no finite number at sample 8",
+    ),
+    "HDF5 with what was never written": (
+        lambda: hdf5(never_written),
+        r"bead 8: got a value that is no finite number at sample 8",
+    ),
+    "HDF5 packed twice": (
+        lambda: hdf5(packed_twice),
+        r"is packed twice by one filter, allowed once",
     ),
     "HDF5 packed by words": (
         lambda: hdf5(lambda file: packed_netcdf(file, scale_factor="m")),

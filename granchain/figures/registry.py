@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -161,8 +162,13 @@ def single_figures(result: Result) -> dict[str, Draw]:
     }
 
 
+# Bytes of a variable that is drawn; drawing takes some seven times as much.
+LARGEST_DRAWN = 2**28
+
+
 def drawn(headers: Mapping[str, Unread]) -> list[str]:
-    """The variables of a file that its figures show, or take a place or a mark from."""
+    """The variables of a file that its figures show, or take a place or a mark from; none that
+    memory may not hold while it is drawn."""
     needed = {"bead", "radius", "position", "contact", "residual_overlap", "displacement"}
     needed.update(*(figure.needed for figure in figures_of(headers).values()))
     wide = {
@@ -173,5 +179,7 @@ def drawn(headers: Mapping[str, Unread]) -> list[str]:
     return [
         name
         for name, header in headers.items()
-        if (name in needed or name.startswith("energy_")) and not wide & {*header.dims}
+        if (name in needed or name.startswith("energy_"))
+        and not wide & {*header.dims}
+        and 8 * math.prod(header.shape) <= LARGEST_DRAWN
     ]

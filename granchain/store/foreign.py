@@ -17,6 +17,17 @@ from granchain.store.reader import LARGEST_RATIO, bytes_of, datasets_of, refusin
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
+# What netCDF leaves where nothing was written, by the type (netcdf.h, NC_FILL_SHORT to
+# NC_FILL_DOUBLE); any byte is a value.
+NEVER_WRITTEN = {
+    "i2": -32767,
+    "i4": -2147483647,
+    "i8": -9223372036854775806,
+    "f4": 9.9692099683868690e36,
+    "f8": 9.9692099683868690e36,
+}
+
+
 class Foreign(NamedTuple):
     """Numbers of a file: name with the groups it is in, unit where one is given, values of one
     or two axes."""
@@ -66,12 +77,16 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
 
 
 def _unpacked_numbers(dataset: Any) -> np.ndarray:
+    """Values as netCDF's conventions unpack them, nan where nothing was written."""
     stored = np.asarray(dataset[()])
     values = stored.astype(float)
     values *= dataset.attrs.get("scale_factor", 1.0)
     values += dataset.attrs.get("add_offset", 0.0)
     for key in ("_FillValue", "missing_value"):
         values[np.isin(stored, dataset.attrs.get(key, []))] = np.nan
+    if "_FillValue" not in dataset.attrs and stored.dtype.str[1:] in NEVER_WRITTEN:
+        never = np.array(NEVER_WRITTEN[stored.dtype.str[1:]], stored.dtype)
+        values[stored == never] = np.nan
     return values
 
 

@@ -26,7 +26,7 @@ from granchain.store.files import (
     open_whole,
     quoted,
 )
-from granchain.store.provenance import NUMBERS
+from granchain.store.provenance import NUMBERS, data_sha256
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
 from granchain.store.variables import (
@@ -35,6 +35,7 @@ from granchain.store.variables import (
     FORMAT,
     STUDY_OF_RUNS,
     Unread,
+    Variable,
     variable_table,
 )
 
@@ -130,6 +131,26 @@ def open_result(
     with contextlib.suppress(GranchainError):
         result.case  # noqa: B018
     return result
+
+
+def verify_result(path: str | os.PathLike[str]) -> str:
+    """Compare all values of a result's file with their hash, some megabytes at a time, and return
+    that.
+
+    Raises
+    ------
+    FileError
+        Where the file is missing, damaged or not one of a result.
+    """
+    with open_hdf5(path) as opened:
+        stored = {
+            name: Variable(header.dims, opened.datasets[name], header.unit, header.long_name)
+            for name, header in headers_of(opened.datasets).items()
+        }
+        found = data_sha256(stored)
+        if found != provenance_of(opened.file)["data_sha256"]:
+            raise RefusedError(f"its data differ from their hash; {DAMAGED}")
+    return found
 
 
 class OpenedFile(NamedTuple):
@@ -249,6 +270,12 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
                 raise RefusedError(
                     f"{quoted(path)!r} keeps its data in another file, allowed data of the file's "
                     "own; copy them into it"
+                )
+            filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+            if len(set(filters)) < len(filters):
+                raise RefusedError(
+                    f"{quoted(path)!r} is packed twice by one filter, allowed once: a piece takes "
+                    "more memory than it claims; write it anew"
                 )
             # reading any of a piece takes the whole of it
             claimed += max(bytes_of(member), bytes_of(member, member.chunks or (0,)))

@@ -293,10 +293,16 @@ class Result:
         FileError
             With path, bytes needed and what to do; the folder is then as it was.
         """
-        if self.unread or not self.sealed:
+        if not self.sealed:
             raise FileError(
-                f"{os.fspath(path)}: got a result that was read from its file in part, or without "
-                "its seal, allowed a whole one; read all of it: granchain.open_result(FILE)"
+                f"{os.fspath(path)}: got a result that was read from a file without its seal, "
+                "allowed one of a run; a new seal would vouch for what another program wrote: run "
+                "the case again"
+            )
+        if self.unread:
+            raise FileError(
+                f"{os.fspath(path)}: got a result that was read from its file in part, allowed a "
+                "whole one; read all of it: granchain.open_result(FILE)"
             )
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
