@@ -96,7 +96,7 @@ PROMISES = {
         "sixteenth of the step sampled densely; the median bar at most four times the median error",
     ),
     "N12": (
-        "The uncertainties of a comparison cover what is true",
+        "The uncertainties of a comparison, and of a fit, cover what is true",
         "10,000 synthetic sensors in the long run, a tenth of them in the fast one, pulses of "
         "every law: noise, clipping, drift, offset, crosstalk, a later larger pulse, a cut, 3 to "
         "100 samples a width; the median uncertainty at most four times the median error. Off by "
