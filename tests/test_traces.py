@@ -373,6 +373,21 @@ def brought_in(content, asked=None, name="record.csv", kind="measured", **more):
     return import_trace(name, "folder", kind, asked, **more)
 
 
+def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them():
+    time = 1.0 + 1.01 * TIME
+    printed = [f"{t:.8f},{a},{b}" for t, (a, b) in zip(time, FORCE, strict=True)]
+    trace = brought_in(text(HEAD, *printed))
+    assert "times are printed to 1e-08 s" in trace.notes[0]
+    # half a digit each at both ends of the line that fits
+    assert np.diff(trace.time) == pytest.approx(0.505e-6, abs=1e-8 / (N - 1))
+    assert trace.time == pytest.approx(time, abs=1e-8)
+    # one sample two digits late is no rounding; digits of a fifth of the step hide the clock
+    late = [f"{t + (2e-8 if i == 20 else 0.0):.8f},0,0" for i, t in enumerate(time)]
+    for rows_of in (late, [f"{t:.7f},0,0" for t in time]):
+        with pytest.raises(TraceError, match="time: got a step"):
+            brought_in(text(HEAD, *rows_of), name="other.csv")
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_a_clean_file_comes_in_with_the_right_numbers(name):
     make, asked = GOOD[name] if isinstance(GOOD[name], tuple) else (GOOD[name], None)

@@ -25,13 +25,16 @@ from granchain.traces.headings import (
     size_of,
     symbols,
 )
-from granchain.traces.trace import Trace
+from granchain.traces.trace import MOST_UNEVEN, Trace
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")
 # By how much the mean step of a column of times may differ from the interval that the lines above
 # state: both are printed rounded.
 _SAME_CLOCK = 0.01
+# By how much a time may differ from a whole multiple of its last digit, in parts of that: a double
+# of some seconds has 1e-15 of it, 1e-5 of a digit of 1e-10 s.
+WHOLE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +133,8 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
     newtons = [_newton(column, asked, problems) for column in forces]
     if problems:
         raise TraceError(list(dict.fromkeys(problems)))
-    times, notes = second * time.values, record.preamble.notes
+    times, evened = _evened(second * time.values)
+    notes = (*record.preamble.notes, *evened)
     force = np.empty((len(times), len(forces)))
     for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
         np.multiply(column.values, newton, out=force[:, k])
@@ -264,6 +268,34 @@ def _newton(column: Column, asked: Asked, problems: list[str]) -> float:
             "leave --gain out"
         )
     return size / asked.gain if readings and asked.gain is not None else size
+
+
+def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Times on the even grid from which rounding to printed digits has moved them, where that alone
+    can have done it, with a note."""
+    n, none = len(times), ()
+    if n < 3 or not np.isfinite(times).all():
+        return times, none
+    step = float(times[-1] - times[0]) / (n - 1)
+    if not step > 0.0 or np.abs(np.diff(times) / step - 1.0).max() <= MOST_UNEVEN:
+        return times, none
+    # the last digit: all times are whole multiples of it; a coarser one than a tenth of the step
+    # hides what the clock did, one below 1e-4 of it makes no step uneven
+    for digit in 10.0 ** (math.floor(math.log10(step)) + np.arange(1.0, -5.0, -1.0)):
+        whole = times / digit
+        if np.abs(whole - np.round(whole)).max() < WHOLE:
+            break
+    else:
+        return times, none
+    # half a digit at each end of the line through the samples, and half at the sample: 1 at most
+    slope, start = np.polyfit(np.arange(n), times, 1)
+    grid = start + slope * np.arange(n)
+    if digit > 0.1 * step or np.abs(times - grid).max() > digit:
+        return times, none
+    return grid, (
+        f"times are printed to {digit:.3g} s; they were put on the even grid of {slope:.6g} s that "
+        "fits them",
+    )
 
 
 def _resampled(
