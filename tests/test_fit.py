@@ -197,7 +197,7 @@ def test_a_law_that_does_not_describe_the_measurement_is_said(figure, draws):
     figure("wrong laws at 3 % of noise that were not noticed", missed, at_most=0)
     kinds = ("white", "AR(1)") if draws < 25 else KINDS
     right = [
-        gc.fit(start(), with_noise(kind, 100 + seed, 0.03), KEYS, "traces").describes
+        gc.fit(start(), with_noise(kind, 100 + seed), KEYS, "traces").describes
         for kind in kinds
         for seed in range(4 * draws)
     ]
