@@ -394,6 +394,7 @@ class Against:
                 ends = one.arrival.value - one.before, one.arrival.value + one.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
                 compared[0] += [k] * (window.stop - window.start)
+        self.quiet_degrees = 0.0
         self._roots = {k: self._root(k, window) for k, window in self._windows.items()}
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
@@ -558,6 +559,10 @@ class Against:
         row = autocovariance(quiet, n) if len(quiet) >= LEAST_QUIET else np.zeros(n)
         if self.trace.about.uncertainty.noise is not None and row[0] > 0.0:
             row *= noise**2 / row[0]
+        # of a variance, correlated samples count as fewer (Bayley & Hammersley 1946,
+        # doi:10.2307/2983560)
+        if row[0] > 0.0:
+            self.quiet_degrees += len(quiet) / (2.0 * float(np.sum((row / row[0]) ** 2)) - 1.0)
         row[0] = max(row[0], least**2, noise**2 if not len(quiet) >= LEAST_QUIET else 0.0)
         row[0] += step_of(self.trace.sensor_force[:, k]) ** 2 / 12.0 + least**2
         away = np.arange(window.start, window.stop) - baseline.middle
@@ -649,9 +654,8 @@ def _concluded(
         for i, key in enumerate(keys)
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
-    # the noise of samples is known from the quiet ones, with as many degrees of freedom
-    quiet = sum(one.baseline.samples for one in against.measured.readings)
-    known_by = quiet if against.measure == "traces" else math.inf
+    # the noise of samples is known from the quiet ones
+    known_by = against.quiet_degrees or math.inf
     chance = scipy_stats().f.sf(scatter**2, degrees, known_by) if degrees else 1.0
     describes = bool(chance >= ACCUSED)
     misfit = against.misfit(found.point)
