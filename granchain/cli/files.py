@@ -243,7 +243,9 @@ def about_system() -> dict[str, str]:
         **{package: metadata.version(package) for package in packages},
         "platform": platform.platform(),
         "processor": processor,
-        "processors": str(os.cpu_count()),
+        "processors": str(
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        ),
         "python": f"{platform.python_implementation()} {platform.python_version()}, "
         f"{platform.architecture()[0]}",
         "cache": cache_folder(),
