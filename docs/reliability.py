@@ -53,8 +53,9 @@ PROMISES = {
         "other files",
         "500 bit flips, 2000 in the long run; files without a seal; links, virtual datasets, huge "
         "shapes; no pickle anywhere. Not promised: a file that is read unsealed, or whose seal a "
-        "stranger has made to fit, may make the HDF5 library crash, or never end; a file of another "
-        "program is read in the process that asks for it",
+        "stranger has made to fit, may make the HDF5 library crash, or never end, or take the "
+        "memory that a packed piece claims; a file of another program is read in the process that "
+        "asks for it",
     ),
     "N1": (
         "Energy of an elastic chain is kept",

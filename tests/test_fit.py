@@ -195,15 +195,14 @@ def test_a_law_that_does_not_describe_the_measurement_is_said(figure, draws):
             )
             assert said is not found.describes and found.misfit > 0.03
     figure("wrong laws at 3 % of noise that were not noticed", missed, at_most=0)
-    kinds = ("white", "AR(1)") if draws < 25 else KINDS
-    right = [
-        gc.fit(start(), with_noise(kind, 100 + seed), KEYS, "traces").describes
-        for kind in kinds
-        for seed in range(4 * draws)
-    ]
-    figure(
-        "right laws that were accused, in a hundred", 100.0 * (1.0 - np.mean(right)), at_most=7.0
-    )
+    for kind in ("white", "AR(1)") if draws < 25 else KINDS:
+        right = [
+            gc.fit(start(), with_noise(kind, 100 + seed), KEYS, "traces").describes
+            for seed in range(4 * draws)
+        ]
+        accused = f"right laws that were accused, of {4 * draws}, noise {kind}"
+        # at a threshold of 1 %, 3 of 100 are exceeded in one of fifty sets of a hundred
+        figure(accused, right.count(False), at_most=3 if draws >= 25 else 0)
 
 
 @pytest.mark.long

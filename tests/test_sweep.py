@@ -253,6 +253,32 @@ def random_member(draw):
     return short(**changes)
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(120, marks=pytest.mark.long)])
+def test_rounding_ahead_of_the_wave_of_a_loaded_row_is_no_pulse(figure, count):
+    draw = np.random.default_rng(0)
+    cases = []
+    for _ in range(count):
+        law = str(draw.choice(["hertz", "ma-liu"]))
+        changes = {
+            "chain.beads": 40,
+            "sensors.beads": [3, 10, 20, 30, 38],
+            "chain.radius_factor": draw.normal(1.0, 0.1, 40).tolist(),
+            "chain.precompression": float(10.0 ** draw.uniform(0.0, 2.0)),
+            "time.end": float(draw.choice([1e-5, 3e-5, 6e-5])),
+            "contact.law": law,
+        }
+        if law == "hertz":
+            changes |= {"contact.psi": None, "contact.xi": None}
+        cases.append(short(**changes))
+    found = measure(cases, 1, traces=True)
+    rise = found.peak - np.array([force[0] for force in found.force])
+    # forces that have risen at all, and by more than rounding
+    moved = np.array([(force != force[0]).any(axis=0) for force in found.force])
+    assert moved.sum() > count and np.isfinite(rise).any()
+    wrong = int(np.sum(np.isfinite(rise) & (rise < 1e-6)))
+    figure("pulses of a loaded row that are rounding", wrong, at_most=0)
+
+
 @pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.long)])
 def test_no_number_is_given_of_a_pulse_that_has_none(figure, count):
     draw = np.random.default_rng(26)

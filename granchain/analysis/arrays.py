@@ -14,6 +14,7 @@ import numpy as np
 
 from granchain.analysis.definition import (
     MERGED_FALL,
+    OF_REST,
     PULSE_BEGINS,
     PULSE_ENDS,
     ForceJumps,
@@ -92,7 +93,7 @@ def first_pulses(
 
 
 def _rises_of(
-    above: np.ndarray,
+    above: np.ndarray, least: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Where the first pulse of each trace (trace, sample) begins, its top, the force there, whether
     it is plain, and merged.
@@ -103,7 +104,7 @@ def _rises_of(
         top = np.argmax(above, axis=1)
         largest = np.take_along_axis(above, top[:, None], axis=1)[:, 0]
         start = np.argmax(above >= (PULSE_BEGINS * largest)[:, None], axis=1)
-        plain = (largest > 0.0) & (largest < math.inf) & (top - start < MOST_RISE)
+        plain = (largest > least) & (largest < math.inf) & (top - start < MOST_RISE)
         # the rise, beyond which the last sample is repeated: it falls nowhere
         longest = int((top - start)[plain].max(initial=0)) + 1
         at = np.minimum(start[:, None] + np.arange(longest), top[:, None])
@@ -136,8 +137,10 @@ def _plain_pulses(
     runs = of_sensor // shape[1]
     rows = traces.reshape(-1, samples)
     with np.errstate(invalid="ignore"):
-        start, top, largest, plain, merged = _rises_of(rows - base[:, None] if base.any() else rows)
-    done = (largest <= 0.0) & np.isfinite(base)
+        least = OF_REST * np.abs(base)
+        above = rows - base[:, None] if base.any() else rows
+        start, top, largest, plain, merged = _rises_of(above, least)
+        done = (largest <= least) & np.isfinite(base)
     plain &= np.isfinite(base) & (top > 0) & (top < counts[runs] - 2)
     if not plain.any():
         return done.reshape(shape)

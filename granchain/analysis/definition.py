@@ -19,6 +19,9 @@ from granchain.errors import GranchainError
 # and measured traces.
 PULSE_BEGINS = 0.01
 PULSE_ENDS = 0.5
+# Forces of a loaded row ahead of its wave waver by rounding, 1e-16 to 1e-14 of them (measured: 36
+# rows of unlike beads); a pulse is more than this part of the force at rest, ours.
+OF_REST = 1e-9
 # A maximum before the peak is one of its own where the force falls behind it by more than this part
 # of it, and by more than so many standard deviations of its noise. Computed traces rise to their
 # peak to rounding, or fall by 3e-3 and more on the way (measured: five laws, .15 to 20 m/s, 22
@@ -49,12 +52,12 @@ def first_pulse(
     Returns
     -------
     slice
-        Empty where the trace has no force above the baseline.
+        Empty where the trace has no force above the baseline but that of rounding.
     """
     above = until_nan(force) - baseline
     largest = above.max(initial=0.0)
     level = PULSE_BEGINS * largest if level is None else level
-    if not (largest > 0.0 and largest >= level):
+    if not (largest > OF_REST * abs(baseline) and largest >= level):
         return slice(0, 0)
     start = int(np.argmax(above >= level))
     after = above[start:]
@@ -119,8 +122,8 @@ def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> b
     noise : float
         Standard deviation of the noise of a measured force [N]; 0 for a computed one.
     """
-    above = until_nan(force) - baseline
-    return _is_passed(above[first_pulse(above)], noise)
+    samples = until_nan(force)
+    return _is_passed(samples[first_pulse(samples, baseline)] - baseline, noise)
 
 
 def _is_passed(pulse: np.ndarray, noise: float) -> bool:
@@ -464,7 +467,7 @@ def pulses(
     needed = share * above.max(initial=0.0)
     found: list[Pulse] = []
     begin = 0
-    while length := first_pulse(above[begin:]).stop:
+    while length := first_pulse(samples[begin:], baseline).stop:
         later = None if jumps is None else jumps.since(begin)
         one = pulse(
             times[begin:], samples[begin:], baseline, noise=noise, jumps=later, smooth=smooth
@@ -486,8 +489,8 @@ def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
     It ends with the sample where, after the peak, the force above the baseline is down to 1 % of
     the peak or begins to rise again; 0 without a pulse, None where the trace ends before.
     """
-    above = until_nan(force) - baseline
-    window = first_pulse(above)
+    samples = until_nan(force)
+    above, window = samples - baseline, first_pulse(samples, baseline)
     if window.start == window.stop:
         return 0
     i = window.start + int(np.argmax(above[window]))
