@@ -11,7 +11,6 @@ import numpy as np
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     ABOVE,
-    AT_ZERO,
     MOST_LEGEND_ROWS,
     MOST_LINES,
     Sheet,
@@ -23,6 +22,7 @@ from granchain.figures.frame import (
     narrow,
     palette,
     scaled,
+    set_panel,
     shade,
     styled,
     time_unit,
@@ -77,20 +77,17 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         low, high = by_force * bands.peak.values[[0, -1], k]
         words += f"{low:.4g} to {high:.4g} {newton}"
         axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
-        axes.locator_params(axis="x", nbins=3)
-        axes.locator_params(axis="y", nbins=5)
-        axes.margins(x=0.02)
-        axes.set_ylim(min(0.0, float(axes.dataLim.y0)), None)
+        set_panel(axes, ticks="x", most=3, xmargin=0.02)
+        set_panel(axes, ticks="y", most=5, ylim=(min(0.0, float(axes.dataLim.y0)), None))
         if i % columns == 0:
             axes.set_ylabel(f"force ({newton})")
         if sheet.given:
             axes.set_xlabel(f"time ({second})")
     if not sheet.given:
         sheet.figure.supxlabel(f"time ({second})", fontsize="medium")
-    sheet.figure.align_ylabels(sheet.panels)
     held = ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges)
-    put_bands_heading(bands, sheet, f"bands: {held} of the members" if edges else "", note)
-    return sheet.figure, sheet.panels
+    words = f"bands: {held} of the members" if edges else ""
+    return put_bands_heading(bands, sheet, words, note)
 
 
 def need_bands(bands: Any, name: str) -> None:
@@ -103,7 +100,7 @@ def need_bands(bands: Any, name: str) -> None:
         )
 
 
-def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> None:
+def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, Any]:
     """Title, law, members and the keys with their standard deviations, equal ones together."""
     parts = np.abs(bands.standard_deviation.values / bands["value"].values)
     together: dict[str, list[str]] = {}
@@ -115,7 +112,7 @@ def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> None:
         deviations += [f"standard deviation {part}: {keys[0]}", *keys[1:MOST_LINES]]
         deviations += [f"and {more} more"] if more > 0 else []
     of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
-    sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
+    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
 
 
 def shown_piece(bands: Any, k: int) -> slice:
@@ -174,12 +171,10 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         axes.vlines(at, low, high, **line)
         axes.plot(at, total, "--", **line)
         axes.fill_between(at, least, most, color=colour, alpha=0.15, linewidth=0.0)
-    axes.axhline(0.0, **AT_ZERO)
-    axes.set_ylim(min(-0.02, axes.get_ylim()[0]), max(1.02, axes.get_ylim()[1]))
-    axes.margins(x=0.03)
-    axes.autoscale_view(scaley=False)
-    axes.set(xlabel="bead", ylabel=f"part of the variance of the {name}")
+    set_panel(axes, zero=True, xlabel="bead", ylabel=f"part of the variance of the {name}")
+    low, high = axes.get_ylim()
+    axes.set(ylim=(min(-0.02, low), max(1.02, high)), xmargin=0.03)
     sheet.legend(axes, beside=True)
     lines = "lines: first order, with bars of 95 % confidence", "dashed: total, with bands"
-    put_bands_heading(bands, sheet, *lines, note + ", those that matter most" if note else "")
-    return sheet.figure, axes
+    most = note + ", those that matter most" if note else ""
+    return put_bands_heading(bands, sheet, *lines, most)

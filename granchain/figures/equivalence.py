@@ -9,10 +9,10 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
-    AT_ZERO,
     LETTER,
     make_log,
     palette,
+    set_panel,
     side_by_side,
     small_type,
     styled,
@@ -82,19 +82,17 @@ def equivalence(
             axes.plot(*curve, color=colour, linewidth=1.1, label=one.law)
             mark = list(one.inputs.values()), [percent]
             axes.plot(*mark, "|", color=colour, markersize=10, markeredgewidth=1.5)
-    ranking.set_xlim(0.0, 1.35 * max(residuals))
-    ranking.set_xlabel(f"residual (%), with {', '.join(first.free)}")
+    label = f"residual (%), with {', '.join(first.free)}"
+    ranking.set(xlim=(0.0, 1.35 * max(residuals)), xlabel=label)
     for axes in over:
         make_log(axes, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
         axes.set(xlabel=next(iter(first.free)), ylabel="residual (%)")
-    beads.axhline(0.0, **AT_ZERO)
     of_traces = "norm of the difference (%)" if first.measure == "traces" else "difference (%)"
-    beads.set(xlabel="bead", ylabel=of_traces)
+    set_panel(beads, zero=True, xlabel="bead", ylabel=of_traces)
     beads.legend(loc="best", fontsize=7)
     by = f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"
     hidden = len(drawn) < len(found)
     more = f"{len(drawn)} of {len(found)} laws shown" if hidden else ""
     # names of laws push the axes to the right
     indent = 16.0 + LETTER * small_type() * (max(len(one.law) for one in drawn) + 3)
-    sheet.write(f"What stands in for {first.to}", "simulated", by, more, indent=indent)
-    return sheet.figure, sheet.panels
+    return sheet.write(f"What stands in for {first.to}", "simulated", by, more, indent=indent)

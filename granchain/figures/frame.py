@@ -6,7 +6,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -204,7 +204,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 class Sheet:
     """A figure with its panels: new ones under a heading, or axes that were given, whose heading
-    is left to their figure.
+    is left to their figure. `write` or `head` ends it and gives what a figure function returns.
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ class Sheet:
         Those that were given.
     width, height : float
         Of a new figure [inch].
-    rows, columns : sequence of float
-        Heights and widths of the panels relative to each other.
+    rows, columns : sequence of float, optional
+        Heights and widths of the panels relative to each other; neither for a figure of one panel.
     count : int, optional
         Panels, where the last row is not full.
     head : float
@@ -230,13 +230,15 @@ class Sheet:
         ax: Any,
         width: float,
         height: float,
-        rows: Sequence[float] = (1.0,),
-        columns: Sequence[float] = (1.0,),
+        rows: Sequence[float] | None = None,
+        columns: Sequence[float] | None = None,
         count: int | None = None,
         head: float = 0.0,
         each: int = 1,
         **share: Any,
     ):
+        self.alone = rows is None and columns is None
+        rows, columns = rows or (1.0,), columns or (1.0,)
         count = len(rows) // each * len(columns) if count is None else count
         self.given = ax is not None
         if self.given:
@@ -260,31 +262,30 @@ class Sheet:
             self.top = figure.add_subplot(grid[0, 0].get_gridspec()[0, :])
             self.top.set_axis_off()
 
-    def head(self, results: Sequence[Result], *notes: str) -> None:
+    def head(self, results: Sequence[Result], *notes: str) -> tuple[Figure, Any]:
         """Title of the case; under it, that it is simulated, the law, the step and, where it is so,
         that the run failed; of axes that were given no more than a failure is stated."""
         failures = [f"RUN FAILED: {one.status.label}" for one in results if one.status.failed]
         if self.given:
             where: dict[str, Any] = {"xycoords": "axes fraction", "va": "top", "color": FAILED}
             self.top.annotate("\n".join(failures), (0.02, 0.98), fontsize=small_type(), **where)
-            return
         parts = ["simulated", named_laws(result.law for result in results)]
         if len(results) == 1:
             factor, unit = scaled(results[0].time_step, "s")
             parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
-        self.write(
-            figure_title(results) or "untitled case",
-            *parts,
-            *notes,
-            *failures,
-            failed=bool(failures),
-        )
+        title = figure_title(results) or "untitled case"
+        return self.write(title, *parts, *notes, *failures, failed=bool(failures))
 
-    def write(self, title: str, *parts: str, failed: bool = False, indent: float = 46.0) -> None:
+    def write(
+        self, title: str, *parts: str, failed: bool = False, indent: float = 46.0
+    ) -> tuple[Figure, Any]:
         """A title, and under it the parts of a sentence in as many lines as they take, where the
-        figure is ours; `indent` is where the axes begin [points]."""
+        figure is ours; `indent` is where the axes begin [points]. Gives the figure and its axes,
+        whose labels are in line."""
+        self.figure.align_ylabels(self.panels)
+        drawn = self.figure, self.top if self.alone else self.panels
         if self.given:
-            return
+            return drawn
         room, size = (72.0 * self.figure.get_figwidth() - indent) / LETTER, small_type()
         most = int(room / size)
         lines = [""]
@@ -302,25 +303,29 @@ class Sheet:
             pad=13.0 + 1.25 * size * (words.count("\n") + 1),
             parse_math=False,
         )
+        return drawn
 
     def legend(
         self,
         *panels: Axes,
         beside: bool = False,
+        inside: Mapping[str, Any] | None = None,
         handles: Sequence[Any] | None = None,
         most: int = 4,
         **look: Any,
     ) -> None:
         """A legend of the lines of panels below the figure, in as many columns as its words leave
-        room for, or beside it where it fits there; in axes that were given, in them."""
+        room for, beside it where it fits there, or, but one column wide, inside the panel with such
+        a look; in axes that were given, in them."""
         shown = handles
         if shown is None:
             shown = [one for axes in panels for one in axes.get_legend_handles_labels()[0]]
         # six letters are the line and the space beside it
         letters = max((len(str(one.get_label())) for one in shown), default=1) + 6
         part = LETTER * small_type() * letters / (72.0 * self.figure.get_figwidth())
-        if self.given:
-            panels[0].legend(handles=shown, loc="best", **look)
+        place = {} if narrow() or inside is None else inside
+        if self.given or place:
+            panels[0].legend(handles=shown, **{"loc": "best", **place, **look})
         elif beside and not narrow() and part <= LEGEND_ROOM:
             look |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
             panels[0].legend(handles=shown, loc="upper left", **look)
@@ -386,6 +391,34 @@ def figure_title(results: Sequence[Result]) -> str:
 # Axes and units
 
 
+def set_panel(
+    axes: Axes, zero: bool = False, whole: str = "", ticks: str = "", most: int = 5, **named: Any
+) -> None:
+    """Labels, limits, margins and whatever else `Axes.set` takes; a line at zero; ticks.
+
+    Parameters
+    ----------
+    axes : Axes
+    zero : bool
+        Whether there is a line at 0.
+    whole, ticks : str
+        Axes, such as "xy", that have ticks at whole numbers, and at `most` steps.
+    """
+    if zero:
+        axes.axhline(0.0, **AT_ZERO)
+    axes.set(**named)
+    for axis in whole:
+        axes.locator_params(axis=axis, integer=True)  # type: ignore[arg-type]
+    for axis in ticks:
+        axes.locator_params(axis=axis, nbins=most)  # type: ignore[arg-type]
+
+
+def over_time(axes: Axes, unit: str, **named: Any) -> None:
+    """`set_panel` of one whose axis is time, and ends on a tick that it all but reaches."""
+    set_panel(axes, xlabel=f"time ({unit})", **named)
+    round_end(axes)
+
+
 def round_end(axes: Axes) -> None:
     """Let an axis that ends just before a tick end there, so that this tick is drawn."""
     low, high = axes.get_xlim()
@@ -407,6 +440,14 @@ def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else few)
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
+
+
+def colour_map(
+    sheet: Sheet, x: Any, y: Any, values: Any, label: str, look: Mapping[str, Any], **bar: Any
+) -> None:
+    """Values over two axes as colours, and the scale of these, a colour bar, beside them."""
+    mesh = sheet.top.pcolormesh(x, y, values, shading="nearest", rasterized=True, **look)
+    sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)
 
 
 # A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
@@ -543,11 +584,9 @@ def draw_loops(
         if loop.residual != 0.0:
             at = [factor * loop.residual], [0.0]
             axes.plot(*at, **mark, ms=11, color=colour, clip_on=False, label="_residual")
-    axes.axhline(0.0, **AT_ZERO)
-    axes.margins(x=0.03)
+    set_panel(axes, zero=True, xlabel=f"{overlap} ({unit})", ylabel="contact force (N)")
     low = min(0.0, axes.dataLim.y0)
-    axes.set_ylim(low - 0.03 * (axes.dataLim.y1 - low), None)
-    axes.set(xlabel=f"{overlap} ({unit})", ylabel="contact force (N)")
+    axes.set(xmargin=0.03, ylim=(low - 0.03 * (axes.dataLim.y1 - low), None))
     handles.append(Line2D([], [], color=GREY, label=there))
     handles.append(Line2D([], [], color=GREY, ls="--", lw=1.0, label=back))
     if any(loop.residual != 0.0 for loop in loops):

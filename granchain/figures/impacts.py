@@ -55,13 +55,10 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
         loops.append(Loop(label, one.overlap, one.force, one.residual_overlap))
     sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, 4.4)
     handles = draw_loops(sheet.top, loops, "approach", "recovery")
-    if len(results) <= FEW and not narrow():
-        sheet.top.legend(handles=handles, loc="best")
-    else:
-        sheet.legend(sheet.top, beside=True, handles=handles)
+    room = {"loc": "best"} if len(results) <= FEW else None
+    sheet.legend(sheet.top, beside=True, inside=room, handles=handles)
     title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
-    sheet.write(title, "simulated", named_laws(one.law for one in results))
-    return sheet.figure, sheet.top
+    return sheet.write(title, "simulated", named_laws(one.law for one in results))
 
 
 @styled
@@ -81,14 +78,15 @@ def restitution_against_speed(
     -------
     Figure, Axes
     """
-    sheet = _restitutions(curves, ax, "Restitution of two bodies over their speed")
+    sheet = _restitutions(curves, ax)
     speeds = [speed for curve in curves.values() for speed, _ in curve]
     if max(speeds) > LOG_SPAN * min(speeds):
         sheet.top.set_xscale("log")
         sheet.top.xaxis.set_major_formatter("{x:g}")
-    sheet.top.set_xlim(min(speeds), max(speeds))
-    sheet.top.set(xlabel="approach speed (m/s)", ylabel="restitution")
-    return sheet.figure, sheet.top
+    limits = min(speeds), max(speeds)
+    sheet.top.set(xlim=limits, xlabel="approach speed (m/s)", ylabel="restitution")
+    title = "Restitution of two bodies over their speed"
+    return sheet.write(title, "simulated", named_laws(curves))
 
 
 @styled
@@ -111,18 +109,15 @@ def restitution_delivered(
     -------
     Figure, Axes
     """
-    sheet = _restitutions(curves, ax, f"Delivered restitution at {speed:g} m/s", "as asked")
-    sheet.top.set_xlim(0.0, 1.0)
+    sheet = _restitutions(curves, ax, "as asked")
     sheet.top.set_aspect("equal", anchor="W")
-    sheet.top.set(xlabel="asked restitution", ylabel="delivered restitution")
-    return sheet.figure, sheet.top
+    sheet.top.set(xlim=(0.0, 1.0), xlabel="asked restitution", ylabel="delivered restitution")
+    title = f"Delivered restitution at {speed:g} m/s"
+    return sheet.write(title, "simulated", named_laws(curves))
 
 
 def _restitutions(
-    curves: Mapping[str, Sequence[tuple[float, float]]],
-    ax: Axes | None,
-    title: str,
-    diagonal: str = "",
+    curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None, diagonal: str = ""
 ) -> Sheet:
     """Lines by name over one axis, from 0 to 1, and a diagonal."""
     if not curves or min(len(curve) for curve in curves.values()) < 2:
@@ -134,12 +129,10 @@ def _restitutions(
     # The later the thinner: several laws deliver the same, and none shall hide another.
     widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
     for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
-        x, y = np.array(sorted(curve)).T
-        sheet.top.plot(x, y, **look(i), linewidth=width, label=name)
+        sheet.top.plot(*np.array(sorted(curve)).T, **look(i), linewidth=width, label=name)
     if diagonal:
         line = [0.0, 1.0], [0.0, 1.0], ":"
         sheet.top.plot(*line, color=BLACK, linewidth=0.9, zorder=0, label=diagonal)
     sheet.top.set_ylim(0.0, 1.02)
     sheet.legend(sheet.top, beside=True)
-    sheet.write(title, "simulated", named_laws(curves))
     return sheet

@@ -12,7 +12,6 @@ import numpy as np
 from granchain.comparison.agreement import IN_BAND
 from granchain.figures.frame import (
     ABOVE,
-    AT_ZERO,
     BLACK,
     LETTER,
     MOST_LEGEND_ROWS,
@@ -25,6 +24,7 @@ from granchain.figures.frame import (
     narrow,
     palette,
     scaled,
+    set_panel,
     shade,
     styled,
     time_unit,
@@ -103,7 +103,6 @@ def comparison(
             rest.set_ylabel("difference (N)")
         if i >= last or sheet.given:
             rest.set_xlabel(f"time from peak ({unit})")
-    sheet.figure.align_ylabels(sheet.panels)
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
     caption = found.trace.words + (" (band: twice the noise)" if noisy else "")
     handles = [Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption)]
@@ -122,18 +121,14 @@ def comparison(
         for one in found.results
         if one.members
     ]
-    sheet.write(about.title, *parts, note, failed=synthetic)
-    return sheet.figure, panels
+    return sheet.write(about.title, *parts, note, failed=synthetic)[0], panels
 
 
 def put_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
     """A legend under the heading, one column wide below the figure."""
-    if narrow() or sheet.given:
-        sheet.legend(sheet.panels[0], handles=handles)
-        return
-    corner: dict[str, Any] = {"bbox_to_anchor": (0.0, 0.0), "borderaxespad": 0.0}
-    columns = min(most, len(handles))
-    sheet.top.legend(handles=handles, loc="lower left", ncols=columns, **corner)
+    corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 0.0), "borderaxespad": 0.0}
+    under = None if sheet.given else {**corner, "ncols": min(most, len(handles))}
+    sheet.legend(sheet.top, handles=handles, inside=under)
 
 
 @styled
@@ -174,18 +169,12 @@ def pulse_numbers(
         found = np.array([numbers.get(bead, NO_SIDES) for bead in beads])
         peaks.plot(beads, found[:, 0], **look(i), label=label)
         arrivals.plot(beads, factor * (found[:, 2] - arrival), **look(i))
-    peaks.set_ylim(0.0, None)
-    peaks.set_ylabel("peak force (N)")
+    peaks.set(ylim=(0.0, None), ylabel="peak force (N)")
     arrivals.set(ylabel=f"later than measured ({unit})", xlabel="sensor bead")
     edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
     arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
-    if narrow():
-        sheet.legend(peaks)
-    else:
-        peaks.legend(ncols=2)
-    sheet.figure.align_ylabels(sheet.panels)
-    sheet.write(title, "measured: markers with one standard deviation", "simulated: lines")
-    return sheet.figure, sheet.panels
+    sheet.legend(peaks, inside={"ncols": 2})
+    return sheet.write(title, "measured: markers with one standard deviation", "simulated: lines")
 
 
 def _forces_over_each_other(
@@ -194,8 +183,6 @@ def _forces_over_each_other(
     """One sensor: the measured force and the computed ones, and what is left of each."""
     sensor = found.results[0].sensors[k]
     ours = [one.sensors[k] for one in found.results]
-    force.axhline(0.0, **AT_ZERO)
-    rest.axhline(0.0, **AT_ZERO)
     noise = 2.0 * max(sensor.noise, 0.0)
     rest.axhspan(-noise, noise, color="#d8d8d8", linewidth=0.0, zorder=0)
     # Where no pulse was measured, time counts from the first computed one.
@@ -234,10 +221,8 @@ def _forces_over_each_other(
     words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)
     force.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
     force.tick_params(axis="x", labelbottom=False)
-    for axes in (force, rest):
-        axes.locator_params(axis="y", nbins=4)
-        axes.margins(x=0.02)
-    rest.locator_params(axis="x", nbins=4)
+    set_panel(force, zero=True, xmargin=0.02, ticks="y", most=4)
+    set_panel(rest, zero=True, xmargin=0.02, ticks="xy", most=4)
 
 
 @styled
@@ -294,11 +279,10 @@ def impact_comparison(
         letters = max(letters, *(len(line) for case in cases for line in case.split("\n")))
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_fontweight("bold" if row.use != "show" else "normal")
-        axes.set_ylim(len(group) - 0.4, -0.6)
         for line in range(len(group) - 1):
             axes.axhline(line + 0.5, color="#e4e4e4", linewidth=0.5, zorder=0)
-        axes.set_xlabel(quantity.replace("_", " ") + (f" ({unit})" if unit else ""))
-        axes.margins(x=0.04)
+        label = quantity.replace("_", " ") + (f" ({unit})" if unit else "")
+        axes.set(ylim=(len(group) - 0.4, -0.6), xlabel=label, xmargin=0.04)
     handles = [Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=about.kind)]
     for one, colour in zip(shown, palette(), strict=False):
         words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
@@ -311,5 +295,4 @@ def impact_comparison(
     hidden = f"not drawn: {len(laws) - len(shown)} more" if len(laws) > len(shown) else ""
     parts = about.who, fit, "behind each law: rms over the cases in bold", hidden
     # names of cases, in type of 7 points, push the axes to the right
-    sheet.write(about.title, *parts, indent=16.0 + LETTER * 7.0 * letters)
-    return sheet.figure, sheet.panels
+    return sheet.write(about.title, *parts, indent=16.0 + LETTER * 7.0 * letters)

@@ -13,7 +13,6 @@ from granchain.analysis import energy_put_in, residual_share
 from granchain.case import MechanismCase
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
-    AT_ZERO,
     BLACK,
     Loop,
     Sheet,
@@ -25,6 +24,7 @@ from granchain.figures.frame import (
     palette,
     round_end,
     scaled,
+    set_panel,
 )
 from granchain.figures.registry import of_results
 from granchain.figures.run import draw_residual
@@ -100,9 +100,10 @@ def _over_the_turn(
     between: Sequence[float] | None,
     labels: Sequence[str] | None,
     without: Sequence[Any] = (),
-) -> None:
+    **named: Any,
+) -> tuple[Figure, Any]:
     """Variables of results against the crank angle, a panel each, and of the first result without
-    play, where a panel has that; labels, legend and heading."""
+    play, where a panel has that; labels, what `Axes.set` takes for the last, legend, heading."""
     from matplotlib.ticker import MaxNLocator
 
     window = window_of_time(results[0], between)
@@ -123,12 +124,11 @@ def _over_the_turn(
     last = sheet.panels[-1]
     since = "revolution" if between is None else "run"
     whole = f"crank angle since the start of the {since} (deg)"
-    last.set(xlim=window.ends, xlabel="crank angle (deg)" if narrow() else whole)
+    last.set(xlim=window.ends, xlabel="crank angle (deg)" if narrow() else whole, **named)
     last.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
     if last.get_legend_handles_labels()[0]:
         sheet.legend(last, most=3)
-    sheet.figure.align_ylabels(sheet.panels)
-    sheet.head(results)
+    return sheet.head(results)
 
 
 @of_results("slider_acceleration", "ideal_acceleration", "crank_angle")
@@ -163,14 +163,11 @@ def slider_acceleration(
     rows = [1.6, 1.0] if reach > FAR * ideal else [1.0]
     height = (2.2 + 2.0 * sum(rows) / max(rows) * 0.92) * (1.25 if narrow() else 1.0)
     sheet = Sheet(ax, 7.0, height, rows, sharex=True)
-    names, without = (
-        ["slider_acceleration"] * len(rows),
-        [results[0].ideal_acceleration] * len(rows),
-    )
-    _over_the_turn(sheet, names, results, between, labels, without)
+    names, without = ["slider_acceleration"] * len(rows), [results[0].ideal_acceleration]
+    drawn = _over_the_turn(sheet, names, results, between, labels, without * len(rows))
     if len(rows) > 1:
         sheet.panels[1].set_ylim(-2.2 * ideal, 2.2 * ideal)
-    return sheet.figure, sheet.panels
+    return drawn
 
 
 @of_results("slider_position", "slider_velocity", "slider_acceleration", "crank_angle")
@@ -193,8 +190,7 @@ def slider_kinematics(
     """
     sheet = Sheet(ax, 7.0, 7.5 if narrow() else 6.0, [1.0] * 3, sharex=True)
     names = ("slider_position", "slider_velocity", "slider_acceleration")
-    _over_the_turn(sheet, names, results, between, labels, [results[0].ideal_acceleration])
-    return sheet.figure, sheet.panels
+    return _over_the_turn(sheet, names, results, between, labels, [results[0].ideal_acceleration])
 
 
 @of_results("contact_force", "crank_angle")
@@ -224,9 +220,9 @@ def joint_force(
 
         without = [carried(case, results[0].crank_angle + case.crank.start)]
     sheet = Sheet(ax, 7.0, 5.6 if narrow() else 4.2)
-    _over_the_turn(sheet, ["contact_force"], results, between, labels, without)
-    sheet.top.set_ylim(0.0, None)
-    return sheet.figure, sheet.top
+    return _over_the_turn(
+        sheet, ["contact_force"], results, between, labels, without, ylim=(0.0, None)
+    )
 
 
 @of_results("penetration", "crank_angle")
@@ -248,9 +244,7 @@ def joint_penetration(
     Figure, Axes
     """
     sheet = Sheet(ax, 7.0, 5.6 if narrow() else 4.2)
-    _over_the_turn(sheet, ["penetration"], results, between, labels)
-    sheet.top.set_ylim(0.0, None)
-    return sheet.figure, sheet.top
+    return _over_the_turn(sheet, ["penetration"], results, between, labels, ylim=(0.0, None))
 
 
 @of_results("joint_x", "joint_y", "contact_force", "crank_angle")
@@ -288,8 +282,7 @@ def joint_orbit(
     axes.margins(0.06)
     axes.set(aspect="equal", xlabel="along the slider's line (mm)", ylabel="across it (mm)")
     sheet.legend(axes, most=3)
-    sheet.head([result])
-    return sheet.figure, axes
+    return sheet.head([result])
 
 
 def impact_of(force: np.ndarray) -> slice:
@@ -341,8 +334,7 @@ def joint_impact(
     sheet = Sheet(ax, 6.4, 5.4 if narrow() else 4.4)
     handles = draw_loops(sheet.top, loops, "approach", "recovery", "penetration")
     sheet.legend(sheet.top, handles=handles, most=3)
-    sheet.head(results)
-    return sheet.figure, sheet.top
+    return sheet.head(results)
 
 
 @of_results("energy_time", "energy_friction", "time", "crank_angle")
@@ -368,8 +360,7 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     scale, joule = scaled(largest(moving, work), "J")
     ledger.plot(turned, scale * moving, color=palette()[0], label="kinetic, since the start")
     ledger.plot(turned, scale * work, **WITHOUT, label="work of the crank")
-    ledger.axhline(0.0, **AT_ZERO)
-    ledger.set_ylabel(f"energy ({joule})")
+    set_panel(ledger, zero=True, ylabel=f"energy ({joule})")
     losses = {"viscous": "damping", "friction": "friction", "plastic": "dents"}
     scale, joule = scaled(largest(*(getattr(result, f"energy_{name}") for name in losses)), "J")
     for (name, word), colour in zip(losses.items(), palette()[1:], strict=False):
@@ -382,6 +373,4 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     rest.set_xlabel("crank angle since the start of the run (deg)")
     round_end(rest)
     sheet.legends(ledger, lost)
-    sheet.figure.align_ylabels(sheet.panels)
-    sheet.head([result])
-    return sheet.figure, sheet.panels
+    return sheet.head([result])

@@ -12,12 +12,12 @@ import numpy as np
 
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
-    AT_ZERO,
     GREY,
     Sheet,
     file_ending,
     look,
     narrow,
+    set_panel,
     small_type,
     styled,
     time_unit,
@@ -284,8 +284,7 @@ def animation(
     (curve,) = line.plot(x[0], values[0], **look(0))
     low, high = float(min(values.min(), 0.0)), float(max(values.max(), 0.0))
     line.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low) if high > low else 1.0)
-    line.axhline(0.0, **AT_ZERO)
-    line.set(xlabel=f"place ({metre})", ylabel=name)
+    set_panel(line, zero=True, xlabel=f"place ({metre})", ylabel=name)
     corner: dict[str, Any] = {"transform": line.transAxes, "ha": "right", "va": "top"}
     clock = line.text(0.99, 0.96, "", fontsize=small_type(), **corner)
     sheet.head([result], *notes)

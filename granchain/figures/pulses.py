@@ -18,7 +18,6 @@ from granchain.analysis import (
     speeds_between,
 )
 from granchain.figures.frame import (
-    AT_ZERO,
     GREY,
     MOST_LEGEND_ROWS,
     Sheet,
@@ -29,6 +28,7 @@ from granchain.figures.frame import (
     look,
     narrow,
     round_end,
+    set_panel,
     shade,
     small_type,
     time_unit,
@@ -113,8 +113,7 @@ def force_traces(
         last = axes is sheet.panels[-1]
         axes.spines["bottom"].set_visible(last)
         axes.tick_params(axis="x", length=3.0 if last else 0.0)
-        axes.axhline(0.0, **AT_ZERO)
-        axes.locator_params(axis="y", nbins=3)
+        set_panel(axes, zero=True, ticks="y", most=3)
     _share_limits(sheet.panels)
     name = "sensor force beyond that at rest (N)" if beyond else "sensor force (N)"
     sheet.panels[-1].set_xlabel(f"time ({unit})")
@@ -124,8 +123,7 @@ def force_traces(
         sheet.figure.supylabel(name, fontsize="medium")
     if len(results) > 1:
         sheet.legend(sheet.top, handles=[handles[word] for word in words if word in handles])
-    sheet.head(results, note)
-    return sheet.figure, sheet.panels
+    return sheet.head(results, note)
 
 
 def peak_in_words(result: Result, column: int) -> str:
@@ -296,13 +294,9 @@ def peaks(
     names = ("peak force (N)", f"arrival ({unit})", f"{width} ({unit})", f"{speed} (m/s)")
     for axes, lines, name in zip(sheet.panels, said, names, strict=True):
         top = float(axes.dataLim.y1)
-        axes.margins(x=0.03)
-        axes.set(xlabel="bead", ylabel=name)
-        axes.set_ylim(0.0, 1.12 * top if math.isfinite(top) and top > 0.0 else 1.0)
-        axes.locator_params(axis="x", integer=True)
+        limits = 0.0, 1.12 * top if math.isfinite(top) and top > 0.0 else 1.0
+        set_panel(axes, whole="x", xmargin=0.03, xlabel="bead", ylabel=name, ylim=limits)
         axes.set_title("\n".join(lines), fontsize=small_type(), color=GREY, pad=4.0)
     if len(results) > 1:
         sheet.legend(sheet.panels[0])
-    sheet.figure.align_ylabels(sheet.panels)
-    sheet.head(results, *notes[:MOST_NOTES])
-    return sheet.figure, sheet.panels
+    return sheet.head(results, *notes[:MOST_NOTES])

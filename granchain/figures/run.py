@@ -21,7 +21,6 @@ from granchain.analysis import (
 )
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
-    AT_ZERO,
     GREY,
     MOST_LINES,
     ON_CURVES,
@@ -29,14 +28,16 @@ from granchain.figures.frame import (
     Sheet,
     body_name,
     chosen_labels,
+    colour_map,
     draw_loops,
     labels_of,
     largest,
     look,
     narrow,
+    over_time,
     palette,
-    round_end,
     scaled,
+    set_panel,
     small_type,
     time_unit,
 )
@@ -100,12 +101,9 @@ def bead_velocities(
     time, velocity, how = _course(result, places)
     for i, (bead, course) in enumerate(zip(beads, velocity.T, strict=True)):
         sheet.top.plot(factor * time, course, **look(i), label=body_name(bead))
-    sheet.top.axhline(0.0, **AT_ZERO)
-    sheet.top.set(xlabel=f"time ({unit})", ylabel="velocity (m/s)")
-    round_end(sheet.top)
+    over_time(sheet.top, unit, zero=True, ylabel="velocity (m/s)")
     sheet.legend(sheet.top, beside=True)
-    sheet.head([result], _interval(result.snapshot_time), how, note)
-    return sheet.figure, sheet.top
+    return sheet.head([result], _interval(result.snapshot_time), how, note)
 
 
 def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, str]:
@@ -169,10 +167,9 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         colours = {"norm": PowerNorm(0.5, 0.0, top, clip=False), "cmap": "magma_r"}
         extend = "min" if np.nanmin(values) < 0.0 else "neither"
         name += (",\n" if narrow() else ", ") + "square-root scale"
-    mesh = axes.pcolormesh(
-        factor * time, beads, values.T, shading="nearest", rasterized=True, **colours
+    colour_map(
+        sheet, factor * time, beads, values.T, name, colours, aspect=30, pad=0.02, extend=extend
     )
-    sheet.figure.colorbar(mesh, ax=axes, label=name, pad=0.02, aspect=30, extend=extend)
     arrivals = np.array([_arrival(time, column) for column in values.T])
     passed = beads[np.isfinite(arrivals)]
     # between half heights, near enough
@@ -189,18 +186,11 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
             line: dict[str, Any] = {"color": "black", "linewidth": FRONT[0], "label": label}
             line["path_effects"] = [withStroke(linewidth=FRONT[1], foreground="white")]
             axes.plot(factor * arrivals, beads, "--", **line)
-            if narrow():
-                sheet.legend(axes)
-            else:
-                corner: Any = "upper right" if speed < 0.0 else "upper left"
-                axes.legend(loc=corner, **ON_CURVES)
-    axes.set_xlim(factor * time[0], factor * time[-1])
-    round_end(axes)
-    axes.set_xlabel(f"time ({unit})")
-    axes.set_ylabel("bead (0 is the striker)" if beads[0] == 0 else "bead")
-    axes.locator_params(axis="y", integer=True)
-    sheet.head([result], _interval(time), note)
-    return sheet.figure, axes
+            corner = "upper right" if speed < 0.0 else "upper left"
+            sheet.legend(axes, inside={"loc": corner, **ON_CURVES})
+    label = "bead (0 is the striker)" if beads[0] == 0 else "bead"
+    over_time(axes, unit, whole="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
+    return sheet.head([result], _interval(time), note)
 
 
 def _arrival(time: np.ndarray, values: np.ndarray) -> float:
@@ -256,8 +246,7 @@ def hysteresis(
         sheet.legend(sheet.top, beside=True, handles=handles)
     else:
         sheet.top.legend(handles=handles, loc="upper left")
-    sheet.head(results, *dict.fromkeys(notes))
-    return sheet.figure, sheet.top
+    return sheet.head(results, *dict.fromkeys(notes))
 
 
 def _residual(result: Result, contact: int) -> float:
@@ -314,8 +303,8 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         linewidth=0.0,
     )
     ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
-    ledger.set_ylabel(f"energy ({joule})")
-    ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in held) else None, None)
+    low = 0.0 if all(parts[name].min() >= 0.0 for name in held) else None
+    ledger.set(ylabel=f"energy ({joule})", ylim=(low, None))
     draw_residual(rest, time, size)
     try:
         bound = float(result.case.energy.bound)
@@ -328,12 +317,9 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     if not put_in > 0.0:
         of_held = f"residual / {OF_ROUNDING:g}\nof what is held"
         rest.set_ylabel(of_held if static else "residual (J)")
-    rest.set_xlabel(f"time ({unit})")
-    round_end(rest)
+    over_time(rest, unit)
     sheet.legends(ledger, rest, reverse=True)
-    sheet.figure.align_ylabels(sheet.panels)
-    sheet.head([result], without)
-    return sheet.figure, sheet.panels
+    return sheet.head([result], without)
 
 
 def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
@@ -391,9 +377,11 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
             sheet.top.stairs(above, edges, baseline=below, **area)
             below = above
     sheet.legend(sheet.top, beside=True)
-    sheet.top.set_xlim(edges[0], edges[-1])
-    sheet.top.locator_params(axis="x", integer=True)
-    sheet.top.set(xlabel="contact (k joins body k and k + 1)")
-    sheet.top.set_ylabel(f"energy lost ({joule})")
-    sheet.head([result])
-    return sheet.figure, sheet.top
+    set_panel(
+        sheet.top,
+        whole="x",
+        xlim=(edges[0], edges[-1]),
+        xlabel="contact (k joins body k and k + 1)",
+        ylabel=f"energy lost ({joule})",
+    )
+    return sheet.head([result])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import ON_CURVES, Sheet, narrow, palette, styled
+from granchain.figures.frame import ON_CURVES, Sheet, colour_map, narrow, palette, styled
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     coherent.set(xlabel=f"frequency ({unit})", ylabel="coherence")
     for axes in maps:
         wave_map(found, axes)
-    sheet.figure.align_ylabels(sheet.panels)
-    put_spectrum_heading(sheet, found)
-    return sheet.figure, sheet.panels
+    return put_spectrum_heading(sheet, found)
 
 
 @styled
@@ -87,8 +85,7 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     pale = f"coherence below {INCOHERENT:g}"
     axes.plot(frequency, line, color=blue, alpha=0.3, linewidth=0.8, label=pale)
     axes.plot(frequency, coherent, color=blue, linewidth=1.0, label="transmission")
-    axes.set_yscale("log")
-    axes.set_xlim(0.0, kilo * top)
+    axes.set(yscale="log", xlim=(0.0, kilo * top))
     bands: Any = [] if found.dispersion is None else found.dispersion.band_edges
     for i, (low, high) in enumerate(bands):
         band: dict[str, Any] = {"color": "#000000", "alpha": 0.07, "linewidth": 0.0, "zorder": 0}
@@ -101,14 +98,13 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
         axes.axvline(kilo * edge, color=red, linewidth=0.9, linestyle="--", label=label)
         ends = kilo * (edge - error), kilo * (edge + error)
         axes.axvspan(*ends, color=red, alpha=0.25, linewidth=0.0)
-    axes.set_ylabel("transmission" + (f" ({found.unit})" if found.unit != "1" else ""))
-    axes.set_xlabel(f"frequency ({unit})")
+    label = "transmission" + (f" ({found.unit})" if found.unit != "1" else "")
+    axes.set(xlabel=f"frequency ({unit})", ylabel=label)
     # the curve stays below the legend
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
     axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=1.0, **ON_CURVES)
-    put_spectrum_heading(sheet, found)
-    return sheet.figure, axes
+    return put_spectrum_heading(sheet, found)
 
 
 @styled
@@ -141,12 +137,12 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     with np.errstate(divide="ignore"):
         level = np.maximum(10.0 * np.log10(found.power[rows]), -10.0 * DECADES_SHOWN)
     places = found.wavenumber / math.pi, kilo * found.cell_frequency[rows]
-    mesh = axes.pcolormesh(*places, level, shading="nearest", rasterized=True, cmap="magma_r")
     # one column wide, a scale beside the map would narrow every panel
-    below, beside = {"location": "bottom", "aspect": 36}, {"pad": 0.02, "aspect": 24}
-    how: dict[str, Any] = below if narrow() else beside
+    bar: dict[str, Any] = (
+        {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
+    )
     power = f"power of {found.measured.replace('_', ' ')} (dB)"
-    sheet.figure.colorbar(mesh, ax=axes, label=power, **how)
+    colour_map(sheet, *places, level, power, {"cmap": "magma_r"}, **bar)
     each = "bead"
     if found.dispersion is not None:
         each, q = "cell", np.linspace(-math.pi, math.pi, 401)
@@ -155,11 +151,10 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
         look: dict[str, Any] = {"color": "#2a78c2", "linewidth": 1.0, "linestyle": "--"}
         axes.plot(q / math.pi, branches, label=labels, **look)
         axes.legend(loc="upper right", **ON_CURVES)
-    axes.set(xlim=(-1.0, 1.0), xticks=[-1.0, -0.5, 0.0, 0.5, 1.0], ylim=(0.0, kilo * top))
-    axes.set_xlabel(f"wavenumber (\N{GREEK SMALL LETTER PI} rad per {each})")
-    axes.set_ylabel(f"frequency ({unit})")
-    put_spectrum_heading(sheet, found)
-    return sheet.figure, axes
+    name = f"wavenumber (\N{GREEK SMALL LETTER PI} rad per {each})"
+    axes.set(xlim=(-1.0, 1.0), xticks=[-1.0, -0.5, 0.0, 0.5, 1.0], xlabel=name)
+    axes.set(ylim=(0.0, kilo * top), ylabel=f"frequency ({unit})")
+    return put_spectrum_heading(sheet, found)
 
 
 def need_spectrum(found: Any) -> None:
@@ -179,9 +174,9 @@ def extent(found: Spectrum) -> tuple[float, float, str]:
     return (top, 1e-3, "kHz") if top >= 1e3 else (top, 1.0, "Hz")
 
 
-def put_spectrum_heading(sheet: Sheet, found: Spectrum) -> None:
+def put_spectrum_heading(sheet: Sheet, found: Spectrum) -> tuple[Figure, Any]:
     """Title, from where to where, and the resolution."""
     way = f"{found.source} to {found.sensor}"
     resolved = f"resolved to {found.resolution:.3g} Hz"
     title = found.title or "untitled case"
-    sheet.write(title, "simulated", f"contact law {found.law}", way, resolved)
+    return sheet.write(title, "simulated", f"contact law {found.law}", way, resolved)

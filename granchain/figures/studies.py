@@ -22,14 +22,15 @@ from granchain.figures.frame import (
     MOST_KEYS,
     MOST_LINES,
     Sheet,
+    colour_map,
     evenly_spaced,
     largest,
     look,
     make_log,
     named_laws,
-    narrow,
     palette,
     scaled,
+    set_panel,
     small_type,
     styled,
     time_unit,
@@ -58,7 +59,9 @@ class Shown(NamedTuple):
     Parameters
     ----------
     values : array
-        Along the dimensions that were asked for, those there are.
+        Along the dimensions that were asked for, those there are, in the unit of the axis.
+    axis : str
+        Label of their axis.
     labels : list of str
         A word for each line; empty for one.
     notes : list of str
@@ -66,6 +69,7 @@ class Shown(NamedTuple):
     """
 
     values: np.ndarray
+    axis: str
     labels: list[str]
     notes: list[str]
 
@@ -105,8 +109,9 @@ def shown_values(
     elif along[1:] and along[-1] == "draw":
         band = ": median, and 5 to 95 %" if len(study["draw"]) > 2 else ": median"
         notes.append(f"{len(study['draw'])} draws{band}")
-    values = values.transpose(lines or "one line", *along)
-    return Shown(np.asarray(values.values, dtype=float), labels, notes)
+    numbers = np.asarray(values.transpose(lines or "one line", *along).values, dtype=float)
+    factor, axis = label_of(study, name, largest(numbers))
+    return Shown(factor * numbers, axis, labels, notes)
 
 
 def study_words(study: Any, key: str, place: int) -> str:
@@ -149,17 +154,14 @@ def label_of(study: Any, name: str, size: float) -> tuple[float, str]:
     return factor, f"{words} ({unit})"
 
 
-def put_study_heading(study: Any, sheet: Sheet, notes: list[str]) -> None:
+def put_study_heading(study: Any, sheet: Sheet, notes: list[str]) -> tuple[Figure, Any]:
     """Title and heading of a study's figure."""
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != "complete").sum())
-    laws, members = (
-        named_laws(str(study.attrs.get("law", "")).split(", ")),
-        f"{states.size} members",
-    )
+    laws = named_laws(str(study.attrs.get("law", "")).split(", "))
     more = f"{failed} of them not complete" if failed else ""
     title = str(study.attrs.get("title", "study"))
-    sheet.write(title, "simulated", laws, members, *notes, more)
+    return sheet.write(title, "simulated", laws, f"{states.size} members", *notes, more)
 
 
 def number_values(study: Any, key: str, what: str) -> np.ndarray:
@@ -173,17 +175,22 @@ def number_values(study: Any, key: str, what: str) -> np.ndarray:
     return values
 
 
-def put_lines(sheet: Sheet, x: np.ndarray, y: np.ndarray, labels: list[str]) -> None:
-    """Medians over draws as lines, and bands between their quantiles."""
-    edges = [band_edge(y, part) for part in SHADED_QUANTILES]
+def lines_over(
+    study: Any, along: str, found: Shown, x: np.ndarray, labels: list[str], ax: Any, wide: bool
+) -> Sheet:
+    """A panel over a dimension: medians over draws as lines, bands between their quantiles."""
+    sheet = Sheet(ax, 8.0 if wide else 6.4, 4.2)
+    edges = [band_edge(found.values, part) for part in SHADED_QUANTILES]
     for i, (low, middle, high) in enumerate(zip(*edges, strict=True)):
-        if y.shape[-1] > 2:
+        if found.values.shape[-1] > 2:
             sheet.top.fill_between(x, low, high, color=look(i)["color"], alpha=0.2, linewidth=0.0)
         sheet.top.plot(x, middle, **look(i), label=labels[i] if labels else None)
     if len(labels) > 1:
         sheet.legend(sheet.top, beside=True)
     elif labels:
         sheet.top.legend(loc="best")
+    sheet.top.set(xlabel=label_of(study, along, 0.0)[1], ylabel=found.axis)
+    return sheet
 
 
 def band_edge(values: np.ndarray, part: float) -> np.ndarray:
@@ -221,17 +228,13 @@ def study_curves(
     """
     found = shown_values(study, name, lines, along, "draw")
     x = number_values(study, along, "study_curves")
-    factor, label = label_of(study, name, largest(found.values))
-    sheet = Sheet(ax, 8.0 if lines else 6.4, 4.2)
-    axes = sheet.top
-    put_lines(sheet, x, factor * found.values, found.labels)
+    sheet = lines_over(study, along, found, x, found.labels, ax, wide=bool(lines))
     if along != "sensor_bead" and spans(x):
-        make_log(axes, "x", x)
-    axes.set(xlabel=label_of(study, along, 0.0)[1], ylabel=label)
-    if 0.0 < axes.dataLim.y0 < 0.5 * axes.dataLim.y1:
-        axes.set_ylim(0.0, 1.05 * axes.dataLim.y1)
-    put_study_heading(study, sheet, found.notes)
-    return sheet.figure, axes
+        make_log(sheet.top, "x", x)
+    low, high = sheet.top.dataLim.intervaly
+    if 0.0 < low < 0.5 * high:
+        sheet.top.set_ylim(0.0, 1.05 * high)
+    return put_study_heading(study, sheet, found.notes)
 
 
 @styled
@@ -252,26 +255,20 @@ def study_power_law(
     """
     found = shown_values(study, name, lines, along, "draw")
     x = number_values(study, along, "study_power_law")
-    factor, label = label_of(study, name, largest(found.values))
-    y = factor * found.values
-    fits = [power_law(np.repeat(x, line.shape[-1]), line.ravel()) for line in y]
+    fits = [power_law(np.repeat(x, line.shape[-1]), line.ravel()) for line in found.values]
     words = [f"{word}: " for word in found.labels] or [""]
     labels = [
         f"{word}exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} {fit.error:.1g}"
         for word, fit in zip(words, fits, strict=True)
     ]
-    sheet = Sheet(ax, 8.0 if lines else 6.4, 4.2)
-    axes = sheet.top
-    put_lines(sheet, x, y, labels)
+    sheet = lines_over(study, along, found, x, labels, ax, wide=bool(lines))
     for fit in fits:
         line = fit.factor * x**fit.value
-        axes.plot(x, line, "--", color=GREY, linewidth=0.8, label="_fit")
-    make_log(axes, "x", x)
-    make_log(axes, "y", y)
-    axes.margins(x=0.02, y=0.06)
-    axes.set(xlabel=label_of(study, along, 0.0)[1], ylabel=label)
-    put_study_heading(study, sheet, [*found.notes, "dashed: fitted power law"])
-    return sheet.figure, axes
+        sheet.top.plot(x, line, "--", color=GREY, linewidth=0.8, label="_fit")
+    make_log(sheet.top, "x", x)
+    make_log(sheet.top, "y", found.values)
+    sheet.top.margins(x=0.02, y=0.06)
+    return put_study_heading(study, sheet, [*found.notes, "dashed: fitted power law"])
 
 
 @styled
@@ -296,20 +293,16 @@ def study_map(
     """
     found = shown_values(study, name, None, up, across, "draw")
     x, y = (number_values(study, key, "study_map") for key in (across, up))
-    middle = band_edge(found.values[0], 0.5)
-    factor, label = label_of(study, name, largest(middle))
     sheet = Sheet(ax, 6.6, 4.6)
-    look: dict[str, Any] = {"shading": "nearest", "cmap": "viridis", "rasterized": True}
-    mesh = sheet.top.pcolormesh(x, y, factor * middle, **look)
-    for which, values in (("x", x), ("y", y)):
+    colour_map(
+        sheet, x, y, band_edge(found.values[0], 0.5), found.axis, {"cmap": "viridis"}, pad=0.02
+    )
+    for which, key, values in (("x", across, x), ("y", up, y)):
+        sheet.top.set(**{f"{which}label": label_of(study, key, 0.0)[1]})
         if spans(values):
             make_log(sheet.top, which, values)
-    sheet.top.set_xlabel(label_of(study, across, 0.0)[1])
-    sheet.top.set_ylabel(label_of(study, up, 0.0)[1])
-    sheet.figure.colorbar(mesh, ax=sheet.top, label=label, pad=0.02)
     notes = [note.removesuffix(", and 5 to 95 %") for note in found.notes]
-    put_study_heading(study, sheet, notes)
-    return sheet.figure, sheet.top
+    return put_study_heading(study, sheet, notes)
 
 
 @styled
@@ -341,14 +334,13 @@ def study_distribution(
             f"study_distribution: got a study without draws, allowed one with many; sweep {name} "
             "with n = 100, say"
         )
-    factor, label = label_of(study, name, largest(found.values))
     sheet = Sheet(ax, 6.4, 4.2)
     axes = sheet.top
     # as many classes as the cube root of the number asks for (Rice)
     classes = max(8, math.ceil(2.0 * found.values.shape[1] ** (1.0 / 3.0)))
     words = [f"{word}: " for word in found.labels] or [""]
     for row, word, colour in zip(found.values, words, palette(), strict=False):
-        own = factor * row[np.isfinite(row)]
+        own = row[np.isfinite(row)]
         if not len(own):
             continue
         spread = f" \N{PLUS-MINUS SIGN} {own.std(ddof=1):.2g}" if len(own) > 1 else ""
@@ -357,17 +349,10 @@ def study_distribution(
         axes.stairs(*steps, color=colour, fill=True, alpha=0.18)
         axes.axvline(own.mean(), color=colour, linewidth=0.8, linestyle="--")
     axes.margins(x=0.02, y=0.06)
-    axes.set_ylim(0.0, None)
-    legend: dict[str, Any] = {"title": "mean \N{PLUS-MINUS SIGN} standard deviation"}
-    legend["title_fontsize"] = small_type()
-    if narrow():
-        sheet.legend(axes, **legend)
-    else:
-        axes.legend(loc="best", **legend)
-    axes.set(xlabel=label, ylabel="members")
-    axes.locator_params(axis="y", integer=True)
-    put_study_heading(study, sheet, found.notes)
-    return sheet.figure, axes
+    set_panel(axes, whole="y", ylim=(0.0, None), xlabel=found.axis, ylabel="members")
+    title = "mean \N{PLUS-MINUS SIGN} standard deviation"
+    sheet.legend(axes, inside={"loc": "best"}, title=title, title_fontsize=small_type())
+    return put_study_heading(study, sheet, found.notes)
 
 
 def spans(values: np.ndarray) -> bool:
