@@ -15,7 +15,6 @@ from granchain import theory
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import inverse_log_root
-from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
@@ -94,24 +93,6 @@ def force(name: str, overlap: float, pair: Pair = PAIR, **changes: Any) -> float
     return laws()[name].force(overlap, 0.0, coefficients(name, pair, **changes), ())
 
 
-def forward(name: str, w: float, contact: str) -> float:
-    """Overlap [m] of a force per length, from the formulas as each law's first line states them."""
-    sign = 1.0 if contact == "external" else -1.0
-    relative = PAIR.radius_1 + sign * PAIR.radius_2
-    radius = PAIR.radius_1 * PAIR.radius_2 / relative
-    e, length = PAIR.effective_modulus, PAIR.length
-    bracket = {
-        "radzimovsky": lambda: 2.0 / 3.0 + math.log(8.0 * relative * e / (1.6**2 * w)),
-        "johnson": lambda: math.log(4.0 * math.pi * e * relative / w) - 1.0,
-        "esdu-78035": lambda: math.log(4.0 * math.pi * e * relative / w) + 1.0,
-        "goldsmith": lambda: math.log(math.pi * e * length**2 / (w * radius)) + 1.0,
-        "dubowsky-freudenstein": lambda: (
-            math.log(length**3 * math.pi * e / (w * length * radius)) + 1.0
-        ),
-    }[name]()
-    return w / (math.pi * e) * bracket
-
-
 # --------------------------------------------------------------------------------------------------
 # The tables
 
@@ -188,48 +169,6 @@ def test_the_root_satisfies_its_equation_to_machine_precision():
         )
 
 
-@pytest.mark.parametrize("contact", ["external", "internal"])
-@pytest.mark.parametrize("name", IMPLICIT)
-def test_the_force_put_back_gives_the_overlap(name, contact):
-    c = coefficients(name, contact=contact)
-    limit = laws()[name].overlap_limit(c)
-    for part in (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999, 1.0 - 1e-9, 1.0):
-        d = part * limit
-        assert forward(
-            name, laws()[name].force(d, 0.0, c, ()) / PAIR.length, contact
-        ) == pytest.approx(d, rel=1e-14)
-
-
-@pytest.mark.parametrize("contact", ["external", "internal"])
-@pytest.mark.parametrize("name", [*IMPLICIT, *EXPLICIT])
-def test_the_force_is_the_slope_of_the_energy(name, contact):
-    law, c = laws()[name], coefficients(name, contact=contact)
-    limit = min(law.overlap_limit(c), 1e-3)
-    for part in (1e-8, 1e-4, 0.03, 0.3, 0.7, 0.97):
-        d, h = part * limit, 1e-3 * part * limit
-        slope = (
-            (
-                8.0 * (law.energy(d + h, c, ()) - law.energy(d - h, c, ()))
-                - law.energy(d + 2 * h, c, ())
-                + law.energy(d - 2 * h, c, ())
-            )
-            / 12
-            / h
-        )
-        # fourth-order differences; beside the end, where the slope of the force is infinite, less
-        # good
-        assert slope == pytest.approx(law.force(d, 0.0, c, ()), rel=1e-8 if part < 0.9 else 1e-5)
-
-
-@pytest.mark.parametrize("name", [*IMPLICIT, *EXPLICIT])
-def test_an_open_contact_has_no_force_and_no_energy(name):
-    law, c = laws()[name], coefficients(name)
-    for d in (-1.0, -1e-9, 0.0, OPEN):
-        assert law.force(d, 0.0, c, ()) == 0.0
-        assert abs(law.energy(d, c, ())) <= 1e-80
-    assert law.force(1e-9, 0.0, c, ()) > 0.0
-
-
 @pytest.mark.parametrize("name", IMPLICIT)
 def test_beyond_the_largest_overlap_the_force_stays_and_the_energy_goes_on(name):
     law, c = laws()[name], coefficients(name)
@@ -261,14 +200,6 @@ def test_the_largest_overlaps_are_those_of_the_closed_form(contact):
         assert laws()[name].overlap_limit(coefficients(name, contact=contact)) == pytest.approx(
             end, rel=1e-4
         )
-
-
-def test_esdu_is_deeper_than_johnson_by_2_w_over_pi_e():
-    johnson, esdu = coefficients("johnson"), coefficients("esdu-78035")
-    for d in (1e-7, 1e-5, 1e-3):
-        f = laws()["johnson"].force(d, 0.0, johnson, ())
-        deeper = d + 2.0 * f / PAIR.length / (math.pi * PAIR.effective_modulus)
-        assert laws()["esdu-78035"].force(deeper, 0.0, esdu, ()) == pytest.approx(f, rel=1e-12)
 
 
 def test_three_laws_depend_on_the_relative_radius_only_and_goldsmith_on_the_radius_too():
@@ -321,26 +252,6 @@ def test_an_internal_contact_needs_body_1_outside_or_a_clearance(name):
             coefficients(name, pair, contact="internal")
         given = coefficients(name, pair, contact="internal", clearance=1e-4)
         assert given == pytest.approx(coefficients(name, contact="internal"), rel=1e-12)
-
-
-def test_pereira_is_the_formula_as_printed():
-    # table 1 of Autiero et al. 2022 by hand, dR = .1 mm, L = 12 mm: in mm and MPa
-    y = 1.56 * math.log(100.0) ** -0.192
-    n = y * 0.1**-0.005
-    expected = (0.49 * 0.1 + 0.10) * 12.0 * STEEL / 0.1 * 0.01**n
-    assert force("pereira-2011", 1e-5) == pytest.approx(expected, rel=1e-12)
-    n = 1.51 * math.log(100.0) ** -0.151 * 0.1**-0.005
-    expected = (0.965 * 0.1 + 0.0965) * 12.0 * STEEL / 0.1 * 0.01**n
-    assert force("pereira-2015", 1e-5, contact="internal") == pytest.approx(expected, rel=1e-12)
-    expected = (0.39 * 15.9 + 0.85) * 12.0 * STEEL / 15.9 * 0.01**1.094
-    assert force("pereira-2015", 1e-5) == pytest.approx(expected, rel=1e-12)
-    # the upper branches, dR = 2 mm
-    n = (0.0028 * 2.0 + 1.1083) * 2.0**-0.005
-    assert coefficients("pereira-2011", clearance=2e-3)[1] == pytest.approx(n, rel=1e-12)
-    n = (0.0151 * 2.0 + 1.151) * 2.0**-0.005
-    assert coefficients("pereira-2015", contact="internal", clearance=2e-3)[1] == pytest.approx(
-        n, rel=1e-12
-    )
 
 
 def test_the_exponent_of_pereira_2011_jumps_by_2_percent_and_that_of_2015_does_not():

@@ -107,30 +107,6 @@ def test_losses_of_an_impact_add_up():
     assert plastic.residual_overlap == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_delivered_restitution_of_the_engine_is_the_closed_form():
-    # promise of the laws' pages: 1e-6 at the automatic step refined tenfold
-    for law, factor in (
-        ("hunt-crossley", 1.5 * 0.5),
-        ("lankarani-nikravesh", 0.75 * 0.75),
-        ("flores", 1.6),
-    ):
-        found = impact(law=law, pair=PAIR, speed=2.0, refine=10.0, restitution=0.5)
-        assert found.restitution == pytest.approx(theory.delivered_restitution(factor), abs=1e-6)
-    for law, more in (("kelvin-voigt", {"stiffness": 1e8}), ("tsuji", {})):
-        clamped = impact(law=law, pair=PAIR, speed=2.0, refine=10.0, restitution=0.5, **more)
-        tensile = impact(
-            law=law,
-            pair=PAIR,
-            speed=2.0,
-            refine=10.0,
-            restitution=0.5,
-            separation="tensile",
-            **more,
-        )
-        assert tensile.restitution == pytest.approx(0.5, abs=1e-6)
-        assert clamped.restitution == pytest.approx(theory.clamped_restitution(0.5), abs=1e-6)
-
-
 def test_bad_inputs_of_an_impact_are_told_together():
     with pytest.raises(CaseError, match='got "hertzz", allowed: '):
         impact(law="hertzz", pair=PAIR, speed=1.0)
@@ -308,7 +284,7 @@ def test_a_dented_contact_opens_before_its_overlap_vanishes_and_one_as_printed_a
     assert dented.residual_overlap > 0.0
     assert dented.overlap_duration == pytest.approx(dented.duration + flight, rel=1e-6)
     # Ma-Liu as printed opens below zero for largest overlaps up to 1.978 d_y, by up to .0048 d_y
-    # (test_maliu.py)
+    # (test_elastoplastic.py)
     printed = impact(law="ma-liu", pair=BEADS, speed=0.11, psi=2.84, xi=13.0, as_printed=True)
     limit = (
         math.pi**2
