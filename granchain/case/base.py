@@ -48,8 +48,7 @@ class CheckedCase(Table):
         given = plain_tables(known, problems)
         tables = cls._tables(given, problems)
         own = cls._across(tables, given, context["files"], problems)
-        if problems.sentences:
-            raise CaseError(problems.sentences)
+        problems.close()
         case: Self = handler(tables)
         own |= {"_document": given, "_toml": context.get("toml", "")}
         for name, value in (own | {"_titled": context.get("titled") or given}).items():

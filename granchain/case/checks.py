@@ -105,13 +105,13 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
     """Beads or segments, each with a radius, a material and a mass."""
     if chain.beads is None and not chain.segment and problems.clear("chain.beads"):
         add_missing(ChainTable, "beads", "chain.beads", problems)
-    if chain.beads is not None and chain.segment:
-        problems.add(
-            "chain.beads",
-            f"{chain.beads} beside [[chain.segment]]",
-            "one of the two",
-            "take one out",
-        )
+    problems.check(
+        chain.beads is None or not chain.segment,
+        "chain.beads",
+        f"{chain.beads} beside [[chain.segment]]",
+        "one of the two",
+        "take one out",
+    )
     for where, segment in chain.places():
         check_body(where, body_like(segment, chain), problems)
     if problems.clear("chain.beads"):
@@ -159,13 +159,13 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
         ),
         ("modulus_factor", moduli, [kind.material.youngs_modulus for kind in kinds]),
     ):
-        if not all(0.0 < value * factor < math.inf for value in values for factor in factors):
-            problems.add(
-                f"chain.{name}",
-                f"factors from {factors[0]:g} to {factors[1]:g}",
-                "factors whose products are finite and above 0",
-                "take factors nearer to 1",
-            )
+        problems.check(
+            all(0.0 < value * factor < math.inf for value in values for factor in factors),
+            f"chain.{name}",
+            f"factors from {factors[0]:g} to {factors[1]:g}",
+            "factors whose products are finite and above 0",
+            "take factors nearer to 1",
+        )
 
 
 def check_body(where: str, kind: Body, problems: Problems) -> None:
@@ -197,17 +197,20 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
     names = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     loads, closed = " and ".join(names), "0 in a chain that carries a load at rest"
     for where, segment in chain.places() if loads else ():
-        if chain.of_segment(segment, "gap"):
-            problems.add(
-                "chain.gap" if segment.gap is None else f"{where}.gap",
-                f"a gap with {loads}",
-                closed,
-                f"close the gap, or take out {loads}",
-            )
-    if loads and any(chain.gap_added or ()):
-        problems.add(
-            "chain.gap_added", f"gaps with {loads}", closed, f"take out gap_added or {loads}"
+        problems.check(
+            chain.of_segment(segment, "gap") == 0.0,
+            "chain.gap" if segment.gap is None else f"{where}.gap",
+            f"a gap with {loads}",
+            closed,
+            f"close the gap, or take out {loads}",
         )
+    problems.check(
+        not loads or not any(chain.gap_added or ()),
+        "chain.gap_added",
+        f"gaps with {loads}",
+        closed,
+        f"take out gap_added or {loads}",
+    )
     if problems.clear("ends.right"):
         for fault in hanging(chain.gravity, ends.has_wall("right")):
             problems.add(*fault)
@@ -223,13 +226,13 @@ def check_ends(
         end, where = getattr(ends, side), f"ends.{side}"
         driven = isinstance(end, DriveTable)
         bare = end in ("free", "rigid") or (driven and end.drive == "force")
-        if bare and getattr(ends, f"{side}_material") is not None and problems.clear(where):
-            problems.add(
-                f"{where}_material",
-                f"a material beside {'a driven force' if driven else shown(end)}",
-                'a material of a "wall" or of a driven displacement',
-                f'set {side} = "wall", or take it out',
-            )
+        problems.check(
+            not bare or getattr(ends, f"{side}_material") is None or not problems.clear(where),
+            f"{where}_material",
+            f"a material beside {'a driven force' if driven else shown(end)}",
+            'a material of a "wall" or of a driven displacement',
+            f'set {side} = "wall", or take it out',
+        )
         if driven:
             drive = read_drive(where, end, files, problems)
             if end.signal is not None and problems.clear(where):
@@ -300,10 +303,13 @@ def check_sensors(
                 allowed += ", contact k joining body k and k + 1"
             problems.add(where, first_few(outside), allowed, "take out what is not in the chain")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        if doubles:
-            problems.add(
-                where, f"{first_few(doubles)} more than once", "each once", "take out the doubles"
-            )
+        problems.check(
+            not doubles,
+            where,
+            f"{first_few(doubles)} more than once",
+            "each once",
+            "take out the doubles",
+        )
 
 
 def check_impact_speed(tables: Mapping[str, Any], problems: Problems) -> None:
@@ -368,13 +374,13 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
             f"{BEAD_STEPS:g} bead-steps",
             "take a longer step",
         )
-    if step > time.end:
-        problems.add(
-            "time.step",
-            f"{step:g}, longer than the run",
-            f"at most time.end, {time.end:g}",
-            "take a shorter step",
-        )
+    problems.check(
+        step <= time.end,
+        "time.step",
+        f"{step:g}, longer than the run",
+        f"at most time.end, {time.end:g}",
+        "take a shorter step",
+    )
 
 
 def bodies_in(tables: Mapping[str, Any]) -> int:

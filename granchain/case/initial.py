@@ -40,13 +40,13 @@ def read_initial(
         return table
     each = f"{beads}, one for each bead of the chain"
     for name, numbers in given.items():
-        if len(numbers) != beads:
-            problems.add(
-                f"initial.{name}",
-                f"{len(numbers)} numbers",
-                each,
-                "give one for each bead, or a file with a column bead",
-            )
+        problems.check(
+            len(numbers) == beads,
+            f"initial.{name}",
+            f"{len(numbers)} numbers",
+            each,
+            "give one for each bead, or a file with a column bead",
+        )
     if table.file is not None:
         text = files.text("initial.file", table.file, problems)
         given = {} if text is None else initial_columns(shown(table.file), text, beads, problems)
@@ -101,13 +101,13 @@ def initial_columns(
         met.add(bead)
         for name in named:
             columns[name][int(bead) - 1] = row[name]
-    if "bead" not in head and len(met) != beads:
-        problems.add(
-            where,
-            f"{file} with {len(met)} rows",
-            f"{beads}, one for each bead of the chain",
-            "give a row for each bead, or a column bead",
-        )
+    problems.check(
+        "bead" in head or len(met) == beads,
+        where,
+        f"{file} with {len(met)} rows",
+        f"{beads}, one for each bead of the chain",
+        "give a row for each bead, or a column bead",
+    )
     return {name: tuple(values) for name, values in columns.items()}
 
 
@@ -130,13 +130,13 @@ def fastest_closing(tables: Mapping[str, Any]) -> float:
 def check_striker(where: str, tables: Mapping[str, Any], allowed: str, problems: Problems) -> None:
     """An impact speed that is the striker's needs one, or beads that close at the start."""
     striker = tables.get("striker")
-    if striker is None and problems.clear("initial") and not fastest_closing(tables):
-        problems.add(
-            where,
-            '"striker" in a case without one',
-            allowed,
-            "give the speed as a number [m/s], or add a table [striker]",
-        )
+    problems.check(
+        striker is not None or not problems.clear("initial") or fastest_closing(tables) > 0.0,
+        where,
+        '"striker" in a case without one',
+        allowed,
+        "give the speed as a number [m/s], or add a table [striker]",
+    )
 
 
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:

@@ -259,20 +259,20 @@ class SliderCrankCase(MechanismCase):
         """The rod reaches around, the journal is smaller than the bearing, the friction rises."""
         super().check(problems)
         rod, joint, friction = self.rod, self.joint, self.friction
-        if rod.length <= self.crank.length:
-            problems.add(
-                "rod.length",
-                f"{rod.length:g} m beside a crank of {self.crank.length:g} m",
-                "above the crank's length",
-                "take a longer rod or a shorter crank: this one does not come round",
-            )
-        if self.clearance <= _ANGLE_ROUNDING * joint.bearing_radius:
-            problems.add(
-                "joint.journal_radius",
-                f"{joint.journal_radius:g} m in a bearing of {joint.bearing_radius:g} m",
-                "below the bearing's radius",
-                "give the joint a clearance above 0",
-            )
+        problems.check(
+            rod.length > self.crank.length,
+            "rod.length",
+            f"{rod.length:g} m beside a crank of {self.crank.length:g} m",
+            "above the crank's length",
+            "take a longer rod or a shorter crank: this one does not come round",
+        )
+        problems.check(
+            self.clearance > _ANGLE_ROUNDING * joint.bearing_radius,
+            "joint.journal_radius",
+            f"{joint.journal_radius:g} m in a bearing of {joint.bearing_radius:g} m",
+            "below the bearing's radius",
+            "give the joint a clearance above 0",
+        )
         if rod.centre is not None and rod.centre > rod.length:
             problems.add(
                 "rod.centre",
@@ -287,13 +287,13 @@ class SliderCrankCase(MechanismCase):
                 "above friction.slip_begin",
                 "let the friction rise over a range of slip",
             )
-        if self.force.form == "fitted":
-            problems.add(
-                "force.form",
-                '"fitted"',
-                '"law" for a slider-crank',
-                "no fit is given for its joint",
-            )
+        problems.check(
+            self.force.form == "law",
+            "force.form",
+            '"fitted"',
+            '"law" for a slider-crank',
+            "no fit is given for its joint",
+        )
 
 
 class ScotchYokeCase(MechanismCase):
@@ -396,12 +396,12 @@ def mechanism_case(
     if isinstance(named, str) and named in MECHANISM_KINDS:
         return MECHANISM_KINDS[named].model_validate(document, context=dict(context or {}))
     problems = (context or {}).get("problems") or Problems()
-    got, advice = "nothing" if named is None else shown(named), "name one above the tables"
+    advice = "name one above the tables"
     if "chain" in document:
         advice = "run a chain of beads with granchain run, or name the mechanism"
     problems.add(
         "mechanism",
-        got,
+        "nothing" if named is None else shown(named),
         " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS),
         advice,
         named,
@@ -417,29 +417,26 @@ def mechanism_as_given(given: Mapping[str, Any], toml: str = "") -> MechanismCas
 
 def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
     """The law and its inputs; what follows from the joint's geometry is not asked for."""
+    values = law_values("contact", given, problems)
     for name, source in (
         ("contact", "the surface that is touched"),
         ("clearance", "the radii of the joint"),
     ):
-        if name in given:
-            problems.add(
-                f"contact.{name}",
-                shown(given[name]),
-                "nothing in a mechanism",
-                f"take it out: it follows from {source}",
-            )
-    values = {
-        name: value
-        for name, value in law_values("contact", given, problems).items()
-        if name not in ("contact", "clearance")
-    }
-    if values.get("impact_speed") == "striker":
-        problems.add(
-            "contact.impact_speed",
-            '"striker" in a mechanism, which has none',
-            'a number above 0, or "onset"',
-            "give the speed of the impacts that the law is meant for [m/s]",
+        values.pop(name, None)
+        problems.check(
+            name not in given,
+            f"contact.{name}",
+            shown(given.get(name)),
+            "nothing in a mechanism",
+            f"take it out: it follows from {source}",
         )
+    problems.check(
+        values.get("impact_speed") != "striker",
+        "contact.impact_speed",
+        '"striker" in a mechanism, which has none',
+        'a number above 0, or "onset"',
+        "give the speed of the impacts that the law is meant for [m/s]",
+    )
     if "dents" in values and "dents" not in given:
         # the spots of a journal and its bearing that have met do not meet again
         values["dents"] = "forget"

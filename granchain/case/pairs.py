@@ -67,13 +67,13 @@ def own_inputs(
 ) -> dict[str, Any]:
     """The inputs of a law that a pair gives, in SI."""
     own = {name: value for name, value in given.items() if name not in ("materials", "law")}
-    if "law" in given:
-        problems.add(
-            f"{where}.law",
-            shown(given["law"]),
-            "no law: a chain has one",
-            "set the law under [contact], and its inputs here",
-        )
+    problems.check(
+        "law" not in given,
+        f"{where}.law",
+        shown(given.get("law")),
+        "no law: a chain has one",
+        "set the law under [contact], and its inputs here",
+    )
     values, slips = filled(law, own, in_si)
     # what a pair leaves out is as under [contact]
     named = [slip for slip in slips if slip.place.partition(".")[0] in own]
@@ -113,21 +113,21 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
                 name,
                 names,
             )
-        if not unknown and both not in touching:
-            problems.add(
-                place,
-                f"{pair_words(both)}, which touch nowhere in this chain",
-                f"pairs that touch: {pairs}",
-                "take the pair out",
-            )
-        if both in met:
-            problems.add(
-                place,
-                f"{pair_words(both)} once more, after contact.pair.{met[both]}",
-                "each pair once",
-                "put all its inputs into one table",
-            )
-        met.setdefault(both, i)
+        problems.check(
+            bool(unknown) or both in touching,
+            place,
+            f"{pair_words(both)}, which touch nowhere in this chain",
+            f"pairs that touch: {pairs}",
+            "take the pair out",
+        )
+        first = met.setdefault(both, i)
+        problems.check(
+            first == i,
+            place,
+            f"{pair_words(both)} once more, after contact.pair.{first}",
+            "each pair once",
+            "put all its inputs into one table",
+        )
         if problems.clear(*shared):
             check_form(where, contact, pair, problems)
         if pair.inputs().get("impact_speed") == "striker":

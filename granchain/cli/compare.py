@@ -27,7 +27,7 @@ from granchain.cli.options import (
     named_values,
     save_figure,
 )
-from granchain.cli.text import blocks_as_text, notify, print_json, print_named, print_text
+from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError
 
 
@@ -94,12 +94,13 @@ def compare(
         if out is not None:
             save_conclusion(out, "comparison", None, facts, overwrite)
     save_figure(figures.comparison, figure, overwrite, found)
-    if as_json:
-        print_json("compare", **facts, figure=figure, out=out)
-    else:
-        print_text(blocks_as_text(comparison_tables(facts)))
-        print_named(figure, out)
-        notify(*found.messages, *found.missed)
+    print_result(
+        "compare",
+        {**facts, "figure": figure, "out": out},
+        as_json,
+        lambda: blocks_as_text(comparison_tables(facts)),
+        [*found.messages, *found.missed],
+    )
     if found.missed:
         raise typer.Exit(MISSED)
 
@@ -186,12 +187,13 @@ def equivalent(
         if out is not None:
             save_conclusion(out, "equivalence", asked, facts, overwrite)
     save_figure(figures.equivalence, figure, overwrite, found)
-    if as_json:
-        print_json("equivalent", case=case, **facts, figure=figure, out=out)
-        return
-    print_text(blocks_as_text(equivalence_tables(facts, asked.title)))
-    print_named(figure, out)
-    notify(*(message for one in found for message in one.messages))
+    print_result(
+        "equivalent",
+        {"case": case, **facts, "figure": figure, "out": out},
+        as_json,
+        lambda: blocks_as_text(equivalence_tables(facts, asked.title)),
+        [message for one in found for message in one.messages],
+    )
 
 
 @app.command()
@@ -235,9 +237,10 @@ def fit(
         if out is not None:
             save_conclusion(out, "fit", found.case, facts, overwrite)
     save_figure(figures.fit, figure, overwrite, found)
-    if as_json:
-        print_json("fit", case=case, folder=trace, **facts, figure=figure, out=out)
-        return
-    print_text(blocks_as_text(fit_tables(facts)))
-    print_named(figure, out)
-    notify(*found.messages)
+    print_result(
+        "fit",
+        {"case": case, "folder": trace, **facts, "figure": figure, "out": out},
+        as_json,
+        lambda: blocks_as_text(fit_tables(facts)),
+        found.messages,
+    )

@@ -20,7 +20,7 @@ from granchain.cli.options import (
     load_laws,
     save_figure,
 )
-from granchain.cli.text import notify, paragraph, print_json, print_named, print_text, text_table
+from granchain.cli.text import paragraph, print_result, text_table
 from granchain.errors import CaseError, LawError
 from granchain.pages.blocks import number_text
 
@@ -98,6 +98,8 @@ def impact(
     load_laws(law_module)
     from granchain import figures
     from granchain.case.document import set_values
+    from granchain.certificates import EXAMPLE_PAIR
+    from granchain.comparison.impacts import compare_impacts
     from granchain.contact import laws as known_laws
     from granchain.keys import Problems
 
@@ -120,43 +122,42 @@ def impact(
     document: dict[str, Any] = {}
     set_values(document, changes or (), "restitution=0.7", problems)
     if data is not None:
-        from granchain.comparison.impacts import compare_impacts
-
-        if "material" in document:
-            problems.add("material", "a material", "none: the folder states it", "take it out")
-        found = compare_impacts(*asked_of_data(laws, document, problems, data, fit))
+        problems.check(
+            document.pop("material", None) is None,
+            "material",
+            "a material",
+            "none: the folder states it",
+            "take it out",
+        )
+        quantities = read_quantities(document, problems)
+        given = shared_out(laws, document, problems)
+        problems.close()
+        found = compare_impacts(given, data, fit, quantities)
         save_figure(figures.impact_comparison, out, overwrite, found)
-        if as_json:
-            print_json("impact", **found.as_dict(), figure=out)
-        else:
-            print_text(against_data(found))
-            print_named(out)
+        facts = {**found.as_dict(), "figure": out}
+        print_result("impact", facts, as_json, lambda: against_data(found))
         return
-    numbers = {option: read_numbers(option, text, problems) for option, text in swept.items()}
-    check_numbers(numbers, problems)
+    numbers = read_numbers(swept, problems)
     asked = numbers.get("--restitutions")
     pair, changed = read_pair(document, problems)
     inputs = read_inputs(laws, document, asked, problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    problems.close()
     rows = collisions(laws, inputs, pair, numbers)
-    if not asked and "--speeds" not in numbers:
+    if asked or "--speeds" in numbers:
+        draw = figures.restitution_delivered if asked else figures.restitution_against_speed
+        curves = {
+            law.name: [(row.along, row.restitution) for row in rows if row.law == law.name]
+            for law in laws
+        }
+        save_figure(draw, out, overwrite, curves, *([rows[0].speed] if asked else []))
+    else:
         loops = [row.result for row in rows if row.result is not None]
         save_figure(figures.impact_loops, out, overwrite, loops)
-    elif out is not None:
-        curves: dict[str, list[tuple[float, float]]] = {law.name: [] for law in laws}
-        for row in rows:
-            along = row.speed if row.asked is None else row.asked
-            curves[row.law].append((along, row.restitution))
-        if asked:
-            speed_asked = rows[0].speed
-            save_figure(figures.restitution_delivered, out, overwrite, curves, speed_asked)
-        else:
-            save_figure(figures.restitution_against_speed, out, overwrite, curves)
-    from granchain.certificates import EXAMPLE_PAIR
-
-    if as_json:
-        impacts = [
+    facts = {
+        "pair": pair.items(),
+        "pair_source": EXAMPLE_PAIR,
+        "pair_changes": changed,
+        "impacts": [
             {
                 "law": row.law,
                 "inputs": row.inputs,
@@ -165,77 +166,66 @@ def impact(
                 "problem": row.problem or None,
             }
             for row in rows
-        ]
-        facts = {"pair_source": EXAMPLE_PAIR, "pair_changes": changed, "impacts": impacts}
-        print_json("impact", pair=pair.items(), **facts, figure=out)
-        return
-    but = f", but for {', '.join(changed)}" if changed else ""
-    print_text(paragraph(f"Two bodies: {EXAMPLE_PAIR}{but}: {pair_words(pair)}."))
-    for one in laws:
-        given = {
-            name: value
-            for name, value in inputs[one.name].items()
-            if value is not None and not (asked and name == "restitution")
-        }
-        listed = ", ".join(f"{name} = {value_words(value)}" for name, value in given.items())
-        print_text(paragraph(f"{one.name}: {listed or 'no inputs'}."))
-    print_text("")
-    print_text(impact_table(rows, numbers))
-    notify(*(row.problem for row in rows if row.problem))
-    print_named(out)
+        ],
+        "figure": out,
+    }
+
+    def text() -> str:
+        but = f", but for {', '.join(changed)}" if changed else ""
+        bodies = f"Two bodies: {EXAMPLE_PAIR}{but}: {pair_words(pair)}."
+        lines = [bodies, *(inputs_words(name, own, asked) for name, own in inputs.items())]
+        return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
+
+    print_result("impact", facts, as_json, text, [row.problem for row in rows if row.problem])
 
 
 # --------------------------------------------------------------------------------------------------
 # What is asked
 
 
-def read_numbers(option: str, text: str, problems: Problems) -> list[float]:
-    """Numbers joined by commas; speeds are above 0, restitutions are the law's to judge."""
+def read_numbers(lists: Mapping[str, str], problems: Problems) -> dict[str, list[float]]:
+    """Numbers joined by commas, by option; speeds are above 0, restitutions are the law's to
+    judge. What cannot be swept together is refused."""
     from granchain.keys import shown
 
-    found = []
-    speeds = option != "--restitutions"
-    for part in text.split(","):
-        try:
-            value = float(part)
-        except ValueError:
-            value = math.nan
-        if math.isfinite(value) and (value > 0.0 or not speeds):
-            found.append(value)
-        else:
-            unit, example = (" above 0 [m/s]", "1.77") if speeds else ("", "0.1,0.5,0.9")
-            problems.add(option, shown(part.strip()), f"a number{unit}", f"write {example}")
+    found: dict[str, list[float]] = {option: [] for option in lists}
+    for option, text in lists.items():
+        speeds = option != "--restitutions"
+        unit, example = (" above 0 [m/s]", "1.77") if speeds else ("", "0.1,0.5,0.9")
+        for part in map(str.strip, text.split(",")):
+            try:
+                value = float(part)
+            except ValueError:
+                value = math.nan
+            good = math.isfinite(value) and (value > 0.0 or not speeds)
+            if problems.check(good, option, shown(part), f"a number{unit}", f"write {example}"):
+                found[option].append(value)
+    speeds_asked = found.keys() & {"--speed", "--speeds"}
+    got = f"{'both' if speeds_asked else 'neither'} of --speed and --speeds"
+    advice = "give the approach speed [m/s]"
+    problems.check(len(speeds_asked) == 1, "--speed", got, "one of the two", advice)
+    both = {"--speeds", "--restitutions"} <= found.keys()
+    got, advice = "--restitutions beside it", "leave one out"
+    problems.check(not both, "--speeds", got, "one of the two", advice)
+    one = len(found.get("--speed", ())) < 2
+    problems.check(one, "--speed", "several", "one number above 0", "several go with --speeds")
     return found
-
-
-def check_numbers(numbers: Mapping[str, Sequence[float]], problems: Problems) -> None:
-    """Refuse what cannot be swept together."""
-    speeds = numbers.keys() & {"--speed", "--speeds"}
-    if len(speeds) != 1:
-        got = f"{'both' if speeds else 'neither'} of --speed and --speeds"
-        problems.add("--speed", got, "one of the two", "give the approach speed [m/s]")
-    if {"--speeds", "--restitutions"} <= numbers.keys():
-        problems.add("--speeds", "--restitutions beside it", "one of the two", "leave one out")
-    if len(numbers.get("--speed", ())) > 1:
-        problems.add("--speed", "several", "one number above 0", "several go with --speeds")
 
 
 def read_pair(document: dict[str, Any], problems: Problems) -> tuple[Pair, list[str]]:
     """The two bodies, and what was changed of the example's; taken out of the document."""
     from granchain.certificates import pair_with
+    from granchain.keys import shown
+    from granchain.material import MATERIALS
 
-    material, changed = None, []
     name = document.pop("material", None)
-    if name is not None:
-        from granchain.keys import shown, suggestion
-        from granchain.material import MATERIALS
-
-        material = MATERIALS.get(name) if isinstance(name, str) else None
-        if material is None:
-            advice = suggestion(name, MATERIALS, "or give pair.yield_stress=9e8 and others")
-            problems.add("material", shown(name), "a name: " + ", ".join(MATERIALS), advice)
-        changed.append(f"material = {name}")
+    material = MATERIALS.get(name) if isinstance(name, str) else None
+    if name is not None and material is None:
+        advice = "or give pair.yield_stress=9e8 and others"
+        allowed = "a name: " + ", ".join(MATERIALS)
+        problems.add("material", shown(name), allowed, advice, name, MATERIALS)
     given = read_quantities(document, problems)
+    changed = [] if name is None else [f"material = {name}"]
     changed += [f"{name} = {value:g}" for name, value in given.items()]
     try:
         return pair_with(given, material), changed
@@ -246,31 +236,18 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[Pair, list[
 
 def read_quantities(document: dict[str, Any], problems: Problems) -> dict[str, float]:
     """Quantities of the two bodies that are given, in SI; taken out of the document."""
-    from granchain.contact.pair import PAIR_QUANTITIES
-    from granchain.keys import in_si, shown
+    from pydantic import create_model
 
-    table = document.pop("pair", {})
-    if not isinstance(table, Mapping):
-        advice = "write pair.effective_radius=1e-3"
-        problems.add("pair", shown(table), "quantities of the two bodies", advice)
-        return {}
-    found: dict[str, float] = {}
-    for name, value in table.items():
-        if name not in PAIR_QUANTITIES:
-            problems.add_unknown(f"pair.{name}", PAIR_QUANTITIES, "take it out")
-            continue
-        unit, amount = PAIR_QUANTITIES[name], value
-        try:
-            amount = in_si(value, unit) if isinstance(value, str) else value
-        except ValueError:
-            amount = None
-        number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
-        if number and 0.0 < amount < math.inf:
-            found[name] = float(amount)
-        else:
-            advice = f"give a number [{unit}]"
-            problems.add(f"pair.{name}", shown(value), "a finite number above 0", advice)
-    return found
+    from granchain.contact.pair import PAIR_QUANTITIES
+    from granchain.keys import Table, number_key, read_table
+
+    keys: dict[str, Any] = {
+        name: (float | None, number_key(unit, "a number", None, above=0.0))
+        for name, unit in PAIR_QUANTITIES.items()
+    }
+    model = create_model("PairTable", __base__=Table, **keys)
+    table = read_table(model, "pair", document.pop("pair", {}), problems)
+    return {} if table is None else dict(table.model_dump(exclude_none=True))
 
 
 def shared_out(
@@ -330,12 +307,12 @@ def read_inputs(
 
 class ImpactRow(NamedTuple):
     """One collision: the restitution that is delivered, 0 where the bodies stick, nan where the
-    contact was not run to its end, and as a table shows it."""
+    contact was not run to its end, and as a table shows it; along what is swept [m/s or 1]."""
 
     law: str
     inputs: dict[str, Any]
     speed: float
-    asked: float | None
+    along: float
     result: ImpactResult | None
     restitution: float
     words: str
@@ -369,7 +346,8 @@ def collisions(
                 raise
             opens = isinstance(error, NotEnded)
             end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
-        rows.append(ImpactRow(law.name, given, speed, value, result, *end))
+        along = speed if value is None else value
+        rows.append(ImpactRow(law.name, given, speed, along, result, *end))
     return rows
 
 
@@ -404,8 +382,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
         lines = [(first, *names)]
         count = len(rows) // len(names)
         for k, row in enumerate(rows[:count]):
-            along = row.speed if row.asked is None else row.asked
-            lines.append((f"{along:g}", *(other.words for other in rows[k::count])))
+            lines.append((f"{row.along:g}", *(other.words for other in rows[k::count])))
     return text_table(lines, "<" + ">" * len(names))
 
 
@@ -415,6 +392,16 @@ def pair_words(pair: Pair) -> str:
 
     units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
     return ", ".join(f"{name} = {value:.6g}{units[name]}" for name, value in pair.items().items())
+
+
+def inputs_words(law: str, inputs: Mapping[str, Any], asked: Sequence[float] | None) -> str:
+    """The inputs of a law in a sentence, but the one that is swept."""
+    listed = ", ".join(
+        f"{name} = {value_words(value)}"
+        for name, value in inputs.items()
+        if value is not None and not (asked and name == "restitution")
+    )
+    return f"{law}: {listed or 'no inputs'}."
 
 
 def value_words(value: Any) -> str:
@@ -429,23 +416,6 @@ def value_words(value: Any) -> str:
 
 # --------------------------------------------------------------------------------------------------
 # Against measured impacts
-
-
-def asked_of_data(
-    laws: Sequence[type[ContactLaw]],
-    document: dict[str, Any],
-    problems: Problems,
-    data: str,
-    fit: str | None,
-) -> tuple[dict[str, dict[str, Any]], str, str | None, dict[str, float]]:
-    """What `compare_impacts` is asked for: inputs by law, and quantities of the two bodies that the
-    folder leaves open."""
-    document.pop("material", None)
-    pair = read_quantities(document, problems)
-    inputs = shared_out(laws, document, problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
-    return inputs, data, fit, pair
 
 
 def against_data(found: ImpactComparison) -> str:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -26,7 +26,7 @@ from granchain.cli.options import (
     save_figure,
     the_one,
 )
-from granchain.cli.text import notify, print_json, print_named, print_text, text_table
+from granchain.cli.text import notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def plot(
 ) -> None:
     """Draw output files: traces, peaks, energy, velocities, hysteresis; of a mechanism motion
     and forces; of a study curves and maps."""
-    from granchain.figures import FORMATS, known_figures, several_figures, single_figures
+    from granchain.figures import FORMATS, several_figures, single_figures
     from granchain.figures.frame import labels_of
 
     the_one(f".{ending}", FORMATS, "--format", CaseError)
@@ -90,17 +90,7 @@ def plot(
             "--label WORD"
         )
     found, stems = opened_alike(files, unsealed), stems_of(files)
-    own = [figures_of(one, file) for one, file in zip(found, files, strict=True)]
-    together: dict[str, Draw] = {}
-    known = list(dict.fromkeys(name for figures in own for name in figures))
-    if kind_of(found[0]).startswith("the run"):
-        known = list(map(hyphened, known_figures(found[0])))
-        if len(found) > 1:
-            together = several_figures(found, labels_of(found, label, otherwise=stems))
-            own = [
-                {hyphened(name): draw for name, draw in single_figures(one).items()}
-                for one in found
-            ]
+    known = list(dict.fromkeys(name for one in found for name in one.known))
     asked = known
     if only is not None and known:
         names = [hyphened(name.strip()) for name in only.split(",") if name.strip()]
@@ -108,16 +98,29 @@ def plot(
     stem = "-".join(stems)
     if len(stems) > MOST_NAMES_OF_A_FIGURE:
         stem = f"{stems[0]}-and-{len(stems) - 1}-more"
-    groups = [(stem, {hyphened(name): draw for name, draw in together.items()})]
-    groups += zip(stems, own, strict=True)
+    groups = [(name, one.figures) for name, one in zip(stems, found, strict=True)]
+    if len(found) > 1 and found[0].kind.startswith("the run"):
+        results = [one.content for one in found]
+        labels = labels_of(results, label, otherwise=stems)
+        groups = [
+            (stem, several_figures(results, labels)),
+            *zip(stems, map(single_figures, results), strict=True),
+        ]
     figures = {
-        f"{stem}-{name}": draw
+        f"{stem}-{hyphened(name)}": draw
         for stem, group in groups
         for name, draw in group.items()
-        if name in asked
+        if hyphened(name) in asked
     }
     for one, file in zip(found, files, strict=True):
-        notify_lacking(one, f"{file}: " if len(files) > 1 else "", asked)
+        before = f"{file}: " if len(files) > 1 else ""
+        notify(
+            *(
+                f"{before}no {hyphened(name)}: {advice}"
+                for name, advice in one.lacking.items()
+                if hyphened(name) in asked or hyphened(name) not in known
+            )
+        )
     if not figures and only is not None and known:
         raise CaseError(
             f"--only: got {only[:60]}, for which these files lack the variables, allowed others; "
@@ -126,7 +129,51 @@ def plot(
     draw_all(figures, out, ending, width, overwrite)
 
 
-def opened_alike(files: Sequence[str], unsealed: bool) -> list[Any]:
+class Drawable(NamedTuple):
+    """What a file holds, as messages call it; its figures by name, the names of all figures of
+    its kind, as options have them, and what is missing for those that cannot be made."""
+
+    content: Any
+    kind: str
+    figures: Mapping[str, Draw]
+    known: list[str]
+    lacking: dict[str, str]
+
+
+def drawable(content: Any, file: str) -> Drawable:
+    """What can be drawn of what a file holds."""
+    from granchain.figures import all_figures, known_figures, lacking, study_figures
+    from granchain.figures.studies import LEAST_DISTRIBUTION
+    from granchain.pages.blocks import Picture
+    from granchain.pages.conclusions import conclusion_blocks
+
+    if isinstance(content, dict):
+
+        def draw() -> tuple[Any, None]:
+            for block in conclusion_blocks(content, Path(file).name):
+                if isinstance(block, Picture):
+                    return block.figure, None
+            raise FileError(
+                f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an "
+                "equivalence or a fit; name another"
+            )
+
+        figures: Mapping[str, Draw] = {str(content["kind"]): draw}
+        return Drawable(content, "a conclusion", figures, [*map(hyphened, figures)], {})
+    if hasattr(content, "data_vars"):
+        figures = study_figures(content)
+        lack = {
+            "figure": f"a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key of several "
+            "values, or several sensors; sweep more"
+        }
+        known = [*map(hyphened, figures)]
+        return Drawable(content, "a study", figures, known, {} if figures else lack)
+    kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
+    known = [*map(hyphened, known_figures(content))]
+    return Drawable(content, kind, all_figures(content), known, lacking(content))
+
+
+def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
     """What the files hold; files of unlike kinds are refused."""
     from granchain.figures import drawn
     from granchain.pages.opened import opened
@@ -135,12 +182,11 @@ def opened_alike(files: Sequence[str], unsealed: bool) -> list[Any]:
     found, problems = [], []
     for file in files:
         try:
-            one = opened(file, unsealed, variables=drawn)
+            found.append(drawable(opened(file, unsealed, variables=drawn), file))
         except FileError as error:
             problems.append(str(error))
-            continue
-        found.append(one)
-        kinds.setdefault(kind_of(one), []).append(file)
+        else:
+            kinds.setdefault(found[-1].kind, []).append(file)
     if problems:
         raise FileError("\n".join(dict.fromkeys(problems)))
     if len(kinds) > 1:
@@ -154,69 +200,14 @@ def opened_alike(files: Sequence[str], unsealed: bool) -> list[Any]:
     return found
 
 
-def kind_of(one: Any) -> str:
-    """What a file holds, as messages call it."""
-    if isinstance(one, dict):
-        return "a conclusion"
-    if hasattr(one, "data_vars"):
-        return "a study"
-    return f"the run of a {'mechanism' if 'crank_angle' in one.variables else 'chain'}"
-
-
 def stems_of(files: Sequence[str]) -> list[str]:
     """A name for each file, as figures are called: its own without the ending, numbered where
     another has the same."""
     found: list[str] = []
-    for file in files:
-        stem, count = Path(file).stem, 2
-        name = stem
-        while name in found:
-            name, count = f"{stem}-{count}", count + 1
-        found.append(name)
+    for stem in (Path(file).stem for file in files):
+        names = (stem, *(f"{stem}-{count}" for count in range(2, len(files) + 1)))
+        found.append(next(name for name in names if name not in found))
     return found
-
-
-def figures_of(one: Any, file: str) -> dict[str, Draw]:
-    """The figures of what a file holds, by the names that files and options have."""
-    from granchain.figures import all_figures, study_figures
-    from granchain.pages.blocks import Picture
-    from granchain.pages.conclusions import conclusion_blocks
-
-    if isinstance(one, dict):
-
-        def draw() -> tuple[Any, None]:
-            for block in conclusion_blocks(one, Path(file).name):
-                if isinstance(block, Picture):
-                    return block.figure, None
-            raise FileError(
-                f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an "
-                "equivalence or a fit; name another"
-            )
-
-        return {hyphened(str(one["kind"])): draw}
-    figures = study_figures(one) if hasattr(one, "data_vars") else all_figures(one)
-    return {hyphened(name): draw for name, draw in figures.items()}
-
-
-def notify_lacking(one: Any, before: str, asked: Sequence[str]) -> None:
-    """Say which of the figures that are asked for a file cannot make."""
-    from granchain.figures import lacking
-
-    if isinstance(one, dict):
-        return
-    if hasattr(one, "data_vars"):
-        from granchain.figures import study_figures
-        from granchain.figures.studies import LEAST_DISTRIBUTION
-
-        if not study_figures(one):
-            notify(
-                f"{before}no figure: a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key "
-                "of several values, or several sensors; sweep more"
-            )
-        return
-    for name, advice in lacking(one).items():
-        if hyphened(name) in asked:
-            notify(f"{before}no {hyphened(name)}: {advice}")
 
 
 def hyphened(name: str) -> str:
@@ -365,12 +356,8 @@ def spectrum(
     start = int(source) if source and source.isdecimal() and len(source) < 10 else source
     found = found_in(open_result(file, unsealed=unsealed), start, sensor, segments=segments)
     save_figure(figures.spectrum, figure, overwrite, found, width=width)
-    if as_json:
-        print_json("spectrum", file=file, **found.as_dict(), figure=figure)
-        return
-    print_text(print_spectrum(found))
-    print_named(figure)
-    notify(*found.messages)
+    facts = {"file": file, **found.as_dict(), "figure": figure}
+    print_result("spectrum", facts, as_json, lambda: print_spectrum(found), found.messages)
 
 
 def print_spectrum(found: Spectrum) -> str:

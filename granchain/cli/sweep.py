@@ -29,7 +29,7 @@ from granchain.cli.options import (
 )
 from granchain.cli.run import Progress, check_resume
 from granchain.cli.signals import InterruptedRun, Interruption
-from granchain.cli.text import notify, paragraph, print_json, print_text, text_table
+from granchain.cli.text import notify, paragraph, print_json, print_result, print_text, text_table
 from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
@@ -123,16 +123,14 @@ def interrupted(target: Path) -> str:
 
 def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
     """What a study will take."""
-    if as_json:
-        print_json("sweep", **found, dimensions=dimensions(asked))
-        return
     rows = [
         ("members", spanned(asked)),
         ("time", f"about {found['seconds']:.2g} s"),
         ("memory", f"at most {found['memory'] / 1e6:.2g} MB"),
         ("file", f"at most {found['file_size'] / 1e6:.2g} MB"),
     ]
-    print_text(text_table(rows, "<<"))
+    facts = {**found, "dimensions": dimensions(asked)}
+    print_result("sweep", facts, as_json, lambda: text_table(rows, "<<"))
 
 
 def dimensions(asked: Description) -> dict[str, int]:
@@ -210,27 +208,22 @@ def verify(
     asked = load_case(case, changes or ())
     with blamed(law_named(asked.contact.law)):
         found = verified(asked, 1e-3 if tolerance is None else tolerance)
-    if as_json:
-        stated = tolerance is not None
-        print_json("verify", case=case, **found.as_dict(), tolerance_stated=stated)
-    else:
-        print_verification(found)
+    facts = {"case": case, **found.as_dict(), "tolerance_stated": tolerance is not None}
+    print_result("verify", facts, as_json, lambda: verification_text(found))
     if tolerance is not None and not found.kept:
         notify(what_is_missed(found))
         raise typer.Exit(MISSED)
 
 
-def print_verification(found: Verification) -> None:
+def verification_text(found: Verification) -> str:
     """Steps with their ledgers, order, error bars, and what to do with them."""
     rows = [("step [s]", "of the stability limit", "largest ledger residual")]
     for step, residual in zip(found.steps, found.residuals, strict=True):
         ledger = number_text(float(residual), ".1e")
         rows.append((f"{step:.6g}", f"{step / found.limit:.3g}", ledger))
-    print_text(text_table(rows, ">>>"))
-    print_text(paragraph(about_order(found)))
+    parts = [text_table(rows, ">>>"), paragraph(about_order(found))]
     if not found.sensors:
-        print_text(f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}")
-        return
+        return "\n".join([*parts, f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}"])
     heads = (
         "sensor bead",
         "peak [N]",
@@ -254,8 +247,7 @@ def print_verification(found: Verification) -> None:
         )
         for one in found.sensors
     ]
-    print_text(text_table([heads, *bars], ">>>>>>>>"))
-    print_text(paragraph(step_words(found)))
+    return "\n".join([*parts, text_table([heads, *bars], ">" * 8), paragraph(step_words(found))])
 
 
 NO_PEAK = (

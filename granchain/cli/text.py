@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from granchain.errors import clean
@@ -41,9 +41,21 @@ def print_object(facts: Mapping[str, Any]) -> None:
     print_text(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
 
 
-def print_named(*files: str | None) -> None:
-    """Print the names of the files that were asked for, and written."""
-    print_text("\n".join(file for file in files if file is not None))
+def print_result(
+    command: str,
+    facts: Mapping[str, Any],
+    as_json: bool,
+    text: Callable[[], str],
+    messages: Iterable[str] = (),
+) -> None:
+    """Print what a command has found: as the one JSON object, or as text, the names of the files
+    that it wrote (`figure` and `out` of the facts) and messages."""
+    if as_json:
+        print_json(command, **facts)
+        return
+    print_text(text())
+    print_text("\n".join(file for name in ("figure", "out") if (file := facts.get(name))))
+    notify(*messages)
 
 
 def notify(*sentences: str) -> None:

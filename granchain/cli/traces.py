@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import JsonOption, OverwriteOption, above_zero, app
-from granchain.cli.text import print_json, print_text, text_table
+from granchain.cli.text import print_result, text_table
 from granchain.errors import TraceError
 from granchain.pages.blocks import number_text
 
@@ -121,19 +121,15 @@ def import_file(
     labels = read_beads(beads)
     asked = Asked(labels, time_unit, force_unit, gain, interval, resample, signs[decimal])
     trace = import_trace(file, folder, kind, asked, changes or (), overwrite, limit)
-    if as_json:
-        print_json(
-            "traces import",
-            folder=folder,
-            kind=trace.about.kind,
-            samples=len(trace.time),
-            interval=trace.interval,
-            sensor_bead=trace.sensor_bead.tolist(),
-            notes=list(trace.notes),
-        )
-        return
-    print_text(summary_of(trace))
-    print_text(folder)
+    facts = {
+        "folder": folder,
+        "kind": trace.about.kind,
+        "samples": len(trace.time),
+        "interval": trace.interval,
+        "sensor_bead": trace.sensor_bead.tolist(),
+        "notes": list(trace.notes),
+    }
+    print_result("traces import", facts, as_json, lambda: f"{summary_of(trace)}\n{folder}")
 
 
 def read_beads(text: str | None) -> list[int | None] | None:
