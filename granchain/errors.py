@@ -74,6 +74,12 @@ def nearest(word: str, words: "Iterable[str]") -> str | None:
     return found[0] if found else None
 
 
+def suggestion(word: object, words: "Iterable[str]", otherwise: str) -> str:
+    """What to do about a word that is not among the allowed ones."""
+    close = nearest(word, words) if isinstance(word, str) else None
+    return otherwise if close is None else f'did you mean "{close}"?'
+
+
 def printable(text: str) -> str:
     """Text in one line without control characters, safe to show on a terminal whatever its
     origin."""

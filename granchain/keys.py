@@ -17,7 +17,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from granchain.contact.law import Quantity, in_unit
-from granchain.errors import CaseError, nearest
+from granchain.errors import CaseError
+from granchain.errors import suggestion as suggestion
 from granchain.material import Material
 
 # Sentences reported at once: more than are corrected in one go.
@@ -36,12 +37,6 @@ def shown(value: Any, length: int = 60) -> str:
     clean = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text[:length])
     clean += "..." if len(text) > length else ""
     return f'"{clean}"' if isinstance(value, str) else clean
-
-
-def suggestion(word: Any, words: Iterable[str], otherwise: str) -> str:
-    """What to do about a word that is not among the allowed ones."""
-    close = nearest(word, words) if isinstance(word, str) else None
-    return otherwise if close is None else f'did you mean "{close}"?'
 
 
 class Problems:

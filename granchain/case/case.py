@@ -152,28 +152,24 @@ class Case(CheckedCase):
             radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays;
             gap [m]: (n_bodies - 1,) array; material: list of Material.
         """
-        row = [
-            one
-            for repeat, group in self.chain.groups()
-            for one in [(body_like(own, self.chain), own, own.count) for own in group] * repeat
+        chain = self.chain
+        kinds = [
+            (kind, segment.count)
+            for repeat, group in chain.groups()
+            for kind, segment in [(body_like(one, chain), one) for one in group] * repeat
         ]
-        counts = [count for _, _, count in row]
-
-        def each(values: list[float]) -> np.ndarray:
-            return np.repeat(np.array(values, dtype=float), counts)
-
         arrays = {
-            "radius": each([kind.radius for kind, *_ in row]),
-            "mass": each([kind.mass for kind, *_ in row]),
-            "speed": bead_values("velocity", self.chain, self.initial),
-            "displacement": bead_values("displacement", self.chain, self.initial),
-            "drag": each([self.chain.of_segment(segment, "drag") for _, segment, _ in row]),
-            "gap": each([self.chain.of_segment(segment, "gap") for _, segment, _ in row])[:-1],
+            "radius": chain.each(lambda segment: body_like(segment, chain).radius),
+            "mass": chain.each(lambda segment: body_like(segment, chain).mass),
+            "speed": bead_values("velocity", chain, self.initial),
+            "displacement": bead_values("displacement", chain, self.initial),
+            "drag": chain.each(lambda segment: chain.of_segment(segment, "drag")),
+            "gap": chain.gaps(),
         }
-        material = [kind.material for kind, _, count in row for _ in range(count)]
+        material = [kind.material for kind, count in kinds for _ in range(count)]
         self._disorder(arrays, material)
         if self.striker is not None:
-            own = body_like(self.striker, row[0][0])
+            own = body_like(self.striker, kinds[0][0])
             first = (own.radius, own.mass, self.striker.speed, 0.0, 0.0, 0.0)
             for (name, beads), value in zip(arrays.items(), first, strict=True):
                 arrays[name] = np.concatenate([[value], beads])

@@ -16,7 +16,7 @@ import numpy as np
 
 from granchain.case.document import Files, first_few
 from granchain.case.drives import check_drive, check_signal, read_drive
-from granchain.case.initial import check_striker, read_initial
+from granchain.case.initial import check_length, check_striker, read_initial
 from granchain.case.pairs import check_pairs
 from granchain.case.signals import Drive
 from granchain.case.tables import (
@@ -66,8 +66,6 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         return {}
     chain, ends = tables["chain"], tables["ends"]
     striker, contact = tables.get("striker"), tables.get("contact")
-    if "sensors" in tables:
-        tables["sensors"] = read_labels(tables["sensors"], chain, ends, striker, problems)
     drives = check_ends(ends, tables.get("time"), files, problems)
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
@@ -77,16 +75,16 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
             check_body("striker", body_like(striker, body_like(first, chain)), problems)
         check_support(chain, ends, problems)
     walls = ends.has_wall("left") or ends.has_wall("right")
-    alone = chain.total() == 1 and striker is None and not walls
-    if alone and problems.clear("chain", "ends", "striker"):
-        problems.add(
+    if problems.clear("chain", "ends", "striker"):
+        problems.check(
+            chain.total() > 1 or striker is not None or walls,
             "chain.beads",
             "1 that has nothing to touch",
             "two bodies, or a wall",
             "add beads, a striker or a wall",
         )
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
-        check_sensors(tables["sensors"], chain, ends, striker, problems)
+        tables["sensors"] = read_sensors(tables["sensors"], chain, ends, striker, problems)
     speeds = ("contact.impact_speed", "contact.impact_speed_floor")
     if contact and problems.clear("chain", "ends", "striker", "initial", *speeds):
         check_impact_speed(tables, problems)
@@ -120,20 +118,16 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
 
 def check_disorder(chain: ChainTable, problems: Problems) -> None:
     """A factor for every bead, a number for every gap, and no gap below 0."""
-    lengths = dict.fromkeys(FACTORS, (chain.total(), "bead"))
-    for name, (length, each) in (lengths | {"gap_added": (chain.total() - 1, "gap")}).items():
-        given, place = getattr(chain, name), f"chain.{name}"
-        if given is not None and len(given) != length and problems.clear(place):
-            problems.add(
-                place,
-                f"{len(given)} numbers",
-                f"{length}, one for each {each} of the chain",
-                f"give one for each {each}, or take it out",
-            )
+    for name in (*FACTORS, "gap_added"):
+        each = "gap" if name == "gap_added" else "bead"
+        given, length = getattr(chain, name), chain.total() - (each == "gap")
+        if given is not None:
+            advice = f"give one for each {each}, or take it out"
+            check_length(f"chain.{name}", given, length, f"{each} of the chain", advice, problems)
     if problems.clear("chain"):
         check_factors(chain, problems)
     if chain.gap_added is not None and problems.clear("chain.gap_added", "chain.gap"):
-        gaps, added = np.array(chain.gaps()), np.array(chain.gap_added)
+        gaps, added = chain.gaps(), np.array(chain.gap_added)
         for i in np.flatnonzero(gaps + added < 0.0)[:1]:
             problems.add(
                 f"chain.gap_added.{i}",
@@ -252,64 +246,40 @@ def numbers_along(
     return {"beads": range(1, last + 1), "contacts": contacts}
 
 
-def read_labels(
+def read_sensors(
     sensors: SensorsTable,
     chain: ChainTable,
     ends: EndsTable,
     striker: StrikerTable | None,
     problems: Problems,
 ) -> SensorsTable:
-    """Numbers in place of words under [sensors]: of all beads, or of ranges."""
-    words = {name: text for name, text in sensors if isinstance(text, str)}
-    numbers: dict[str, tuple[int, ...]] = dict.fromkeys(words, ())
-    readable = problems.clear("chain.beads", "chain.segment", "ends", "striker")
-    for name, text in words.items() if readable else ():
-        known, where = numbers_along(chain, ends, striker)[name], f"sensors.{name}"
-        ranges = [known] if text == ALL else ranges_of(text)
-        count = sum(map(len, ranges))
-        if any(one and (one[0] not in known or one[-1] not in known) for one in ranges):
-            problems.add(
-                where,
-                shown(text),
-                f"{name} {known[0]} to {known[-1]}" if known else "none",
-                "take out what is not in the chain",
-            )
-        elif count > MOST_LABELS:
-            problems.add(
-                where,
-                f"{count} {name}",
-                f"at most {MOST_LABELS}",
-                f'give a step, such as "{known[0]}-{known[-1]}:100"',
-            )
-        else:
-            numbers[name] = tuple(label for labels in ranges for label in labels)
-    return sensors.model_copy(update=numbers)
-
-
-def check_sensors(
-    sensors: SensorsTable,
-    chain: ChainTable,
-    ends: EndsTable,
-    striker: StrikerTable | None,
-    problems: Problems,
-) -> None:
-    """Sensors stand in beads of the chain, recorded contacts exist, each once."""
+    """Numbers in place of words under [sensors]; sensors stand in beads of the chain, recorded
+    contacts exist, each once."""
+    numbers: dict[str, tuple[int, ...]] = {}
     for name, known in numbers_along(chain, ends, striker).items():
         where, labels = f"sensors.{name}", getattr(sensors, name)
+        words = shown(labels) if isinstance(labels, str) else ""
+        if words:
+            ranges = [known] if labels == ALL else ranges_of(labels)
+            few = problems.check(
+                sum(map(len, ranges)) <= MOST_LABELS,
+                where,
+                f"{sum(map(len, ranges))} {name}",
+                f"at most {MOST_LABELS}",
+                'give a step, such as "1-1000000:100"',
+            )
+            labels = tuple(label for one in ranges for label in one) if few else ()
         outside = [label for label in labels if label not in known]
-        if outside:
-            allowed = f"{name} {known[0]} to {known[-1]}" if known else "none"
-            if known and name == "contacts":
-                allowed += ", contact k joining body k and k + 1"
-            problems.add(where, first_few(outside), allowed, "take out what is not in the chain")
+        allowed = f"{name} {known[0]} to {known[-1]}" if known else "none"
+        if known and name == "contacts":
+            allowed += ", contact k joining body k and k + 1"
+        got, advice = words or first_few(outside), "take out what is not in the chain"
+        problems.check(not outside, where, got, allowed, advice)
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        problems.check(
-            not doubles,
-            where,
-            f"{first_few(doubles)} more than once",
-            "each once",
-            "take out the doubles",
-        )
+        got = f"{first_few(doubles)} more than once"
+        problems.check(not doubles, where, got, "each once", "take out the doubles")
+        numbers[name] = labels
+    return sensors.model_copy(update=numbers)
 
 
 def check_impact_speed(tables: Mapping[str, Any], problems: Problems) -> None:
@@ -340,8 +310,7 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
         repeat, group = chain.groups()[-1]
         gaps = gaps[:-1] if repeat == group[-1].count == 1 else gaps
     else:
-        pairs = zip(chain.gaps(), chain.gap_added, strict=True)
-        gaps = [gap + added for gap, added in pairs]
+        gaps = list(chain.gaps() + np.array(chain.gap_added))
     walls = ends.has_wall("right") or (ends.has_wall("left") and striker is None)
     return 0.0 in gaps or walls
 
@@ -405,9 +374,7 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
         ("energy", ledger_interval(energy, time) if energy.ledger else math.inf, 1 + 7),
     ):
         rows = time.end / max(interval, step)
-        got, advice = (
-            f"{rows:.3g} rows of {numbers} numbers",
-            "take a longer interval, or an earlier time.end",
-        )
+        got = f"{rows:.3g} rows of {numbers} numbers"
+        advice = "take a longer interval, or an earlier time.end"
         parts.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
     return parts

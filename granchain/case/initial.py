@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,15 +38,9 @@ def read_initial(
             "put all into the file, or all here",
         )
         return table
-    each = f"{beads}, one for each bead of the chain"
     for name, numbers in given.items():
-        problems.check(
-            len(numbers) == beads,
-            f"initial.{name}",
-            f"{len(numbers)} numbers",
-            each,
-            "give one for each bead, or a file with a column bead",
-        )
+        advice = "give one for each bead, or a file with a column bead"
+        check_length(f"initial.{name}", numbers, beads, "bead of the chain", advice, problems)
     if table.file is not None:
         text = files.text("initial.file", table.file, problems)
         given = {} if text is None else initial_columns(shown(table.file), text, beads, problems)
@@ -57,6 +51,15 @@ def read_initial(
                 f"initial.{name}", f"one beside {twice[0]}.{name}", "one of the two", "take one out"
             )
     return table if table.file is None else InitialTable(**given)
+
+
+def check_length(
+    where: str, given: Sequence[float], length: int, each: str, advice: str, problems: Problems
+) -> None:
+    """A list has a number for each bead, or for each gap."""
+    if len(given) != length and problems.clear(where):
+        allowed = f"{length}, one for each {each}"
+        problems.add(where, f"{len(given)} numbers", allowed, advice)
 
 
 def initial_columns(
@@ -144,8 +147,4 @@ def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> n
     own = None if initial is None else getattr(initial, name)
     if own is not None:
         return np.array(own, dtype=float)
-    parts = []
-    for repeat, group in chain.groups():
-        values = [getattr(one, name) or 0.0 for one in group]
-        parts.append(np.tile(np.repeat(values, [one.count for one in group]), repeat))
-    return np.concatenate(parts)
+    return chain.each(lambda segment: getattr(segment, name) or 0.0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -182,13 +183,20 @@ class ChainTable(Table):
             return [("chain", self.groups()[0][1][0])]
         return [(f"chain.segment.{i}", segment) for i, segment in enumerate(self.segment)]
 
-    def gaps(self) -> list[float]:
-        """Free distance after each bead but the last, without what is added to it [m]."""
-        gaps: list[float] = []
-        for repeat, group in self.groups():
-            for segment in group * repeat:
-                gaps += [self.of_segment(segment, "gap")] * segment.count
-        return gaps[:-1]
+    def each(self, value: Callable[[SegmentTable], float]) -> np.ndarray:
+        """(n_beads,) A number of each bead, from that of its segment."""
+        parts = [
+            np.tile(
+                np.repeat([float(value(one)) for one in group], [one.count for one in group]), n
+            )
+            for n, group in self.groups()
+        ]
+        return np.concatenate(parts)
+
+    def gaps(self) -> np.ndarray:
+        """(n_beads - 1,) Free distance after each bead but the last, without what is added to
+        it [m]."""
+        return self.each(lambda segment: self.of_segment(segment, "gap"))[:-1]
 
     def of_segment(self, segment: SegmentTable, name: str) -> float:
         """The gap after each bead of a segment [m], or the drag on it [1/s]: its own, or the

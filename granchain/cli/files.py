@@ -29,8 +29,8 @@ from granchain.cli.options import (
     the_one,
 )
 from granchain.cli.run import facts_of, numbers_of
-from granchain.cli.text import print_json, print_text, text_table
-from granchain.errors import CaseError, FileError, nearest
+from granchain.cli.text import print_result, print_text, text_table
+from granchain.errors import CaseError, FileError, suggestion
 
 if TYPE_CHECKING:
     from granchain.store.variables import Unread
@@ -125,32 +125,27 @@ def info(
         )
     if file is None:
         about = about_system()
-        if as_json:
-            print_json("info", system=about)
-        else:
-            print_text(text_table(about.items(), "<<"))
+        print_result("info", {"system": about}, as_json, lambda: text_table(about.items(), "<<"))
         return
+    from granchain.pages.numbers import provenance_rows
     from granchain.store.reader import HoldsEnsembleError
 
     try:
         rows, facts, lines = info_of_result(file, verify, unsealed)
     except HoldsEnsembleError:
         rows, facts, lines = info_of_ensemble(file, verify, unsealed)
-    if as_json:
-        print_json("info", file=file, **facts)
-        return
-    from granchain.pages.numbers import provenance_rows
-
+    if facts["data_verified"]:
+        lines.append(f"every value agrees with the hash in the file, {facts['data_verified']}")
     variables = [
         (v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"])
         for v in facts["variables"]
     ]
-    print_text(text_table([*rows, *provenance_rows(facts["provenance"])], "<<"))
-    print_text(text_table(variables, "<<><<"))
-    for line in lines:
-        print_text(line)
-    if facts["data_verified"]:
-        print_text(f"every value agrees with the hash in the file, {facts['data_verified']}")
+    tables = [
+        text_table([*rows, *provenance_rows(facts["provenance"])], "<<"),
+        text_table(variables, "<<><<"),
+    ]
+    text = "\n".join([*tables, *filter(None, lines)])
+    print_result("info", {"file": file, **facts}, as_json, lambda: text)
 
 
 Told = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
@@ -327,10 +322,8 @@ def objects_of(name: str) -> Iterable[Any]:
             return [SimpleNamespace(law=str(found.attrs["law"]), provenance={})]
         return cited_conclusion(name, found) if isinstance(found, dict) else [found]
     if not path.suffix and name not in case_names() and not os.path.lexists(name):
-        near = nearest(name, [*laws(), *case_names(), *mechanism_names()])
-        advice = (
-            f'did you mean "{near}"?' if near else "granchain laws and granchain cases list names"
-        )
+        names = [*laws(), *case_names(), *mechanism_names()]
+        advice = suggestion(name, names, "granchain laws and granchain cases list names")
         raise CaseError(
             f"cite: got {shown(name)}, allowed a case, an output file, a contact law or the "
             f"folder of a trace; {advice}"

@@ -27,6 +27,7 @@ from granchain.cli.text import (
     blocks_as_text,
     notify,
     print_json,
+    print_result,
     print_text,
     text_table,
     text_width,
@@ -71,10 +72,8 @@ def laws(
     from granchain.contact import laws
 
     if name is None and not as_markdown:
-        if as_json:
-            print_json("laws", laws=[law_facts(law) for law in laws().values()])
-        else:
-            print_text(short_list())
+        facts = {"laws": [law_facts(law) for law in laws().values()]}
+        print_result("laws", facts, as_json, short_list)
         return
     chosen = chosen_laws(laws() if name is None else [name])
     certificates = measured_certificate(chosen, law_module)
@@ -192,10 +191,6 @@ def materials(
     known = MATERIALS
     if name is not None:
         known = {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
-    if as_json:
-        listed = {each: asdict(material) for each, material in known.items()}
-        print_json("materials", materials=listed)
-        return
     heads = (
         "material",
         "Young's modulus [Pa]",
@@ -208,5 +203,7 @@ def materials(
     for each, it in known.items():
         values = (it.youngs_modulus, it.poissons_ratio, it.density, it.yield_stress, it.hardness)
         rows.append((each, *("-" if value is None else f"{value:g}" for value in values)))
-    print_text(text_table([heads, *rows], "<>>>>>"))
-    print_text("\n".join(f"{each}: {it.source}" for each, it in known.items()))
+    facts = {"materials": {each: asdict(material) for each, material in known.items()}}
+    lines = [text_table([heads, *rows], "<>>>>>")]
+    lines += [f"{each}: {it.source}" for each, it in known.items()]
+    print_result("materials", facts, as_json, lambda: "\n".join(lines))

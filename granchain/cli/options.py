@@ -16,7 +16,7 @@ import typer
 from granchain import __version__
 from granchain.cli.signals import Waiting
 from granchain.cli.text import print_text
-from granchain.errors import CaseError, FileError, GranchainError, LawError, nearest
+from granchain.errors import CaseError, FileError, GranchainError, LawError, suggestion
 
 if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw
@@ -203,8 +203,7 @@ def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainErr
     """The name, if it is one of these."""
     known = list(names)
     if name not in known:
-        near = nearest(name, known)
-        advice = f'did you mean "{near}"?' if near else f"take one of: {', '.join(known)}"
+        advice = suggestion(name, known, f"take one of: {', '.join(known)}")
         raise error(f'{what}: got "{name[:60]}", allowed a known name; {advice}')
     return name
 

@@ -239,8 +239,8 @@ def draw_all(
             except GranchainError as error:
                 # what one figure lacks is no reason to leave out the others
                 problems.append(error)
-                continue
-            print_text(target)
+            else:
+                print_text(target)
     if problems:
         raise type(problems[0])("\n".join(str(error) for error in problems))
 

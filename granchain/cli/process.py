@@ -31,7 +31,7 @@ from granchain.errors import (
     GranchainWarning,
     RunError,
     TraceError,
-    nearest,
+    suggestion,
     text_of,
 )
 
@@ -168,7 +168,7 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     if hasattr(error, "possibilities"):
         names = [*(name for name in options if name.startswith("-")), "--help"]
         got, allowed = f"the option {quoted(option)}", ", ".join(names)
-        advice = meant(option, names, "take it out")
+        advice = suggestion(option, names, "take it out")
     elif option is not None and (parameter is None or parameter.is_flag):
         where, got = [*path, option], "a value"
         allowed, advice = f"{option} alone", "take the value out"
@@ -184,7 +184,7 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
         word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
         where, got = [*path, "command"], "nothing" if word is None else quoted(word)
         allowed = ", ".join(command.commands)
-        advice = meant(word, command.commands, "name one of these")
+        advice = suggestion(word, command.commands, "name one of these")
     else:
         extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
         got = f"{quoted(extra[1] if extra else error.format_message())} beside what it takes"
@@ -208,12 +208,6 @@ def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str],
         path.append(word)
         command = command.commands[word]
     return path, command
-
-
-def meant(word: str | None, known: Any, otherwise: str) -> str:
-    """Which of the allowed words was meant."""
-    near = None if word is None else nearest(word, known)
-    return otherwise if near is None else f'did you mean "{near}"?'
 
 
 def written(parameter: Any) -> str:

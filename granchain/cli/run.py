@@ -8,10 +8,10 @@ import gc
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,10 +87,18 @@ def run(
         interruption.in_vain = lambda: IN_VAIN.format(target)
         try:
             load_laws(law_module)
+            from granchain.case import load_case
+
             shown = not quiet and sys.stderr.isatty()
             progress = Progress(interruption, target, shown)
-            replace = Replace(overwrite, resume)
-            result = computed_run(case, changes or (), replace, checkpoint, threads or 1, progress)
+            result = computed_run(
+                load_case(case, changes or ()),
+                progress,
+                overwrite,
+                resume,
+                checkpoint or math.inf,
+                threads or 1,
+            )
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
@@ -100,32 +108,20 @@ def run(
             raise typer.Exit(interruption.exit_code)
 
 
-class Replace(NamedTuple):
-    """Whether an output file may be replaced; whether an unfinished run goes on."""
-
-    overwrite: bool
-    resume: bool
-
-
 def computed_run(
-    name: str,
-    changes: Sequence[str],
-    replace: Replace,
-    every: float,
-    threads: int,
-    progress: Progress,
+    case: Case, progress: Progress, overwrite: bool, resume: bool, every: float, threads: int
 ) -> Result:
-    """Run a case and write its file; the right to write it is taken before anything is computed."""
+    """Run a case and write its file; the right to write it is taken before anything is computed.
+    A checkpoint is written every so many seconds."""
     from granchain import simulation
-    from granchain.case import load_case
     from granchain.contact import law_named
     from granchain.store import Checkpoint, claim
 
-    case, target = load_case(name, changes), progress.target
+    target, replaced = progress.target, overwrite or resume
     progress.title = case.title
-    with claim(target, any(replace)):
-        checkpoint = Checkpoint.beside(target, every or math.inf)
-        done = before(case, target, replace, checkpoint)
+    with claim(target, replaced):
+        checkpoint = Checkpoint.beside(target, every)
+        done = before(case, target, overwrite, resume, checkpoint)
         if done is not None:
             return done
         with progress, failing(target, checkpoint.remove):
@@ -134,15 +130,15 @@ def computed_run(
                 result = simulation.run(
                     case,
                     watch=progress,
-                    checkpoint=checkpoint if every or replace.resume else None,
-                    resume=replace.resume,
+                    checkpoint=checkpoint if every < math.inf or resume else None,
+                    resume=resume,
                     threads=threads,
                 )
             if result.status is Status.INTERRUPTED and checkpoint.exists:
                 progress.interruption.aborted = (
                     f"aborted; {target} was not written: go on from {checkpoint.path} with --resume"
                 )
-            result.save(target, any(replace), progress.writing(target))
+            result.save(target, replaced, progress.writing(target))
         if result.status is Status.INTERRUPTED:
             checkpoint.rely_on(result.variables, result.provenance["data_sha256"])
         else:
@@ -171,11 +167,13 @@ def check_resume(resume: bool, overwrite: bool) -> None:
         )
 
 
-def before(case: Case, target: Path, replace: Replace, checkpoint: Checkpoint) -> Result | None:
+def before(
+    case: Case, target: Path, overwrite: bool, resume: bool, checkpoint: Checkpoint
+) -> Result | None:
     """Refuse to lose what an earlier run has left; what it left where it is complete, and asked
     to go on."""
-    if not replace.resume:
-        if checkpoint.exists and not replace.overwrite:
+    if not resume:
+        if checkpoint.exists and not overwrite:
             raise FileError(
                 f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on "
                 "with --resume, begin anew with --overwrite, or name another file"

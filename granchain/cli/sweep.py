@@ -29,7 +29,7 @@ from granchain.cli.options import (
 )
 from granchain.cli.run import Progress, check_resume
 from granchain.cli.signals import InterruptedRun, Interruption
-from granchain.cli.text import notify, paragraph, print_json, print_result, print_text, text_table
+from granchain.cli.text import notify, paragraph, print_result, text_table
 from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
@@ -153,25 +153,22 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
         for name in ("missing_note", "wave_speed_note")
         if name in study.attrs
     }
-    if as_json:
-        print_json(
-            "sweep",
-            file=str(target),
-            title=study.attrs["title"],
-            members=asked.plan.members,
-            dimensions=dimensions(asked),
-            status={label: ends.count(label) for label in dict.fromkeys(ends)},
-            messages=told,
-            **notes,
-        )
-        return
-    notify(*(f"warning: {message}" for message in told[:MOST_WARNINGS]))
-    if len(told) > MOST_WARNINGS:
-        notify(f"warning: and {len(told) - MOST_WARNINGS} more messages, in the variable message")
-    notify(*(f"warning: {note}" for note in notes.values()))
-    print_text(f"members {spanned(asked)}: {study.attrs['status']}")
-    if "interrupted" not in ends:
-        print_text(f"complete: {target}")
+    facts = {
+        "file": str(target),
+        "title": study.attrs["title"],
+        "members": asked.plan.members,
+        "dimensions": dimensions(asked),
+        "status": {label: ends.count(label) for label in dict.fromkeys(ends)},
+        "messages": told,
+        **notes,
+    }
+    more = len(told) - MOST_WARNINGS
+    warnings = told[:MOST_WARNINGS]
+    warnings += [f"and {more} more messages, in the variable message"] * (more > 0)
+    lines = [f"members {spanned(asked)}: {study.attrs['status']}"]
+    lines += [f"complete: {target}"] * ("interrupted" not in ends)
+    said = [f"warning: {one}" for one in (*warnings, *notes.values())]
+    print_result("sweep", facts, as_json, lambda: "\n".join(lines), said)
 
 
 # --------------------------------------------------------------------------------------------------
