@@ -109,15 +109,9 @@ def check_whole(
     where: str, given: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1
 ) -> bool:
     """Whether something is a whole number within limits; reported where it is not."""
-    if isinstance(given, int) and not isinstance(given, bool) and least <= given <= most:
-        return True
-    problems.add(
-        where,
-        shown(given),
-        f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else ""),
-        advice,
-    )
-    return False
+    good = isinstance(given, int) and not isinstance(given, bool) and least <= given <= most
+    allowed = f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else "")
+    return problems.check(good, where, shown(given), allowed, advice)
 
 
 def above(place: str) -> list[str]:

@@ -266,7 +266,7 @@ def read_sensors(
                 where,
                 f"{sum(map(len, ranges))} {name}",
                 f"at most {MOST_LABELS}",
-                'give a step, such as "1-1000000:100"',
+                f'give a step, such as "{known.start}-{known.stop - 1}:100"',
             )
             labels = tuple(label for one in ranges for label in one) if few else ()
         outside = [label for label in labels if label not in known]

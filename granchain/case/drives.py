@@ -27,30 +27,28 @@ from granchain.keys import Problems, add_missing, shown
 def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
     """Columns of a driven end's table, from its file or its lists; None where there are none,
     or a signal."""
+    form, needed, optional = "time and value", ("time", "value"), ()
     if end.signal is not None:
-        kind = f'signal = "{end.signal}"'
-        own = ("signal", *KEYS_NEEDED[end.signal], *KEYS_ALLOWED[end.signal])
-    elif end.file is None and end.time is not None and end.value is not None:
-        kind, own = "time and value", ("time", "value")
-    elif end.file is not None and end.time is None and end.value is None:
-        kind, own = "file", ("file",)
-    else:
-        if problems.clear(where):
-            got = "neither file, nor both time and value, nor signal"
-            problems.add(
-                where,
-                got if end.file is None else "file beside time or value",
-                "a file, or both time and value, or a signal",
-                "give one table or signal",
-            )
+        form, needed = f'signal = "{end.signal}"', ("signal", *KEYS_NEEDED[end.signal])
+        optional = KEYS_ALLOWED[end.signal]
+    elif end.file is not None:
+        form, needed = "file", ("file",)
+    elif end.time is None or end.value is None:
+        problems.check(
+            not problems.clear(where),
+            where,
+            "neither file, nor both time and value, nor signal",
+            "a file, or both time and value, or a signal",
+            "give one table or signal",
+        )
         return None
     for name in DRIVE_TABLE.model_fields:
-        if getattr(end, name) is not None and name not in ("drive", *own):
-            problems.add(f"{where}.{name}", f"a key beside {kind}", ", ".join(own), "take it out")
+        place, own = f"{where}.{name}", (*needed, *optional)
+        if getattr(end, name) is None and name in needed and problems.clear(place):
+            add_missing(DRIVE_TABLE, name, place, problems)
+        elif getattr(end, name) is not None and name not in ("drive", *own):
+            problems.add(place, f"a key beside {form}", ", ".join(own), "take it out")
     if end.signal is not None:
-        for name in KEYS_NEEDED[end.signal]:
-            if getattr(end, name) is None and problems.clear(f"{where}.{name}"):
-                add_missing(DRIVE_TABLE, name, f"{where}.{name}", problems)
         return None
     if end.file is None:
         return Drive(np.array(end.time, dtype=float), np.array(end.value, dtype=float))

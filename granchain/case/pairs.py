@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -169,27 +170,23 @@ def pair_words(both: frozenset[str]) -> str:
 def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
     """Names of the two materials of each kind of contact of a chain, if both have a name."""
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    groups = [
-        (repeat, [(segment.count, body_like(segment, chain).material) for segment in group])
+    # of equal beads, and of equal groups, two stand for all
+    row = [
+        body_like(segment, chain).material
         for repeat, group in chain.groups()
+        for segment in group * min(repeat, 2)
+        for _ in range(min(segment.count, 2))
     ]
-    first, last = groups[0][1][0][1], groups[-1][1][-1][1]
-    before, found = None, []
     if striker is not None:
-        own = first if striker.material is None else striker.material
-        found.append((own, first))
-        first = own
-    for repeat, group in groups:
-        for count, material in group:
-            found += [(before, material)] + [(material, material)] * (count > 1)
-            before = material
-        found += [(before, group[0][1])] * (repeat > 1)
-    for side, material in (("left", first), ("right", last)):
-        if ends.has_wall(side):
-            wall = RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material")
-            found.append((material, wall or material))
+        row.insert(0, striker.material or row[0])
+    left, right = (
+        [RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material") or bead]
+        if ends.has_wall(side)
+        else []
+        for side, bead in (("left", row[0]), ("right", row[-1]))
+    )
     return {
         frozenset((one.name, other.name))
-        for one, other in found
+        for one, other in pairwise([*left, *row, *right])
         if one and other and one.name and other.name
     }

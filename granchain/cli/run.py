@@ -208,22 +208,19 @@ def before(
             f"{target}: got the run of another case, or of one with other changes, and keeps it, "
             "allowed one of this case; name another file"
         )
-    if there.status is not Status.INTERRUPTED:
-        (law,) = law_records([case])
-        changed = (
-            ""
-            if law is None
-            else law.difference(LawRecord.of_text(there.provenance.get("law_json", "")))
+    if there.status is Status.INTERRUPTED:
+        return None
+    (law,) = law_records([case])
+    record = LawRecord.of_text(there.provenance.get("law_json", ""))
+    changed = "" if law is None else law.difference(record)
+    if changed:
+        raise LawError(
+            f"{target}: got what another law has computed: {changed}, allowed the law that "
+            "computed it; begin anew with --overwrite, or name another file"
         )
-        if changed:
-            raise LawError(
-                f"{target}: got what another law has computed: {changed}, allowed the law that "
-                "computed it; begin anew with --overwrite, or name another file"
-            )
-        checkpoint.remove()
-        notify(f"{target} is complete: there is nothing to go on with")
-        return open_result(target)
-    return None
+    checkpoint.remove()
+    notify(f"{target} is complete: there is nothing to go on with")
+    return open_result(target)
 
 
 class Progress:
