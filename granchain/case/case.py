@@ -180,14 +180,11 @@ class Case(CheckedCase):
         """Give each bead its own size, mass and modulus, and each gap its own width, where the
         case has them."""
         chain = self.chain
-        if chain.radius_factor is not None:
-            factor = np.array(chain.radius_factor)
-            beads["radius"] *= factor
-            beads["mass"] *= factor * factor * factor
-        if chain.mass_factor is not None:
-            beads["mass"] *= chain.mass_factor
-        if chain.gap_added is not None:
-            beads["gap"] += chain.gap_added
+        size = np.array(chain.radius_factor or 1.0)
+        beads["radius"] *= size
+        beads["mass"] *= size * size * size
+        beads["mass"] *= np.array(chain.mass_factor or 1.0)
+        beads["gap"] += np.array(chain.gap_added or 0.0)
         if chain.modulus_factor is not None:
             material[:] = [
                 replace(own, youngs_modulus=own.youngs_modulus * factor)
