@@ -96,7 +96,7 @@ def run(
                 progress,
                 overwrite,
                 resume,
-                checkpoint or math.inf,
+                checkpoint,
                 threads or 1,
             )
             report_run(result, target, as_json)
@@ -112,7 +112,7 @@ def computed_run(
     case: Case, progress: Progress, overwrite: bool, resume: bool, every: float, threads: int
 ) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed.
-    A checkpoint is written every so many seconds."""
+    A checkpoint is written every so many seconds, 0 for none."""
     from granchain import simulation
     from granchain.contact import law_named
     from granchain.store import Checkpoint, claim
@@ -120,7 +120,7 @@ def computed_run(
     target, replaced = progress.target, overwrite or resume
     progress.title = case.title
     with claim(target, replaced):
-        checkpoint = Checkpoint.beside(target, every)
+        checkpoint = Checkpoint.beside(target, every or math.inf)
         done = before(case, target, overwrite, resume, checkpoint)
         if done is not None:
             return done
@@ -130,7 +130,7 @@ def computed_run(
                 result = simulation.run(
                     case,
                     watch=progress,
-                    checkpoint=checkpoint if every < math.inf or resume else None,
+                    checkpoint=checkpoint if every or resume else None,
                     resume=resume,
                     threads=threads,
                 )
