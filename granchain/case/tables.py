@@ -414,12 +414,7 @@ def _labels_in_words(value: Any, handler: Any) -> Any:
     return value
 
 
-if TYPE_CHECKING:
-    Labels = tuple[int, ...]
-else:
-    Labels = Annotated[
-        tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_labels_in_words)
-    ]
+Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_labels_in_words)]
 
 
 class SensorsTable(Table):

@@ -239,14 +239,18 @@ def read_quantities(document: dict[str, Any], problems: Problems) -> dict[str, f
     from pydantic import create_model
 
     from granchain.contact.pair import PAIR_QUANTITIES
-    from granchain.keys import Table, number_key, read_table
+    from granchain.keys import Table, number_key, read_table, shown
 
     keys: dict[str, Any] = {
         name: (float | None, number_key(unit, "a number", None, above=0.0))
         for name, unit in PAIR_QUANTITIES.items()
     }
     model = create_model("PairTable", __base__=Table, **keys)
-    table = read_table(model, "pair", document.pop("pair", {}), problems)
+    given, allowed = document.pop("pair", {}), "quantities of the two bodies"
+    advice = "write pair.effective_radius=1e-3"
+    if not problems.check(isinstance(given, Mapping), "pair", shown(given), allowed, advice):
+        return {}
+    table = read_table(model, "pair", given, problems)
     return {} if table is None else dict(table.model_dump(exclude_none=True))
 
 

@@ -31,7 +31,6 @@ from granchain.cli.options import (
 from granchain.cli.signals import InterruptedRun, Interruption, Waiting
 from granchain.cli.text import (
     notify,
-    notify_warnings,
     print_json,
     print_text,
     text_table,
@@ -362,13 +361,13 @@ def mechanism(
 
 def report_run(result: Result, target: Path, as_json: bool) -> None:
     """Numbers of a run, its messages, and where its file is."""
-    others = notify_warnings(result.messages)
+    notify(*(str(message) for message in result.messages if message.warning))
     if as_json:
         command = "mechanism" if "crank_angle" in result.variables else "run"
         print_json(command, file=str(target), **facts_of(result))
         return
     print_text(numbers_of(result))
-    print_text(others)
+    print_text("\n".join(message.text for message in result.messages if not message.warning))
     print_text(f"{result.status.label}: {target}")
 
 

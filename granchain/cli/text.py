@@ -14,7 +14,6 @@ from granchain.errors import clean
 
 if TYPE_CHECKING:
     from granchain.pages.blocks import Block
-    from granchain.status import Message
 
 # Version of the objects that --json prints.
 SCHEMA = 1
@@ -62,12 +61,6 @@ def notify(*sentences: str) -> None:
     """Print messages that are no part of the result."""
     for sentence in sentences:
         _print(f"granchain: {sentence}", sys.stderr)
-
-
-def notify_warnings(messages: Sequence[Message]) -> str:
-    """Print the warnings of a run; gives its other messages, which are a part of the result."""
-    notify(*(str(message) for message in messages if message.warning))
-    return "\n".join(message.text for message in messages if not message.warning)
 
 
 def _print(text: str, stream: TextIO) -> None:
