@@ -27,7 +27,9 @@ from granchain.keys import Problems, add_missing, shown
 def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
     """Columns of a driven end's table, from its file or its lists; None where there are none,
     or a signal."""
-    form, needed, optional = "time and value", ("time", "value"), ()
+    form = "time and value"
+    needed: tuple[str, ...] = ("time", "value")
+    optional: tuple[str, ...] = ()
     if end.signal is not None:
         form, needed = f'signal = "{end.signal}"', ("signal", *KEYS_NEEDED[end.signal])
         optional = KEYS_ALLOWED[end.signal]
