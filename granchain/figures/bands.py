@@ -10,17 +10,15 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
-    ABOVE,
-    MOST_LEGEND_ROWS,
     MOST_LINES,
     Sheet,
     body_name,
-    chosen_labels,
-    columns_on_page,
     evenly_spaced,
     largest,
+    name_sensor,
     narrow,
     palette,
+    panel_each,
     scaled,
     set_panel,
     shade,
@@ -29,8 +27,7 @@ from granchain.figures.frame import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from granchain.figures.frame import Axes, Figure
 
 # Widths at half height that are shown on each side of a pulse's peak.
 BAND_WIDTHS = 1.8
@@ -53,13 +50,10 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     Figure, array of Axes (n_panels,)
     """
     need_bands(bands, "force")
-    places, note = chosen_labels(None, bands.sensor_bead.values, MOST_LEGEND_ROWS, "sensors")
-    columns = columns_on_page(len(places))
-    rows = math.ceil(len(places) / columns)
+    beads = bands.sensor_bead.values
+    sheet, places, columns, note = panel_each(ax, beads, 1.1, [1.0], head=0.12)
     by_force, newton = scaled(largest(bands.force.values), "N")
     by_time, second = time_unit(float(bands.time[-1]))
-    grid = [1.0] * rows, [1.0] * columns, len(places)
-    sheet = Sheet(ax, max(5.4, 2.3 * columns), 1.1 + 2.1 * rows, *grid, head=0.12)
     parts = 100.0 * bands["quantile"].values
     # of pairs of quantiles the widest first
     edges = [(i, len(parts) - 1 - i) for i in range(len(parts) // 2)]
@@ -71,12 +65,10 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
             shade(axes, time, force[low], force[high], color=colour, alpha=0.22)
         nominal = by_force * bands.nominal_force.values[piece, k]
         axes.plot(time, nominal, color=colour, linewidth=1.0)
-        name = body_name(int(bands.sensor_bead[k]))
-        axes.set_title(name, fontsize="medium", pad=22.0 if narrow() else 12.0)
         words = f"peak {by_force * float(bands.nominal_peak[k]):.4g},{before}"
         low, high = by_force * bands.peak.values[[0, -1], k]
         words += f"{low:.4g} to {high:.4g} {newton}"
-        axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
+        name_sensor(axes, body_name(int(beads[k])), words, pad=22.0)
         set_panel(axes, ticks="x", most=3, xmargin=0.02)
         set_panel(axes, ticks="y", most=5, ylim=(min(0.0, float(axes.dataLim.y0)), None))
         if i % columns == 0:

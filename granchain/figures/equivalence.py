@@ -19,9 +19,7 @@ from granchain.figures.frame import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from granchain.figures.frame import Axes, Figure
     from granchain.studies.equivalent import Equivalent
 
 # What is compared, in words.

@@ -21,8 +21,8 @@ from granchain.errors import CaseError, FileError, GranchainError, clean, neares
 from granchain.store import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
     from matplotlib.lines import Line2D
 
     from granchain.store import Result
@@ -344,6 +344,25 @@ class Sheet:
                 self.legend(axes, beside=True, **look)
 
 
+def panel_each(
+    ax: Any, beads: np.ndarray, base: float, ratios: Sequence[float], head: float
+) -> tuple[Sheet, list[int], int, str]:
+    """A panel of such rows for each sensor, in a grid: the sheet, the places of the sensors, the
+    columns, and a note where there are more; `base` is the height of what is no panel [inch]."""
+    places, note = chosen_labels(None, beads, MOST_LEGEND_ROWS, "sensors")
+    columns = columns_on_page(len(places))
+    rows, each = math.ceil(len(places) / columns), len(ratios)
+    height = base + (2.1 if each == 1 else 3.6 if narrow() else 2.8) * rows
+    grid = [*ratios] * rows, [1.0] * columns, len(places), head, each
+    return Sheet(ax, max(5.4, 2.3 * columns), height, *grid), places, columns, note
+
+
+def name_sensor(axes: Axes, name: str, words: str, pad: float) -> None:
+    """The name of a sensor over its panel, and words under it."""
+    axes.set_title(name, fontsize="medium", pad=pad if narrow() else 12.0)
+    axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
+
+
 def given_panels(ax: Any, count: int) -> np.ndarray:
     """Axes that are given to be drawn into, as many as the figure has panels."""
     from matplotlib.axes import Axes
@@ -417,6 +436,14 @@ def over_time(axes: Axes, unit: str, **named: Any) -> None:
     """`set_panel` of one whose axis is time, and ends on a tick that it all but reaches."""
     set_panel(axes, xlabel=f"time ({unit})", **named)
     round_end(axes)
+
+
+def case_of(result: Result) -> Any:
+    """The case of a result; None where this version cannot read it."""
+    try:
+        return result.case
+    except (CaseError, AttributeError):
+        return None
 
 
 def round_end(axes: Axes) -> None:
@@ -528,10 +555,10 @@ def labels_of(
 def case_differences(results: Sequence[Result]) -> list[str]:
     """The keys that differ between the cases of results, with their values; nothing where there
     are none or more than two."""
-    try:
-        cases = [dict(flattened(result.case.resolved())) for result in results]
-    except (CaseError, AttributeError):
+    read = [case_of(result) for result in results]
+    if None in read:
         return []
+    cases = [dict(flattened(case.resolved())) for case in read]
     keys = [key for key in dict.fromkeys(key for case in cases for key in case) if key != "title"]
     unlike = [key for key in keys if any(case.get(key) != cases[0].get(key) for case in cases)]
     values = [[case.get(key) for key in unlike] for case in cases]

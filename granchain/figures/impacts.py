@@ -21,9 +21,7 @@ from granchain.figures.frame import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from granchain.figures.frame import Axes, Figure
     from granchain.two_body import ImpactResult
 
 # Impacts whose names find room between the loops.

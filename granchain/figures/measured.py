@@ -11,18 +11,16 @@ import numpy as np
 
 from granchain.comparison.agreement import IN_BAND
 from granchain.figures.frame import (
-    ABOVE,
     BLACK,
     LETTER,
-    MOST_LEGEND_ROWS,
     Sheet,
     body_name,
-    chosen_labels,
-    columns_on_page,
     largest,
     look,
+    name_sensor,
     narrow,
     palette,
+    panel_each,
     scaled,
     set_panel,
     shade,
@@ -31,12 +29,11 @@ from granchain.figures.frame import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     from granchain.comparison import Comparison
     from granchain.comparison.impacts import ImpactComparison
+    from granchain.figures.frame import Axes, Figure
 
 
 class Sides(NamedTuple):
@@ -49,6 +46,8 @@ class Sides(NamedTuple):
 
 
 NO_SIDES = Sides(math.nan, math.nan, math.nan, math.nan)
+# How what was computed is drawn beside a measured impact.
+TICK: dict[str, Any] = {"marker": "|", "ls": "", "mew": 1.8}
 # Dots of a measured trace in one panel.
 MOST_SAMPLES_DRAWN = 60
 # Laws in a figure of measured impacts: more marks beside one measured number are not told apart.
@@ -85,13 +84,8 @@ def comparison(
 
     sensors = found.results[0].sensors
     beads = np.array([sensor.bead for sensor in sensors])
-    places, note = chosen_labels(None, beads, MOST_LEGEND_ROWS, "sensors")
-    columns = columns_on_page(len(places))
-    rows = math.ceil(len(places) / columns)
+    sheet, places, columns, note = panel_each(ax, beads, 1.3, [3.0, 1.3], head=0.25)
     factor, unit = time_unit(largest(*(sensor.time for sensor in sensors)) / 10.0)
-    grid = [3.0, 1.3] * rows, [1.0] * columns, len(places)
-    height = 1.3 + (3.6 if narrow() else 2.8) * rows
-    sheet = Sheet(ax, max(5.4, 2.3 * columns), height, *grid, head=0.25, each=2)
     panels = sheet.panels.reshape(-1, 2)
     last = len(places) - columns if narrow() else len(places)
     for i, (k, (force, rest)) in enumerate(zip(places, panels, strict=True)):
@@ -216,10 +210,8 @@ def _forces_over_each_other(
         words = "not recorded whole" if seen else "no pulse measured"
     # Two lines: beside each other they would not fit.
     merged = ", merged" if any(one.merged for one in ours) else ""
-    pad = 20.0 if narrow() else 12.0
-    force.set_title(body_name(sensor.bead) + merged, fontsize="medium", pad=pad)
     words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)
-    force.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
+    name_sensor(force, body_name(sensor.bead) + merged, words, pad=20.0)
     force.tick_params(axis="x", labelbottom=False)
     set_panel(force, zero=True, xmargin=0.02, ticks="y", most=4)
     set_panel(rest, zero=True, xmargin=0.02, ticks="xy", most=4)
@@ -258,7 +250,6 @@ def impact_comparison(
     ratios = [len(group) + 1.0 for group in groups.values()]
     height *= 1.5 if narrow() else 1.0
     sheet = Sheet(ax, 7.2, height, ratios, head=0.3 + 0.8 * lines)
-    tick: dict[str, Any] = {"marker": "|", "ls": "", "mew": 1.8}
     letters = 0
     for axes, (quantity, group) in zip(sheet.panels, groups.items(), strict=True):
         rows = [found.data.rows[k] for k in group]
@@ -267,7 +258,7 @@ def impact_comparison(
         for j, (one, colour) in enumerate(zip(shown, palette(), strict=False)):
             at = np.arange(len(group)) - 0.3 + 0.6 * (j + 0.5) / len(shown)
             values = np.array([one.rows[k].computed for k in group], dtype=float)
-            axes.plot(factor * values, at, ms=5.0, color=colour, label=one.law, zorder=2, **tick)
+            axes.plot(factor * values, at, ms=5.0, color=colour, label=one.law, zorder=2, **TICK)
         measured, spread = (
             factor * np.array([getattr(row, name) for row in rows], dtype=float)
             for name in ("measured", "uncertainty")
@@ -286,7 +277,7 @@ def impact_comparison(
     handles = [Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=about.kind)]
     for one, colour in zip(shown, palette(), strict=False):
         words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
-        handles.append(Line2D([], [], color=colour, ms=8.0, label=words, **tick))
+        handles.append(Line2D([], [], color=colour, ms=8.0, label=words, **TICK))
     put_legend(sheet, handles, 3)
     fit = {
         "yield_stress_ratio": "hardness over yield stress fitted",

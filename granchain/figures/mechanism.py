@@ -11,11 +11,12 @@ import numpy as np
 
 from granchain.analysis import energy_put_in, residual_share
 from granchain.case import MechanismCase
-from granchain.errors import CaseError, GranchainError
+from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
     Loop,
     Sheet,
+    case_of,
     draw_loops,
     labels_of,
     largest,
@@ -30,9 +31,7 @@ from granchain.figures.registry import of_results
 from granchain.figures.run import draw_residual
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from granchain.figures.frame import Axes, Figure
     from granchain.store import Result
 
 # Accelerations of so many times the largest without play hide that one.
@@ -86,10 +85,7 @@ def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
 
 def mechanism_case_of(result: Result) -> MechanismCase | None:
     """The case of a mechanism's result; None where this version cannot read it."""
-    try:
-        case = result.case
-    except CaseError:
-        return None
+    case = case_of(result)
     return case if isinstance(case, MechanismCase) else None
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.errors import CaseError, GranchainError
+from granchain.errors import GranchainError
 from granchain.figures.frame import (
     GREY,
     Sheet,
+    case_of,
     file_ending,
     look,
     narrow,
@@ -92,12 +93,10 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     from outside. That side ends freely, at a precompression or under gravity. None where both ends
     are walls or driven.
     """
-    try:
-        ends = result.case.ends
-        free = [end == "free" for end in (ends.left, ends.right)]
-    except (CaseError, AttributeError):
-        # a wall has a contact beyond the last body of its side
-        free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
+    # where no case is read: a wall has a contact beyond the last body of its side
+    free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
+    if (case := case_of(result)) is not None:
+        free = [case.ends.left == "free", case.ends.right == "free"]
     if not any(free):
         return None
     time, last = result.snapshot_time, len(result.snapshot_time) - 1

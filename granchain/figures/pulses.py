@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,9 +36,8 @@ from granchain.figures.frame import (
 from granchain.figures.registry import of_results
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from granchain.analysis.results import SensorPulse
+    from granchain.figures.frame import Axes, Figure
     from granchain.store import Result
 
 # Part of the largest force that is there before the wave, from which it is left out of the picture,
@@ -146,35 +145,9 @@ def _share_limits(rows: np.ndarray) -> None:
         round_end(axes)
 
 
-class Course(NamedTuple):
-    """The first pulses of one result, sensor by sensor, in the order of the beads.
-
-    Parameters
-    ----------
-    bead : array (n,)
-        Those whose pulse is complete and has not merged with another.
-    peak, arrival, width : array (n,)
-        [N], [s], [s].
-    between, speed : array (n - 1,)
-        Middle between two sensors [beads], and the speed of the wave there [m/s].
-    wave_speed : float
-        Of the line through the arrivals [m/s].
-    left_out : list of str
-        The other sensors, and why.
-    """
-
-    bead: np.ndarray
-    peak: np.ndarray
-    arrival: np.ndarray
-    width: np.ndarray
-    between: np.ndarray
-    speed: np.ndarray
-    wave_speed: float
-    left_out: list[str]
-
-
-def course_of(result: Result) -> Course:
-    """The first pulses of a result."""
+def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
+    """The first pulses of a result that are complete and have not merged with another, in the order
+    of the beads, and which sensors are left out, and why."""
     contacts = set(np.asarray(result.contact).tolist())
     seen = []
     left_out: dict[str, list[str]] = {}
@@ -194,12 +167,7 @@ def course_of(result: Result) -> Course:
         more = len(beads) - MOST_NAMED_BEADS
         named = ", ".join(beads[:MOST_NAMED_BEADS]) + (f" and {more} more" if more > 0 else "")
         notes.append(f"left out, {why}: bead {named}")
-    bead, position, peak, arrival, width = (
-        np.array([getattr(pulse, name) for pulse in seen], dtype=float)
-        for name in ("bead", "position", "peak", "arrival", "width")
-    )
-    between, speed = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
-    return Course(bead, peak, arrival, width, between, speed, front_of(seen)[0], notes)
+    return seen, notes
 
 
 def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
@@ -264,34 +232,38 @@ def peaks(
     """
     rows, columns = ([1.0] * 4, [1.0]) if narrow() else ([1.0, 1.0], [1.0, 1.0])
     sheet = Sheet(ax, 7.0, 10.5 if narrow() else 5.2, rows, columns, head=0.02)
-    courses = [course_of(result) for result in results]
-    factor, unit = time_unit(largest(*(course.arrival for course in courses)))
+    courses = [first_pulses(result) for result in results]
+    factor, unit = time_unit(largest([pulse.arrival for seen, _ in courses for pulse in seen]))
     words = labels_of(results, labels)
     # long words stand in the legend alone, with a number
     numbered = max(map(len, words)) > LONGEST_AXIS
     said: list[list[str]] = [[], [], [], []]
     notes = ["dotted: power law of the bead's number"]
-    for i, (course, word) in enumerate(zip(courses, words, strict=True)):
+    for i, ((seen, left_out), word) in enumerate(zip(courses, words, strict=True)):
         tag = f"{i + 1}" if numbered else word
         before = f"{tag}: " if len(results) > 1 else ""
         label = f"{tag}: {word}" if numbered else word
-        notes += [f"{word}: {note}" if len(results) > 1 else note for note in course.left_out]
-        quantities = (course.peak, factor * course.arrival, factor * course.width, course.speed)
-        for axes, values, found in zip(sheet.panels, quantities, said, strict=True):
-            bead = course.between if values is course.speed else course.bead
-            axes.plot(bead, values, **look(i), label=label)
-            if values is quantities[1]:
-                known = math.isfinite(course.wave_speed)
-                found.append(
-                    before + (f"line: {course.wave_speed:.4g} m/s" if known else "no line")
-                )
+        notes += [f"{word}: {note}" if len(results) > 1 else note for note in left_out]
+        bead, position, peak, arrival, width = (
+            np.array([getattr(pulse, name) for pulse in seen], dtype=float)
+            for name in ("bead", "position", "peak", "arrival", "width")
+        )
+        speeds = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
+        quantities = (bead, peak), (bead, factor * arrival), (bead, factor * width), speeds
+        for axes, (x, values), found in zip(sheet.panels, quantities, said, strict=True):
+            axes.plot(x, values, **look(i), label=label)
+            if axes is sheet.panels[1]:
+                speed = front_of(seen)[0]
+                front = f"line: {speed:.4g} m/s" if math.isfinite(speed) else "no line"
+                found.append(before + front)
                 continue
-            decay, *fitted = decay_of(bead, values)
+            decay, *fitted = decay_of(x, values)
             if len(fitted[0]):
                 axes.plot(*fitted, ":", color=GREY, linewidth=0.9, label="_fit", zorder=3)
             found.append(before + decay)
-    width, speed = ("width", "speed") if narrow() else ("width at half height", "speed to the next")
-    names = ("peak force (N)", f"arrival ({unit})", f"{width} ({unit})", f"{speed} (m/s)")
+    at_half, to_next = ("", "") if narrow() else (" at half height", " to the next")
+    times = f"arrival ({unit})", f"width{at_half} ({unit})"
+    names = ("peak force (N)", *times, f"speed{to_next} (m/s)")
     for axes, lines, name in zip(sheet.panels, said, names, strict=True):
         top = float(axes.dataLim.y1)
         limits = 0.0, 1.12 * top if math.isfinite(top) and top > 0.0 else 1.0

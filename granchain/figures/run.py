@@ -19,7 +19,7 @@ from granchain.analysis import (
     residual_share,
     wave_speed,
 )
-from granchain.errors import CaseError, GranchainError
+from granchain.errors import GranchainError
 from granchain.figures.frame import (
     GREY,
     MOST_LINES,
@@ -27,6 +27,7 @@ from granchain.figures.frame import (
     Loop,
     Sheet,
     body_name,
+    case_of,
     chosen_labels,
     colour_map,
     draw_loops,
@@ -45,9 +46,7 @@ from granchain.figures.pulses import AT_REST
 from granchain.figures.registry import of_results
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from granchain.figures.frame import Axes, Figure
     from granchain.store import Result
 
 # Entries of a legend that find room beside the loops of a hysteresis.
@@ -306,14 +305,9 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     low = 0.0 if all(parts[name].min() >= 0.0 for name in held) else None
     ledger.set(ylabel=f"energy ({joule})", ylim=(low, None))
     draw_residual(rest, time, size)
-    try:
-        bound = float(result.case.energy.bound)
-    except (CaseError, AttributeError):
-        # this version cannot read the case
-        bound = math.nan
-    if not math.isnan(bound) and put_in > 0.0:
+    if (case := case_of(result)) is not None and put_in > 0.0:
         line: dict[str, Any] = {"linewidth": 0.9, "linestyle": ":", "label": "bound of the run"}
-        rest.axhline(bound, color=palette()[2], **line)
+        rest.axhline(case.energy.bound, color=palette()[2], **line)
     if not put_in > 0.0:
         of_held = f"residual / {OF_ROUNDING:g}\nof what is held"
         rest.set_ylabel(of_held if static else "residual (J)")

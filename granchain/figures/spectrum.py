@@ -13,8 +13,7 @@ from granchain.figures.frame import ON_CURVES, Sheet, colour_map, narrow, palett
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from granchain.figures.frame import Axes, Figure
 
 # How far below the largest power a map goes, in powers of ten.
 DECADES_SHOWN = 6.0

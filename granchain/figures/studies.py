@@ -39,8 +39,7 @@ from granchain.figures.frame import (
 from granchain.store.units import unit_of_attributes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from granchain.figures.frame import Axes, Figure
 
 # Part of the draws between the edges of a band: from 5 to 95 %, about the median.
 SHADED_QUANTILES = (0.05, 0.5, 0.95)

@@ -96,6 +96,15 @@ def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
     return f"{factor * value:{form}}" if math.isfinite(factor * value) else "-"
 
 
+def number_grid(
+    columns: Iterable[str], rows: Iterable[Iterable[str]], title: str = "", words: int = 0
+) -> Grid:
+    """A table of numbers, which stand to the right, after so many columns of words."""
+    named = tuple(columns)
+    sides = "<" * words + ">" * (len(named) - words)
+    return Grid(named, tuple(map(tuple, rows)), title, sides)
+
+
 def paragraphs(docstring: str | None) -> list[str]:
     """The paragraphs of a docstring, each in one line."""
     return [

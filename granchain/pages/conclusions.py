@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,16 @@ import numpy as np
 from granchain.comparison import Agreement
 from granchain.errors import GranchainError
 from granchain.figures import Sides, equivalence, fit, pulse_numbers
-from granchain.pages.blocks import Block, Folded, Grid, Heading, Paragraph, Picture, number_text
+from granchain.pages.blocks import (
+    Block,
+    Folded,
+    Grid,
+    Heading,
+    Paragraph,
+    Picture,
+    number_grid,
+    number_text,
+)
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 
 if TYPE_CHECKING:
@@ -110,22 +121,27 @@ def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[st
 
 def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Block]:
     """Peaks and arrivals as a figure, where there are two sensors or more."""
-    measured: dict[int, Sides] = {}
-    computed: dict[str, dict[int, Sides]] = {}
-    for one in drawable(results):
-        for sensor in one["sensors"]:
-            peak, arrival = sensor["peak"], sensor["arrival"]
-            spread, bead = (peak["uncertainty"], arrival["uncertainty"]), int(sensor["bead"])
-            for table, side in (
-                (measured, "measured"), (computed.setdefault(one["label"], {}), "computed"),
-            ):  # fmt: skip
-                table[bead] = Sides(peak[side], spread[0], arrival[side], spread[1])
-    if len(measured) < 2:
-        return []
+
+    def sides_of(one: Mapping[str, Any], which: str) -> dict[int, Sides]:
+        return {
+            int(sensor["bead"]): Sides(
+                sensor["peak"][which],
+                sensor["peak"]["uncertainty"],
+                sensor["arrival"][which],
+                sensor["arrival"]["uncertainty"],
+            )
+            for sensor in one["sensors"]
+        }
+
+    found = drawable(results)
+    measured = sides_of(found[-1], "measured")
+    computed = {one["label"]: sides_of(one, "computed") for one in found}
     words = (
         "Peak force and arrival of the first pulse against the sensor bead, measured and computed."
     )
-    return conclusion_picture(lambda: pulse_numbers(title, measured, computed), words)
+    several = len(measured) >= 2
+    draw = partial(pulse_numbers, title, measured, computed)
+    return conclusion_picture(draw, words) if several else []
 
 
 def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
@@ -134,12 +150,11 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
     trace, results, sensors = facts["trace"], facts["results"], facts["results"][0]["sensors"]
     source = ", ".join(part for part in (trace["who"], trace["figure"], trace["doi"]) if part)
     lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
-    for one in results:
-        shift, spread = one["time_shift"], one["time_shift_uncertainty"]
-        lines.append(
-            f"{one['label']}: computed time + {number_text(shift, factor=1e6)} us is the trace's, "
-            f"+- {number_text(spread, '.2g', 1e6)} us"
-        )
+    lines += [
+        f"{one['label']}: computed time + {number_text(one['time_shift'], factor=1e6)} us is the "
+        f"trace's, +- {number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us"
+        for one in results
+    ]
     if (cutoff := facts["sensor"]["cutoff"]) is not None:
         lines.append(f"Both sides went through a zero-phase filter that halves {cutoff:.3g} Hz.")
     labels = [one["label"] for one in results]
@@ -149,7 +164,7 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
         + (" merged" if any(one["sensors"][k]["merged"] for one in results) else "")
         for k, sensor in enumerate(sensors)
     ]
-    for name, (factor, title) in COMPARED_NUMBERS.items():
+    for name, (_, title) in COMPARED_NUMBERS.items():
         off = "off [us]" if name == "arrival" else "off [%]"
         columns = ("bead", "measured", "+-", *(cell for label in labels for cell in (label, off)))
         # a row for each sensor; the last one has no next, and the wave has its speed along all
@@ -157,42 +172,35 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
         named = list(zip(places, sides, strict=True))
         if name == "speed":
             named[-1] = ("all", [one["wave_speed"] for one in results])
-        rows: tuple[tuple[str, ...], ...] = tuple(
-            (place, *measured_cells(side[0], factor), *off_cells(name, factor, *side))
-            for place, side in named
-        )
-        blocks.append(Grid(columns, rows, title, ">" * len(columns)))
+        rows = ((place, *agreement_cells(name, *side)) for place, side in named)
+        blocks.append(number_grid(columns, rows, title))
     several = len(results) > 1
     nearest = {one["bead"]: one["labels"] for one in facts["nearest"]}
-    columns = ("bead", "of noise", *labels, *(["nearest"] if several else []))
-    rows = tuple(
+    rows = (
         (
             place,
-            number_text(sensors[k]["residual_of_noise"], ".4f"),
-            *(number_text(one["sensors"][k]["residual"], ".4f") for one in results),
-            *([" or ".join(nearest.get(sensors[k]["bead"], ("-",)))] if several else []),
+            *(number_text(one, ".4f") for one in (
+                sensor["residual_of_noise"], *(one["sensors"][k]["residual"] for one in results),
+            )),
+            *([" or ".join(nearest.get(sensor["bead"], ("-",)))] if several else []),
         )
-        for k, place in enumerate(places)
-    )
-    title = "residual, part of the measured pulse"
-    blocks.append(Grid(columns, rows, title, ">" * len(columns)))
+        for k, (place, sensor) in enumerate(zip(places, sensors, strict=True))
+    )  # fmt: skip
+    columns = ("bead", "of noise", *labels, *(["nearest"] if several else []))
+    blocks.append(number_grid(columns, rows, "residual, part of the measured pulse"))
     if several and nearest:
         blocks.append(Paragraph(nearest_words(labels, list(nearest.values()))))
     return blocks + [band_table(one, places) for one in results if one["bands"]]
 
 
-def measured_cells(side: Mapping[str, Any], factor: float) -> tuple[str, str]:
-    """A measured number and its uncertainty."""
-    return (
-        number_text(side["measured"], factor=factor),
-        number_text(side["uncertainty"], ".2g", factor),
-    )
-
-
-def off_cells(name: str, factor: float, *sides: Mapping[str, Any]) -> list[str]:
-    """Computed numbers, each with its difference: relative, but of an arrival, whose zero of time
-    says nothing."""
-    cells = []
+def agreement_cells(name: str, *sides: Mapping[str, Any]) -> list[str]:
+    """A measured number with its uncertainty, and computed ones, each with its difference:
+    relative, but of an arrival, whose zero of time says nothing."""
+    factor = COMPARED_NUMBERS[name][0]
+    cells = [
+        number_text(sides[0]["measured"], factor=factor),
+        number_text(sides[0]["uncertainty"], ".2g", factor),
+    ]
     for side in sides:
         parts = (side[part] for part in Agreement._fields)
         one = Agreement(*(math.nan if part is None else part for part in parts))
@@ -224,28 +232,28 @@ def band_table(one: Mapping[str, Any], places: Sequence[str]) -> Grid:
         else f"{key} {100.0 * part:.3g} %"
         for key, part in bands["tolerance"].items()
     )
-    rows = []
-    for place, sensor in zip(places, one["sensors"], strict=True):
-        cells = [place]
-        for name, factor in (("peak", 1.0), ("arrival", 1e6)):
-            band = sensor[f"{name}_band"] or {}
-            within = {True: "within", False: "outside", None: "-"}
-            cells += [
-                number_text(sensor[name]["measured"], factor=factor),
-                *(number_text(band.get(f"{end}_measured"), factor=factor)
-                  for end in ("low", "high")),
-                within[band["within"]] if band else "",
-            ]  # fmt: skip
-        inside = number_text(sensor["force_inside"], ".3g", 100.0)
-        rows.append((*cells, inside if inside == "-" else f"{inside} %"))
     columns = (
         "bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band",
+    )  # fmt: skip
+    rows = (
+        (place, *band_cells(sensor, "peak"), *band_cells(sensor, "arrival"),
+         "-" if (inside := sensor["force_inside"]) is None else f"{100.0 * inside:.3g} %")
+        for place, sensor in zip(places, one["sensors"], strict=True)
     )  # fmt: skip
     title = (
         f"{one['label']}: is it within the band? {spread}; {bands['members']} members, "
         f"{100.0 * bands['part']:g} % of measurements would be from ... to"
     )
-    return Grid(columns, tuple(rows), title, ">" * len(columns))
+    return number_grid(columns, rows, title)
+
+
+def band_cells(sensor: Mapping[str, Any], name: str) -> list[str]:
+    """A measured number, the ends of its interval, and whether it is within."""
+    band = sensor[f"{name}_band"] or {"within": ""}
+    ends = sensor[name]["measured"], band.get("low_measured"), band.get("high_measured")
+    words = {True: "within", False: "outside", None: "-", "": ""}
+    numbers = [number_text(one, factor=COMPARED_NUMBERS[name][0]) for one in ends]
+    return [*numbers, words[band["within"]]]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -272,14 +280,8 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
     laws, to, free = facts["laws"], facts["to"], list(facts["free"])
     traces = facts["measure"] == "traces"
     what = "whole traces" if traces else f"{facts['measure']} of the first pulse"
-    blocks: list[Block] = [
-        Paragraph(
-            f"{title}: which law does what {to} does, by the {what} at "
-            f"{len(facts['sensor_bead'])} sensors?"
-        )
-    ]
     names = [one["law"] for one in laws]
-    rows: tuple[tuple[str, ...], ...] = tuple(
+    ranking = (
         (
             str(one["rank"]),
             one["law"],
@@ -290,45 +292,43 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
         for one in laws
     )
     columns = ("rank", "law", *free, "residual [%]", "largest [%]")
-    blocks.append(Grid(columns, rows, sides="><" + ">" * (len(columns) - 2)))
-    for rank in sorted({one["rank"] for one in laws}):
-        tied = [one["law"] for one in laws if one["rank"] == rank]
-        if len(tied) > 1:
-            blocks.append(
-                Paragraph(
-                    f"{', '.join(tied)} reach the same residual: at these inputs they do the same "
-                    "in this chain."
-                )
-            )
-    rows = tuple(
+    ranks = sorted({one["rank"] for one in laws})
+    alike = [[one["law"] for one in laws if one["rank"] == rank] for rank in ranks]
+    rows = (
         (str(bead), *(number_text(one["per_bead"][k], "+.3g", 100.0) for one in laws))
         for k, bead in enumerate(facts["sensor_bead"])
     )
     sign = "norm of the difference" if traces else f"more or less than {to}"
-    blocks.append(
-        Grid(
-            ("bead", *names),
-            rows,
-            f"what remains unexplained, {sign} [%]",
-            ">" * (1 + len(laws)),
-        )
-    )
+    blocks: list[Block] = [
+        Paragraph(
+            f"{title}: which law does what {to} does, by the {what} at "
+            f"{len(facts['sensor_bead'])} sensors?"
+        ),
+        replace(number_grid(columns, ranking), sides="><" + ">" * (len(columns) - 2)),
+        *(
+            Paragraph(
+                f"{', '.join(tied)} reach the same residual: at these inputs they do the same in "
+                "this chain."
+            )
+            for tied in alike
+            if len(tied) > 1
+        ),
+        number_grid(("bead", *names), rows, f"what remains unexplained, {sign} [%]"),
+    ]
     moves: dict[tuple[str, float], dict[str, Any]] = {}
     for one in laws:
         for move in one["moves"]:
             moves.setdefault((move["key"], move["value"]), {})[one["law"]] = move
     if moves:
-        rows = (
-            ("", "as it is", *map(moved_cell, laws)),
-            *(
-                (key, f"{value:g}", *(moved_cell(there.get(name)) for name in names))
-                for (key, value), there in moves.items()
-            ),
+        moved = (
+            (key, f"{value:g}", *(moved_cell(there.get(name)) for name in names))
+            for (key, value), there in moves.items()
         )
+        now = ("", "as it is", *map(moved_cell, laws))
         words = (
             f"how the answer moves: {', '.join(free)}, and residual [%]; * at an end of its range"
         )
-        blocks.append(Grid(("", "", *names), rows, words, "<" + ">" * (1 + len(laws))))
+        blocks.append(number_grid(("", "", *names), (now, *moved), words, words=1))
     return blocks
 
 
@@ -357,20 +357,20 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
 
     def as_fit() -> Any:
         trace, names = facts["trace"], ("measure", "values", "errors", "correlation")
-        sides = ("peak", "arrival")
-        sensors = [
-            SimpleNamespace(
-                bead=one["bead"], **{side: SimpleNamespace(**one[side]) for side in sides}
-            )
-            for one in drawable(facts["sensors"])
-        ]
         return SimpleNamespace(
             trace=SimpleNamespace(
                 about=SimpleNamespace(title=trace["title"]),
                 synthetic=trace["kind"] == "synthetic",
                 words=trace["words"],
             ),
-            sensors=sensors,
+            sensors=[
+                SimpleNamespace(
+                    bead=one["bead"],
+                    peak=SimpleNamespace(**one["peak"]),
+                    arrival=SimpleNamespace(**one["arrival"]),
+                )
+                for one in drawable(facts["sensors"])
+            ],
             residuals=drawable([one["residual"] for one in facts["sensors"]]),
             **{name: drawable(facts[name]) for name in names},
         )
@@ -393,7 +393,7 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         low, high = facts["intervals"][level][key]
         return "-" if None in (low, high) else f"{low:.5g} to {high:.5g}"
 
-    rows: tuple[tuple[str, ...], ...] = tuple(
+    rows = (
         (
             key,
             number_text(facts["values"][key]),
@@ -409,21 +409,19 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
     )  # fmt: skip
     blocks: list[Block] = [
         Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
-        Grid(columns, rows, sides="<>>>>>"),
+        number_grid(columns, rows, words=1),
     ]
     if len(keys) > 1:
-        rows = tuple(
+        correlations = (
             (key, *(number_text(one, "+.3f") for one in row))
             for key, row in zip(keys, facts["correlation"], strict=True)
         )
-        blocks.append(Grid(("correlation", *keys), rows, sides="<" + ">" * len(keys)))
-    rows = tuple(
+        blocks.append(number_grid(("correlation", *keys), correlations, words=1))
+    sensors = (
         (
             str(one["bead"]),
-            *measured_cells(one["peak"], 1.0),
-            *off_cells("peak", 1.0, one["peak"]),
-            *measured_cells(one["arrival"], 1e6),
-            *off_cells("arrival", 1e6, one["arrival"]),
+            *agreement_cells("peak", one["peak"]),
+            *agreement_cells("arrival", one["arrival"]),
             number_text(one["residual"], "+.2g"),
         )
         for one in facts["sensors"]
@@ -432,7 +430,7 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         "bead", "peak [N]", "+-", "fitted", "off [%]",
         "arrival [us]", "+-", "fitted", "off [us]", "left [+-]",
     )  # fmt: skip
-    blocks.append(Grid(columns, rows, sides=">" * len(columns)))
+    blocks.append(number_grid(columns, sensors))
     if (gain := facts["gain"]) != 1.0:
         blocks.append(
             Paragraph(

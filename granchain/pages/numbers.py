@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from granchain.pages.blocks import Block, Grid, Paragraph, number_text
+from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
     from granchain.analysis import Summary
@@ -34,7 +34,7 @@ def number_blocks(summary: Summary) -> list[Block]:
     blocks: list[Block] = []
     pulses = summary.sensors
     if pulses:
-        rows = tuple(
+        rows = (
             (
                 str(pulse.bead),
                 number_text(pulse.peak),
@@ -46,7 +46,7 @@ def number_blocks(summary: Summary) -> list[Block]:
             )
             for pulse in pulses
         )
-        blocks.append(Grid(PULSES, rows, "First pulses", ">>>>>"))
+        blocks.append(number_grid(PULSES, rows, "First pulses"))
     if any(pulse.sampled for pulse in pulses):
         blocks.append(Paragraph(SAMPLED))
     if any(pulse.merged for pulse in pulses):
@@ -63,12 +63,12 @@ def number_blocks(summary: Summary) -> list[Block]:
     if summary.energy is not None:
         balance = summary.energy
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        parts = tuple(
+        parts = (
             (name, number_text(value), number_text(share * value))
             for name, value in balance.parts.items()
         )
         columns = ("energy at the end", "[J]", "[% of put in]")
-        blocks.append(Grid(columns, parts, "Energy ledger", "<>>"))
+        blocks.append(number_grid(columns, parts, "Energy ledger", words=1))
         blocks.append(
             Paragraph(
                 f"largest residual of the ledger {balance.largest_residual:.1e} of "
