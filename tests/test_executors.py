@@ -24,12 +24,12 @@ SPEEDS = [0.5, 0.7, 0.9, 1.1]
 class After:
     """Computes tasks here; from the second one on `then` answers."""
 
-    def __init__(self, then: Callable[[Future[str]], Any]):
+    def __init__(self, then: Callable[[Future[bytes]], Any]):
         self._then, self._count = then, 0
 
-    def submit(self, function: Callable[[str], str], text: str) -> Future[str]:
+    def submit(self, function: Callable[[str], bytes], text: str) -> Future[bytes]:
         self._count += 1
-        future: Future[str] = Future()
+        future: Future[bytes] = Future()
         if self._count == 1:
             future.set_result(function(text))
             return future
@@ -45,7 +45,7 @@ def gives(value: Any) -> Callable[[], After]:
     return lambda: After(lambda future: future.set_result(value))
 
 
-def is_cancelled(future: Future[str]) -> None:
+def is_cancelled(future: Future[bytes]) -> None:
     future.cancel()
     future.set_running_or_notify_cancel()
 
@@ -75,7 +75,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         COUNT,
     ),
     "no records": (
-        gives("nonsense"),
+        gives(b"nonsense"),
         "gave back something else than the members of its task (JSONDecodeError",
         COUNT,
     ),

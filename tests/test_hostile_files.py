@@ -101,11 +101,6 @@ def data_changed(file, folder):
     file["sensor_force"][3, 1] += 1e-9
 
 
-def thousands_of_names(file, folder):
-    for k in range(2000):
-        file[f"x{k}"] = file["mass"]
-
-
 # Edits of a good file, each with words that the refusal must hold.
 DAMAGED = "damaged or changed after it was written"
 HOSTILE = {
@@ -128,7 +123,6 @@ HOSTILE = {
         put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)),
         "claims",
     ),
-    "thousands_of_names": (thousands_of_names, "holds more than 2000 names"),
     "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), DAMAGED),
     "missing_axis": (without("bead"), DAMAGED),
     "hidden_method": (variable_that_would_hide_a_method, DAMAGED),

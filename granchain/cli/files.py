@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LARGEST_SUMMARY = 2.56e8
 
 # What the provenance of an ensemble has of each run.
-OF_EACH_RUN = ("changes", "messages", "run_sha256", "kinds")
+OF_EACH_RUN = ("cases", "messages", "run_sha256", "kinds")
 # Messages of members that are printed.
 MOST_MEMBER_MESSAGES = 10
 

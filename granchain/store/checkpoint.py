@@ -1,9 +1,9 @@
 """The checkpoint of a run: what another process needs to go on with the same bits.
 
-A journal, FILE.chk beside FILE. Each frame is a line of JSON with names, types and shapes, and the
-arrays' bytes: nothing in it can name another file or cause code to run, and damage is seen before
-anything is taken from it. Rows of records that will not change are in one frame only; once a
-stopped run has written FILE, which holds them too, they are read from there.
+A journal, FILE.chk beside FILE, of frames of arrays: nothing in it can name another file or cause
+code to run, and damage is seen before anything is taken from it. Rows of records that will not
+change are in one frame only; once a stopped run has written FILE, which holds them too, they are
+read from there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
 from granchain.store.files import CHECKPOINT_ENDING, DAMAGED, end_of_links, quoted, replaceable
-from granchain.store.journal import FrameFile
+from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import source_hash, versions
 from granchain.store.reader import open_result
 
@@ -38,8 +38,6 @@ _CHECKPOINT_MARK = b"granchain checkpoint 1\n"
 # stay in the checkpoint too.
 _IN_OUTPUT = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity")
 RECORDS_IN_OUTPUT = 2**20
-# The line of a frame: a name, a type and a shape for each of a dozen arrays, and some hashes.
-_LARGEST_HEADER = 20_000
 # No run has more: its records are in memory.
 _LARGEST_CHECKPOINT = 2**40
 _ANEW = "begin anew with --overwrite (in Python: without resume)"
@@ -208,26 +206,22 @@ class Checkpoint:
         if not frames:
             raise FileError(f"{self.path}: {DAMAGED}")
         try:
-            lines = [bytes(frame[:_LARGEST_HEADER]).partition(b"\n")[0] for frame in frames]
-            headers = [json.loads(line) for line in lines]
-            self._check(headers[-1], facts)
-            elsewhere = self._in_output(headers[0])
+            states = [arrays_in(frame) for frame in frames]
+            last, shapes = states[-1]
+            self._check(last, facts)
+            elsewhere = self._in_output(states[0][0])
             largest = len(file) + sum(rows.nbytes for rows in elsewhere.values())
             # the last one has the shapes; each row is in one of the frames, or in the output file
             arrays = {
-                name: np.empty((first + shape[0], *shape[1:]), kind)
-                for name, kind, first, shape in headers[-1]["arrays"]
-                if 8 * math.prod((first + shape[0], *shape[1:])) <= largest
+                name: np.empty((first + len(rows), *rows.shape[1:]), rows.dtype)
+                for name, (first, rows) in shapes.items()
+                if 8 * (first * math.prod(rows.shape[1:]) + rows.size) <= largest
             }
             for name, rows in elsewhere.items():
                 arrays[name][: len(rows)] = rows
-            for header, line, frame in zip(headers, lines, frames, strict=True):
-                at = len(line) + 1
-                for name, kind, first, shape in header["arrays"]:
-                    rows = np.frombuffer(frame, kind, math.prod(shape), at).reshape(shape)
+            for _, parts in states:
+                for name, (first, rows) in parts.items():
                     arrays[name][first : first + len(rows)] = rows
-                    at += rows.nbytes
-            last = headers[-1]
             saved = Saved(arrays, str(last["started"]), float(last["wall_time"]))
         except FileError:
             raise
@@ -282,21 +276,6 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
 def _frame_of(
     saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str
 ) -> list[bytes | memoryview]:
-    """The bytes of a state, without the first rows, which are elsewhere; the arrays are not
-    copied."""
-    arrays = {
-        name: np.ascontiguousarray(array[rows.get(name, 0) :])
-        for name, array in saved.arrays.items()
-    }
-    header = {
-        **_circumstances(facts),
-        **more,
-        "started": saved.started,
-        "wall_time": saved.wall_time,
-        "arrays": [
-            [name, array.dtype.str, rows.get(name, 0), list(array.shape)]
-            for name, array in arrays.items()
-        ],
-    }
-    line = json.dumps(header, allow_nan=False).encode() + b"\n"
-    return [line, *(array.data.cast("B") for array in arrays.values() if array.size)]
+    """The bytes of a state, without the first rows, which are elsewhere."""
+    about = {"started": saved.started, "wall_time": saved.wall_time}
+    return frame_content(_circumstances(facts) | more | about, saved.arrays, rows)

@@ -63,9 +63,9 @@ class EnsembleWriter:
     """
 
     def __init__(self, cases: Sequence[Case], file: Any, packed: bool = True):
-        self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
+        self.varied = keys_that_differ(case.resolved() for case in cases)
         self._cases, self.first = cases, cases[0].resolved()
-        self._count, self._file, self._packed = len(self.changes), file, packed
+        self._count, self._file, self._packed = len(cases), file, packed
         self._columns: dict[str, Variable] = {}
         self._kinds: dict[tuple, int] = {}
         self._kind = np.full(self._count, -1)
@@ -215,8 +215,8 @@ class EnsembleWriter:
             # CF: variables that are coordinates along an axis that is not theirs alone
             **({"coordinates": " ".join(self.varied)} if self.varied else {}),
         }
-        # the first case in full, what differs from it in each run, what each kind of run holds, and
-        # the hash of each run's data, which is that of its own file
+        # the first case in full, all cases in parts, what each kind of run holds, and the hash of
+        # each run's data, which is that of its own file
         about = {
             "versions": versions(),
             "source_hash": source_hash(),
@@ -224,8 +224,7 @@ class EnsembleWriter:
             "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
             "case_json": canonical(self._cases[0].as_given(), ordered=True),
             "case_resolved_json": canonical(self.first),
-            "changes": canonical(self.changes),
-            "given": canonical(cases_as_given(self._cases), ordered=True),
+            "cases": canonical(cases_in_parts(self._cases), ordered=True),
             "kinds": canonical(
                 [{"law": law, "variables": meanings} for law, meanings in self._kinds]
             ),
@@ -289,20 +288,19 @@ def ensemble_dataset(
         return opened.load()
 
 
-def cases_as_given(cases: Iterable[Case]) -> dict[str, Any]:
-    """Cases as they were given: of each its tables, and what else it was given with, by their
-    places among the parts, which are stored
-    once."""
+def cases_in_parts(cases: Iterable[Case]) -> dict[str, Any]:
+    """Cases as they were given: the tables of each, what else it was given with, and the tables of
+    the resolved case, by their places among the parts, which are stored once."""
     known: dict[str, int] = {}
+
+    def places(parts: Mapping[str, Any]) -> dict[str, int]:
+        texts = {name: canonical(part, ordered=True) for name, part in parts.items()}
+        return {name: known.setdefault(text, len(known)) for name, text in texts.items()}
+
     runs = []
     for case in cases:
         given = case.as_given()
-        tables = given.pop("tables")
-        *places, beside = (
-            known.setdefault(canonical(part, ordered=True), len(known))
-            for part in (*tables.values(), given)
-        )
-        runs.append([dict(zip(tables, places, strict=True)), beside])
+        runs.append([places(given.pop("tables")), places(given), places(case.resolved())])
     return {"runs": runs, "parts": [json.loads(text) for text in known]}
 
 
@@ -318,52 +316,18 @@ def _values(values: Sequence[Any]) -> np.ndarray:
     )
 
 
-def keys_that_differ(
-    documents: Iterable[Mapping[str, Any]],
-) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
-    """In what resolved cases differ.
-
-    Returns
-    -------
-    varied : dict of str to list
-        The keys in which they differ, with dots, each with its value in every case; None where a
-        case has it not. The title, which is written from them, is none.
-    changes : list of dict
-        Of each case, what it has under these keys, and its title where it is another.
-    """
-    flats, names, absent = [dict(_flat_keys(one)) for one in documents], dict[str, None](), object()
-    for flat in flats:
-        for name in {**flats[0], **flat}:
-            if flat.get(name, absent) != flats[0].get(name, absent):
-                names[name] = None
-    same = flats[0].get("title")
-    return (
-        {name: [flat.get(name) for flat in flats] for name in names if name != "title"},
-        [
-            {
-                name: flat[name]
-                for name in names
-                if name in flat and (name, flat[name]) != ("title", same)
-            }
-            for flat in flats
-        ],
+def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The keys in which resolved cases differ, with dots, each with its value in every case; None
+    where a case has it not. The title, which is written from them, is none."""
+    flats, absent = [dict(_flat_keys(one)) for one in documents], object()
+    first = flats[0]
+    names = dict.fromkeys(
+        name
+        for flat in flats
+        for name in {**first, **flat}
+        if flat.get(name, absent) != first.get(name, absent)
     )
-
-
-def changed(
-    first: Mapping[str, Any], varied: Iterable[str], change: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The resolved case that has this under the keys that were varied, and else what the first
-    one has."""
-    flat = {name: value for name, value in _flat_keys(first) if name not in varied} | dict(change)
-    found: dict[str, Any] = {}
-    for name, value in flat.items():
-        *above, last = name.split(".")
-        table = found
-        for part in above:
-            table = table.setdefault(part, {})
-        table[last] = value
-    return found
+    return {name: [flat.get(name) for flat in flats] for name in names if name != "title"}
 
 
 def _flat_keys(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -9,12 +9,17 @@ members of a study that is not finished.
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import mmap
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from granchain.store.files import (
     BYTES_AT_ONCE,
@@ -40,6 +45,39 @@ def frame(content: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]
             digest.update(piece[at : at + BYTES_AT_ONCE])
             yield piece[at : at + BYTES_AT_ONCE]
     yield _END % digest.hexdigest().encode()
+
+
+def frame_content(
+    facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], rows: Mapping[str, int]
+) -> list[bytes | memoryview]:
+    """What a frame holds: a line of JSON with facts and with name, type, first row and shape of
+    each array, then the arrays' bytes, which are not copied; `rows`, how many of the first rows
+    are elsewhere."""
+    kept = {name: rows.get(name, 0) for name in arrays}
+    left = {name: np.ascontiguousarray(array[kept[name] :]) for name, array in arrays.items()}
+    shapes = [[name, a.dtype.str, kept[name], list(a.shape)] for name, a in left.items()]
+    line = json.dumps({**facts, "arrays": shapes}).encode() + b"\n"
+    return [line, *(array.data.cast("B") for array in left.values() if array.size)]
+
+
+def arrays_in(
+    content: bytes | memoryview,
+) -> tuple[dict[str, Any], dict[str, tuple[int, np.ndarray]]]:
+    """What `frame_content` put into a frame: its facts, and of each array the place of the first
+    row and the rows, which are read when they are looked at.
+
+    Raises
+    ------
+    Exception
+        Nearly any of json and NumPy, where something else is in it.
+    """
+    end = re.search(b"\n", content)
+    at = len(content) if end is None else end.end()
+    facts, arrays = json.loads(bytes(content[:at])), {}
+    for name, kind, first, shape in facts["arrays"]:
+        rows = np.frombuffer(content, kind, math.prod(shape), at).reshape(shape)
+        arrays[name], at = (first, rows), at + rows.nbytes
+    return facts, arrays
 
 
 def frame_size(content: Sequence[bytes | memoryview]) -> int:
@@ -103,23 +141,17 @@ class FrameFile:
         self,
         content: Sequence[bytes | memoryview],
         progress: Callable[[float], Any] = float,
-        marks: tuple[bytes, ...] = (),
     ) -> None:
-        """Write the file anew, with one frame or none; the one before, with one of these marks,
-        stays until that is whole.
+        """Write the file anew, with one frame; the one before stays until that is whole.
 
         Raises
         ------
         FileError
             Where it cannot be written, or what has its name is another file.
         """
-        pieces = chain([self.mark], frame(content) if content else ())
-        size = len(self.mark) + (frame_size(content) if content else 0)
-        with (
-            new_file(self.path, True, marks or (self.mark,), size) as part,
-            part.open("wb") as file,
-        ):
-            for done in put_pieces(file, pieces):
+        size = len(self.mark) + frame_size(content)
+        with new_file(self.path, True, (self.mark,), size) as part, part.open("wb") as file:
+            for done in put_pieces(file, chain([self.mark], frame(content))):
                 progress(done / size)
         self.length = size
 

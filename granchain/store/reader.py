@@ -45,9 +45,6 @@ from granchain.store.variables import (
 LARGEST_RATIO = 1000
 # No file of an ensemble has more bytes: it is read run by run.
 LARGEST_ENSEMBLE = 2**40
-# Names and levels of groups that are looked at: those of some dozen laws, of the keys that were
-# varied; a group of another program's file may be a member of itself.
-MOST_NAMES, DEEPEST = 2000, 5
 
 STATUS_OF_LABEL = {status.label: status for status in Status}
 
@@ -245,41 +242,35 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
     import h5py
 
     found: dict[str, Any] = {}
-    waiting, seen, claimed = [("", file)], 0, 0
-    while waiting:
-        place, group = waiting.pop(0)
-        for name in group:
-            path, seen = f"{place}{name}", seen + 1
-            if seen > MOST_NAMES:
-                raise RefusedError(f"holds more than {MOST_NAMES} names, allowed fewer; {DAMAGED}")
-            link = group.id.links.get_info(name.encode("utf-8", "surrogateescape"))
-            if link.type != h5py.h5l.TYPE_HARD:
-                if links:
-                    continue
-                raise RefusedError(
-                    f"{quoted(path)!r} is a link to another place, allowed data of the file's own: "
-                    "such a link can read your other files; take another copy"
-                )
-            member = group[name]
-            if isinstance(member, h5py.Group):
-                if path.count("/") < DEEPEST:
-                    waiting.append((f"{path}/", member))
+    named: list[tuple[str, Any]] = []
+    # each link once, also where a group is a member of itself
+    file.visititems_links(lambda *link: named.append(link))
+    for path, link in named:
+        if not isinstance(link, h5py.HardLink):
+            if links:
                 continue
-            made = member.id.get_create_plist()
-            if member.is_virtual or made.get_external_count():
-                raise RefusedError(
-                    f"{quoted(path)!r} keeps its data in another file, allowed data of the file's "
-                    "own; copy them into it"
-                )
-            filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
-            if len(set(filters)) < len(filters):
-                raise RefusedError(
-                    f"{quoted(path)!r} is packed twice by one filter, allowed once: a piece takes "
-                    "more memory than it claims; write it anew"
-                )
-            # reading any of a piece takes the whole of it
-            claimed += max(bytes_of(member), bytes_of(member, member.chunks or (0,)))
-            found[path] = member
+            raise RefusedError(
+                f"{quoted(path)!r} is a link to another place, allowed data of the file's own: "
+                "such a link can read your other files; take another copy"
+            )
+        member = file[path]
+        if isinstance(member, h5py.Group):
+            continue
+        made = member.id.get_create_plist()
+        if member.is_virtual or made.get_external_count():
+            raise RefusedError(
+                f"{quoted(path)!r} keeps its data in another file, allowed data of the file's "
+                "own; copy them into it"
+            )
+        filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+        if len(set(filters)) < len(filters):
+            raise RefusedError(
+                f"{quoted(path)!r} is packed twice by one filter, allowed once: a piece takes "
+                "more memory than it claims; write it anew"
+            )
+        found[path] = member
+    # reading any of a piece takes the whole of it
+    claimed = sum(max(bytes_of(one), bytes_of(one, one.chunks or (0,))) for one in found.values())
     if claimed > most:
         raise RefusedError(
             f"claims {claimed} bytes of data, more than it can hold, allowed {most}; it is "

@@ -15,7 +15,7 @@ from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.plain_data import canonical
 from granchain.status import Message
-from granchain.store.ensemble import COUNTED, UNSHARED, changed
+from granchain.store.ensemble import COUNTED, UNSHARED
 from granchain.store.files import DAMAGED
 from granchain.store.reader import (
     STATUS_OF_LABEL,
@@ -30,7 +30,7 @@ from granchain.store.result import Result
 from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, Unread
 
 # What the provenance of an ensemble has beside that of a result.
-MORE = ("changes", "given", "kinds", "laws", "run_sha256")
+MORE = ("cases", "kinds", "laws", "run_sha256")
 
 
 class StoredEnsemble:
@@ -72,13 +72,9 @@ class StoredEnsemble:
             )
             self.messages = tuple(self._datasets["message"].asstr()[()])
             self._kind, self._step = (self._datasets[name][()] for name in ("kind", "time_step"))
-            self._about = {
-                name: json.loads(self.provenance[name])
-                for name in (*MORE, "messages", "case_resolved_json")
-            }
+            self._about = {name: json.loads(self.provenance[name]) for name in (*MORE, "messages")}
             counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
             self._counts = {name: self._datasets[name][()] for name in counts & set(self._datasets)}
-        self._varied = {name for change in self._about["changes"] for name in change} - {"title"}
 
     def __len__(self) -> int:
         return len(self.status)
@@ -86,17 +82,14 @@ class StoredEnsemble:
     def __contains__(self, place: int) -> bool:
         return bool(self._kind[place] >= 0)
 
-    def document(self, place: int) -> dict[str, Any]:
-        """The resolved case of a run."""
-        return changed(
-            self._about["case_resolved_json"], self._varied, self._about["changes"][place]
+    def case_of(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The case of a run as it was given, and resolved."""
+        parts = self._about["cases"]["parts"]
+        tables, beside, resolved = (
+            {name: parts[at] for name, at in places.items()}
+            for places in self._about["cases"]["runs"][place]
         )
-
-    def given(self, place: int) -> dict[str, Any]:
-        """The case of a run as it was given."""
-        parts = self._about["given"]["parts"]
-        tables, beside = self._about["given"]["runs"][place]
-        return {"tables": {name: parts[at] for name, at in tables.items()}, **parts[beside]}
+        return {"tables": tables, **beside}, resolved
 
     def result(self, place: int, case: Any = None) -> Result:
         """The result of a run that has one, compared with its hash.
@@ -134,9 +127,9 @@ class StoredEnsemble:
             for name in self.provenance
             if name not in (*MORE, "messages", "wall_time")
         }
-        document = self.document(place)
+        given, document = self.case_of(place)
         result.provenance |= {
-            "case_json": canonical(self.given(place), ordered=True),
+            "case_json": canonical(given, ordered=True),
             "case_resolved_json": canonical(document),
             "case_sha256": digest_of_case(document),
             "data_sha256": result.data_sha256,

@@ -1,25 +1,20 @@
 """The file of a study, and the journal of its members while they come.
 
-`FILE.part` is a journal of records of members that are done: what a killed process has left is read
-up to the record that it was writing. When all are there, FILE is written whole, as every output
-file.
+`FILE.part` is a journal of members that are done: what a killed process has left is read up to
+those that it was writing. When all are there, FILE is written whole, as every output file.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from granchain.errors import FileError
-from granchain.store.files import OUTPUT_MARK, PASSING, end_of_links, replaceable
-from granchain.store.journal import FrameFile
+from granchain.store.files import end_of_links, replaceable
+from granchain.store.journal import FrameFile, arrays_in, frame_content
 from granchain.store.provenance import data_sha256, source_hash, versions
 from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
@@ -37,7 +32,7 @@ def part_beside(path: str | os.PathLike[str]) -> Path | None:
     with contextlib.suppress(OSError, FileError):
         target = end_of_links(path)
         part = target.with_name(f"{target.name}.part")
-        return part if part.stat().st_size > len(PART_HEAD) else None
+        return part if part.exists() else None
     return None
 
 
@@ -55,8 +50,8 @@ class StudyPart:
 
     Attributes
     ----------
-    found : dict of str to dict
-        The records that were there, by name.
+    found : list of dict
+        The columns of the members that were there, frame by frame.
 
     Raises
     ------
@@ -68,13 +63,13 @@ class StudyPart:
     def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
         target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
-        self.found: dict[str, dict[str, Any]] = {}
+        self.found: list[dict[str, Any]] = []
         self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if (
                 not self.path.is_file()
                 or self.path.is_symlink()
-                or not replaceable(self.path, (OUTPUT_MARK,))
+                or not replaceable(self.path, (PART_HEAD,))
             ):
                 raise FileError(
                     f"{self.path}: got something that granchain did not write, allowed a part of "
@@ -88,39 +83,31 @@ class StudyPart:
                 )
             if go_on:
                 _, frames = self._journal.read("a part of a study")
-                records = [record for frame in frames for record in json.loads(bytes(frame))]
-                self.found = {record["point"]: record for record in records}
-        self._holds_members = bool(self.found)
-        if not self.found:
-            PASSING[self.path] = os.getpid()
-            self._journal.begin([], marks=(OUTPUT_MARK,))
+                self.found = [columns_in(frame) for frame in frames]
 
-    def add(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Append the records of members that are done."""
-        if records:
-            self._holds_members = True
-            PASSING.pop(self.path, None)
-            self._journal.append(
-                [json.dumps(records, separators=(",", ":"), allow_nan=False).encode()]
-            )
+    def add(self, columns: Mapping[str, Any]) -> None:
+        """Append members that are done; the first ones take the place of what is not gone on
+        with."""
+        put = self._journal.append if self._journal.length else self._journal.begin
+        put(content_of_columns(columns))
 
-    def close(self, keep: bool) -> None:
-        """Keep the members in it, or take it away."""
-        if not (keep and self._holds_members):
-            with contextlib.suppress(OSError):
-                os.unlink(self.path)
-            PASSING.pop(self.path, None)
+    def remove(self) -> None:
+        """Take it away: the study is whole."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
 
 
-def packed(values: np.ndarray) -> str:
-    """Numbers as text, bit for bit."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
+    """Columns of members as a frame holds them: arrays as their bytes, lists as JSON."""
+    lists = {name: one for name, one in columns.items() if isinstance(one, list)}
+    arrays = {name: one for name, one in columns.items() if name not in lists}
+    return frame_content(lists, arrays, {})
 
 
-def numbers_of_text(text: str, columns: int = 0) -> np.ndarray:
-    """Numbers from text; in rows of so many, where that is not 0."""
-    values = np.frombuffer(base64.b64decode(text), dtype="<f8").astype(float)
-    return values.reshape(-1, columns) if columns else values
+def columns_in(content: bytes | memoryview) -> dict[str, Any]:
+    """What `content_of_columns` put into a frame."""
+    lists, arrays = arrays_in(content)
+    return lists | {name: rows for name, (_, rows) in arrays.items()}
 
 
 def save_study(

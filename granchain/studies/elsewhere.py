@@ -1,9 +1,9 @@
 """Members computed by an executor: processes here, or workers on other machines.
 
-A member travels as JSON: the resolved case once for all, and what each member changes. A law of the
-user's travels as the path of its file and the hash of what is in it; a worker with another file, or
-another granchain, refuses. A task is of some hundred members, so that what it takes to send it is
-small beside what it computes.
+A member travels as JSON: the resolved case once for all, and what each member changes; its numbers
+come back as a journal holds them. A law of the user's travels as the path of its file and the hash
+of what is in it; a worker with another file, or another granchain, refuses. A task is of some
+hundred members, so that what it takes to send it is small beside what it computes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.status import Status
 from granchain.store.provenance import granchain_version, source_hash
+from granchain.store.study import columns_in, content_of_columns
 from granchain.studies.measures import Measures, measure
 from granchain.studies.members import as_they_end
 
@@ -75,8 +76,8 @@ def content_hash(path: str | os.PathLike[str]) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def compute(text: str) -> str:
-    """What a worker does: the members of a task, from JSON to JSON.
+def compute(text: str) -> bytes:
+    """What a worker does: the members of a task, from JSON to what a frame of a journal holds.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def compute(text: str) -> str:
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
     found = measure(cases, 1, traces=task["traces"])
-    return json.dumps([found.record(place, task["traces"]) for place in range(len(cases))])
+    return b"".join(content_of_columns(found.columns(range(len(cases)), task["traces"])))
 
 
 def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str] | None:
@@ -194,7 +195,7 @@ class Elsewhere:
         measure([self.cases[place] for place in first], 1, traces=self._traces)
         size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
         tasks = [tuple(others[at : at + size]) for at in range(0, len(others), size)]
-        waiting: dict[Future[str], Places] = {}
+        waiting: dict[Future[bytes], Places] = {}
         taken = partial(self.taken, done=done)
         try:
             as_they_end(self.send, tasks, taken, waiting)
@@ -207,17 +208,17 @@ class Elsewhere:
                     future.cancel()
             raise
 
-    def send(self, places: Places) -> Future[str]:
+    def send(self, places: Places) -> Future[bytes]:
         """Send a task."""
         about = self._about | {"changes": [self._changes[place] for place in places]}
         with own_faults("would not take a task"):
-            future: Future[str] = self._executor.submit(compute, canonical(about))
+            future: Future[bytes] = self._executor.submit(compute, canonical(about))
             # waited for by this
             future._condition  # noqa: B018
             return future
 
     def taken(
-        self, future: Future[str], places: Places, done: Callable[[Sequence[int]], Any]
+        self, future: Future[bytes], places: Places, done: Callable[[Sequence[int]], Any]
     ) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers
         with it."""
@@ -235,17 +236,16 @@ class Elsewhere:
                 raise error
         else:
             with own_faults("gave back something else than the members of its task"):
-                records = json.loads(future.result())
-                laws_there = [record["law"] for record in records]
-                changed = changed_law([self.cases[place] for place in places], laws_there)
+                columns = columns_in(future.result())
+                changed = changed_law([self.cases[place] for place in places], columns["law"])
                 if changed is not None:
                     raise LawError(
                         "executor: got members of another law: between the worker and here "
                         f"{changed[1]}, allowed the same one; start "
                         "the workers anew, and load the law file again where the study is begun"
                     )
-                for place, record in zip(places, records, strict=True):
-                    self.found.take(place, record)
+                for row, place in enumerate(places):
+                    self.found.take(place, columns, row)
         done(places)
         return []
 

@@ -338,7 +338,7 @@ class Ensemble:
         if self._cases is None:
             assert self._stored is not None
             self._cases = tuple(
-                case_as_given(self._stored.given(place)) for place in range(len(self))
+                case_as_given(self._stored.case_of(place)[0]) for place in range(len(self))
             )
         return self._cases
 

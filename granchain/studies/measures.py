@@ -23,7 +23,8 @@ from granchain.errors import GranchainError, text_of
 from granchain.simulation import recording_of
 from granchain.status import Status
 from granchain.store import Result
-from granchain.store.study import numbers_of_text, packed
+from granchain.store.reader import STATUS_OF_LABEL
+from granchain.store.variables import VariableEntry
 from granchain.studies.members import LOT, Ready, advance, check_members, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
@@ -41,15 +42,41 @@ class Missing(IntFlag):
     WALL = 8
 
 
-# Numbers of each sensor, of each member.
-OF_SENSOR = ("peak", "arrival", "width", "missing")
-OF_MEMBER = (
-    "wave_speed",
-    "wave_speed_sensors",
-    "transmitted_momentum",
-    "transmitted_energy",
-    "time_step",
-)
+# The numbers of each member.
+NUMBERS = {
+    "peak": VariableEntry(("sensor_bead",), "N", "peak force of the first pulse"),
+    "arrival": VariableEntry(("sensor_bead",), "s", "time of that peak"),
+    "width": VariableEntry(("sensor_bead",), "s", "width of the first pulse at half height"),
+    "missing": VariableEntry(
+        ("sensor_bead",),
+        "1",
+        "why numbers are withheld: the pulse had not arrived, or not ended, by the end of the run; "
+        "merged: a second, larger pulse has passed the first before it had fallen to half, peak "
+        "and arrival are the second's; wall: none is transmitted",
+    ),
+    "wave_speed": VariableEntry(
+        (),
+        "m/s",
+        "wave speed: line through the arrivals at the sensors whose pulse is complete and has not "
+        "merged",
+    ),
+    "wave_speed_sensors": VariableEntry((), "1", "how many sensors the wave speed is from"),
+    "transmitted_momentum": VariableEntry(
+        (), "1", "momentum of the last bead when its first pulse has passed, over the striker's"
+    ),
+    "transmitted_energy": VariableEntry(
+        (),
+        "1",
+        "kinetic energy of the last bead when its first pulse has passed, over the striker's",
+    ),
+    "time_step": VariableEntry((), "s", "time step"),
+}
+# Where traces are kept.
+TRACES = {
+    "n_samples": VariableEntry((), "1", "how many values of time there are"),
+    "time": VariableEntry(("sample",), "s", "time of the samples"),
+    "sensor_force": VariableEntry(("sample", "sensor_bead"), "N", "force of the sensor bead"),
+}
 
 
 @dataclass
@@ -107,8 +134,10 @@ class Measures:
     def empty(cls, cases: Sequence[Case]) -> Measures:
         """Nothing computed yet."""
         n, sensors = len(cases), len(cases[0].sensors.beads)
-        shapes = dict.fromkeys(OF_SENSOR, (n, sensors)) | dict.fromkeys(OF_MEMBER, (n,))
-        numbers: Any = {name: np.full(shape, math.nan) for name, shape in shapes.items()}
+        numbers: Any = {
+            name: np.full((n, sensors) if one.dims else n, math.nan)
+            for name, one in NUMBERS.items()
+        }
         numbers["missing"] = np.zeros((n, sensors), dtype=np.int64)
         return cls(
             sensor_bead=tuple(cases[0].sensors.beads),
@@ -126,44 +155,35 @@ class Measures:
         """Places of the members that are not computed."""
         return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
 
-    def record(self, place: int, traces: bool) -> dict[str, Any]:
-        """What became of a member, as plain data of JSON."""
-        found: dict[str, Any] = {
-            "status": self.status[place].label,
-            "message": self.message[place],
-            "law": self.law[place],
-        }
-        for name in OF_SENSOR:
-            found[name] = [_or_none(value) for value in getattr(self, name)[place].tolist()]
-        for name in OF_MEMBER:
-            found[name] = _or_none(float(getattr(self, name)[place]))
-        if self.summaries[place]:
-            summary = self.summaries[place].items()
-            found["summary"] = {name: _or_none(value) for name, value in summary}
+    def columns(self, places: Sequence[int], traces: bool) -> dict[str, Any]:
+        """What became of some members: lists and arrays, an entry for each; traces are as long as
+        the longest, not a number beyond `n_samples`."""
+        found: dict[str, Any] = {name: getattr(self, name)[list(places)] for name in NUMBERS}
+        found["status"] = [self.status[place].label for place in places]
+        for name in ("message", "law", "summaries"):
+            found[name] = [getattr(self, name)[place] for place in places]
         if traces:
-            found |= {"time": packed(self.time[place]), "force": packed(self.force[place])}
+            counts = found["n_samples"] = np.array([len(self.time[place]) for place in places])
+            shape = len(counts), int(counts.max(initial=0)), len(self.sensor_bead)
+            found["time"] = np.full(shape[:2], np.nan)
+            found["sensor_force"] = np.full(shape, np.nan)
+            for row, place in enumerate(places):
+                found["time"][row, : counts[row]] = self.time[place]
+                found["sensor_force"][row, : counts[row]] = self.force[place]
         return found
 
-    def take(self, place: int, record: Mapping[str, Any]) -> None:
-        """Put what `record` gave at a place."""
-        for name in (*OF_SENSOR, *OF_MEMBER):
-            values = getattr(self, name)
-            # None is not a number
-            values[place] = np.array(record[name], dtype=values.dtype)
-        self.summaries[place] = {
-            name: float(np.array(value, dtype=float))
-            for name, value in record.get("summary", {}).items()
-        }
-        if "force" in record:
-            self.time[place] = numbers_of_text(record["time"])
-            self.force[place] = numbers_of_text(record["force"], len(self.sensor_bead))
-        self.message[place], self.law[place] = record["message"], record["law"]
-        # last: what is no whole record has not been taken
-        self.status[place] = next(status for status in Status if status.label == record["status"])
-
-
-def _or_none(value: float) -> float | str | None:
-    return value if math.isfinite(value) else None if math.isnan(value) else repr(value)
+    def take(self, place: int, columns: Mapping[str, Any], row: int) -> None:
+        """Put a member that `columns` gave at a place."""
+        for name in NUMBERS:
+            getattr(self, name)[place] = columns[name][row]
+        for name in ("message", "law", "summaries"):
+            getattr(self, name)[place] = columns[name][row]
+        if "n_samples" in columns:
+            count = columns["n_samples"][row]
+            self.time[place] = columns["time"][row, :count]
+            self.force[place] = columns["sensor_force"][row, :count]
+        # last: what is no whole member has not been taken
+        self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
 
 
 def measure(

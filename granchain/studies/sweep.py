@@ -27,7 +27,6 @@ from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
 from granchain.keys import Problems, Table, declared, shown
 from granchain.plain_data import canonical, sha256_of
-from granchain.status import Status
 from granchain.store import claim
 from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash, versions
@@ -36,8 +35,8 @@ from granchain.store.study import StudyPart, open_study, save_study
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.measures import (
-    OF_MEMBER,
-    OF_SENSOR,
+    NUMBERS,
+    TRACES,
     Measures,
     Missing,
     SummaryFunction,
@@ -185,52 +184,52 @@ def swept(
         compute(range(len(cases)), lambda places: None, more)
         return dataset(plan, found, traces)
     with claim(out, overwrite or resume):
-        there = records_of(open_study(out)) if resume and os.path.exists(out) else {}
-        part, keep = StudyPart(out, go_on=resume, anew=overwrite), True
-        try:
-            take_known(cases, names, there | part.found, found, out)
-            # a case that comes twice is computed once
-            twice: dict[str, list[int]] = {}
-            for place in found.to_compute:
-                twice.setdefault(names[place], []).append(place)
+        whole = [columns_of(open_study(out))] if resume and os.path.exists(out) else []
+        part = StudyPart(out, go_on=resume, anew=overwrite)
+        take_known(cases, names, whole + part.found, found, out)
+        # a case that comes twice is computed once
+        twice: dict[str, list[int]] = {}
+        for place in found.to_compute:
+            twice.setdefault(names[place], []).append(place)
 
-            def done(places: Sequence[int]) -> None:
-                records = [{"point": names[one]} | found.record(one, traces) for one in places]
-                part.add(records)
-                for record in records:
-                    for place in twice[record["point"]]:
-                        found.take(place, record)
+        def done(places: Sequence[int]) -> None:
+            if not places:
+                return
+            columns = {"point": [names[place] for place in places]}
+            part.add(columns := columns | found.columns(places, traces))
+            for row, point in enumerate(columns["point"]):
+                for place in twice[point]:
+                    found.take(place, columns, row)
 
-            if twice:
-                more = f"in {part.path}; go on with --resume (in Python: resume=True)"
-                compute([places[0] for places in twice.values()], done, more)
-            if not found.to_compute:
-                variables = variables_of_study(plan, found, names, traces)
-                about = attributes_of_study(plan, found)
-                save_study(variables, about, out, overwrite or resume)
-                keep = False
-        finally:
-            part.close(keep)
+        if twice:
+            more = f"in {part.path}; go on with --resume (in Python: resume=True)"
+            compute([places[0] for places in twice.values()], done, more)
+        if not found.to_compute:
+            variables = variables_of_study(plan, found, names, traces)
+            about = attributes_of_study(plan, found)
+            save_study(variables, about, out, overwrite or resume)
+            part.remove()
     return dataset(plan, found, traces, names)
 
 
 def take_known(
     cases: Sequence[Case],
     names: Sequence[str],
-    there: Mapping[str, Mapping[str, Any]],
+    blocks: Sequence[Mapping[str, Any]],
     found: Measures,
     out: str | os.PathLike[str],
 ) -> None:
-    """Take the members that a file holds.
+    """Take the members that a file holds, of the last block where several have one.
 
     Raises
     ------
     LawError
         Where one was computed with another law than the one here.
     """
+    there = {name: (one, row) for one in blocks for row, name in enumerate(one["point"])}
     known = [place for place, name in enumerate(names) if name in there]
     for place in known:
-        found.take(place, there[names[place]])
+        found.take(place, *there[names[place]])
     changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
     if changed is not None:
         raise LawError(
@@ -271,7 +270,7 @@ def check_traces(cases: Sequence[Case], traces: bool) -> float:
     does not hold them."""
     sensors, most = len(cases[0].sensors.beads), min(MEMORY, LARGEST_FILE)
     samples = max(case.time.end / case.sensors.interval for case in cases) + 1.0 if traces else 0.0
-    numbers = len(OF_SENSOR) * sensors + len(OF_MEMBER) + samples * (1 + sensors)
+    numbers = sum(sensors if one.dims else 1 for one in NUMBERS.values()) + samples * (1 + sensors)
     size = 8.0 * len(cases) * numbers
     if size > most:
         raise CaseError(
@@ -373,34 +372,6 @@ def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
             yield where, value
 
 
-# Variables of each sensor, and of each member: unit and meaning.
-MEANING = {
-    "peak": ("N", "peak force of the first pulse"),
-    "arrival": ("s", "time of that peak"),
-    "width": ("s", "width of the first pulse at half height"),
-    "missing": (
-        "1",
-        "why numbers are withheld: the pulse had not arrived, or not ended, by the end of the run; "
-        "merged: a second, larger pulse has passed the first before it had fallen to half, peak "
-        "and arrival are the second's; wall: none is transmitted",
-    ),
-    "wave_speed": (
-        "m/s",
-        "wave speed: line through the arrivals at the sensors whose pulse is complete and has not "
-        "merged",
-    ),
-    "wave_speed_sensors": ("1", "how many sensors the wave speed is from"),
-    "transmitted_momentum": (
-        "1",
-        "momentum of the last bead when its first pulse has passed, over the striker's",
-    ),
-    "transmitted_energy": (
-        "1",
-        "kinetic energy of the last bead when its first pulse has passed, over the striker's",
-    ),
-    "time_step": ("s", "time step"),
-}
-
 UNLIKE = (
     "members take their wave speed from different sensors, as pulses have merged or not come: a "
     "pulse that slows down has another speed over another part of the chain; see missing and "
@@ -444,8 +415,9 @@ def variables_of_study(
         put(key, of_draw, values, *about_key(plan.case, key))
     labels = np.array(found.sensor_bead, dtype=np.int64)
     put("sensor_bead", sensors, labels, "1", "label of the sensor bead")
-    for name, about in MEANING.items():
-        put_members(name, getattr(found, name), *about, inner=sensors if name in OF_SENSOR else ())
+    columns = found.columns(range(len(found.status)), traces)
+    for name, entry in NUMBERS.items():
+        put_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
     for name in dict.fromkeys(name for one in found.summaries for name in one):
         if name in variables or name in TAKEN_NAMES:
             raise CaseError(
@@ -455,7 +427,7 @@ def variables_of_study(
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
         put_members(name, values, "", f"of the summary: {name}")
     hashes = {text: hash_of_record(text) for text in dict.fromkeys(found.law)}
-    put_members("status", texts([one.label for one in found.status]), "", "how the run ended")
+    put_members("status", texts(columns["status"]), "", "how the run ended")
     put_members("message", texts(found.message), "", "why it failed")
     law = "hash of what its law was: of its functions and resolved coefficients"
     put_members("law_sha256", texts([hashes[text] for text in found.law]), "", law)
@@ -463,17 +435,10 @@ def variables_of_study(
         point = "name of the member: hash of its case, version and what is measured"
         put_members("point", texts(points), "", point)
     if traces:
-        counts = np.array([len(one) for one in found.time])
-        longest = int(counts.max(initial=0))
-        time = np.full((len(counts), longest), np.nan)
-        force = np.full((len(counts), longest, len(labels)), np.nan)
-        for place, count in enumerate(counts):
-            time[place, :count], force[place, :count] = found.time[place], found.force[place]
-        put("sample", ("sample",), np.arange(longest), "1", "index of the sample")
-        put_members("n_samples", counts, "1", "how many values of time there are")
-        put_members("time", time, "s", "time of the samples", inner=("sample",))
-        of_force = ("sample", *sensors)
-        put_members("sensor_force", force, "N", "force of the sensor bead", inner=of_force)
+        samples = np.arange(columns["time"].shape[1])
+        put("sample", ("sample",), samples, "1", "index of the sample")
+        for name, entry in TRACES.items():
+            put_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
     return variables
 
 
@@ -586,36 +551,20 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
     return "", f"of the case: {key}"
 
 
-def records_of(study: Any) -> dict[str, dict[str, Any]]:
-    """The records of the members of a study's data set, by their names."""
-    records = json.loads(study.attrs["laws_json"])
-    lists = {
-        name: study[name].values.ravel().tolist()
-        for name in ("point", "sensor_bead", "status", "message", "law_sha256")
+def columns_of(study: Any) -> dict[str, Any]:
+    """The members of a study's data set, as `Measures.columns` gives them, with their names."""
+    n, records = study["point"].size, json.loads(study.attrs["laws_json"])
+    found = {
+        name: one.values.reshape(n, *one.shape[one.ndim - len(entry.dims) :])
+        for name, entry in (NUMBERS | TRACES).items()
+        if (one := study.get(name)) is not None
     }
-    n, sensors = len(lists["point"]), len(lists["sensor_bead"])
-    labels = {status.label: status for status in Status}
-    own = {*OF_SENSOR, *OF_MEMBER, *TAKEN_NAMES}
-    more = {
+    for name in ("point", "status", "message", "law_sha256"):
+        found[name] = study[name].values.ravel().tolist()
+    summaries = {
         name: one.values.ravel().tolist()
         for name, one in study.data_vars.items()
-        if one.attrs.get("long_name") == f"of the summary: {name}" and name not in own
+        if one.attrs.get("long_name") == f"of the summary: {name}"
     }
-    numbers: dict[str, Any] = {name: study[name].values.reshape(n, sensors) for name in OF_SENSOR}
-    numbers |= {name: study[name].values.reshape(n) for name in OF_MEMBER}
-    found = Measures(
-        sensor_bead=tuple(lists["sensor_bead"]),
-        status=[labels[label] for label in lists["status"]],
-        message=lists["message"],
-        law=[records[sha256] for sha256 in lists["law_sha256"]],
-        summaries=[{name: values[place] for name, values in more.items()} for place in range(n)],
-        **numbers,
-    )
-    traces = "sensor_force" in study
-    if traces:
-        time = study["time"].values.reshape(n, -1)
-        force = study["sensor_force"].values.reshape(n, time.shape[1], sensors)
-        counts = study["n_samples"].values.ravel().tolist()
-        found.time = [row[:count] for row, count in zip(time, counts, strict=True)]
-        found.force = [row[:count] for row, count in zip(force, counts, strict=True)]
-    return {name: found.record(place, traces) for place, name in enumerate(lists["point"])}
+    found["summaries"] = [{name: one[row] for name, one in summaries.items()} for row in range(n)]
+    return found | {"law": [records[sha256] for sha256 in found["law_sha256"]]}

@@ -21,6 +21,7 @@ from granchain.contact import laws
 from granchain.contact.user import PREFIX, load_law_module
 from granchain.errors import FileError, GranchainError, LawError, RunError
 from granchain.simulation import law_records
+from granchain.store.study import columns_in
 from granchain.studies.elsewhere import Elsewhere
 from granchain.studies.measures import Measures
 from support.law_edits import IN_FILES, IN_PROCESS, PLAIN_ONLY, Files, importable
@@ -234,7 +235,7 @@ def is_what_was_asked(sent: Elsewhere, executor: LaterExecutor) -> bool:
         future.set_result(function(*arguments))
     except GranchainError:
         return True
-    worker, here = json.loads(future.result())[0]["law"], law_records(sent.cases)[0].text
+    worker, here = columns_in(future.result())["law"][0], law_records(sent.cases)[0].text
     try:
         sent.taken(future, (0,), lambda places: None)
     except LawError:
