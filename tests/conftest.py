@@ -37,6 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own, in which it works."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
     """figure(what, value, at_least=..., at_most=...): keeps a measured value, and fails the test
     outside its bounds.

@@ -32,8 +32,7 @@ OF_PEAK = {"striker.speed": 6 / 5, "chain.mass": 3 / 5, "chain.material.youngs_m
 OF_TIME = {"striker.speed": -1 / 5, "chain.mass": 2 / 5, "chain.material.youngs_modulus": -2 / 5}
 
 
-# --------------------------------------------------------------------------------------------------
-# Bands
+# --- Bands
 
 
 @pytest.mark.long  # a quarter of a minute
@@ -154,8 +153,7 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
 
 
-# --------------------------------------------------------------------------------------------------
-# Which number matters where
+# --- Which number matters where
 
 
 def test_indices_of_a_product_of_powers_are_those_of_its_factors():
@@ -240,8 +238,7 @@ def test_intervals_of_the_indices_cover_what_is_known(figure, draws):
     figure("half an interval over the scatter", np.median(ratio), at_least=1.8, at_most=3.0)
 
 
-# --------------------------------------------------------------------------------------------------
-# Bad input
+# --- Bad input
 
 
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
@@ -319,8 +316,7 @@ def test_a_case_and_a_trace_keep_their_tolerances(tmp_path):
         about_of({"title": "rig", "kind": "measured", "tolerance": {"chain.mass": -1}}, "here")
 
 
-# --------------------------------------------------------------------------------------------------
-# Beside a measurement
+# --- Beside a measurement
 
 
 def recorded(case, noise=0.0, **about):
@@ -433,8 +429,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     assert "--band: got" in capsys.readouterr().err
 
 
-# --------------------------------------------------------------------------------------------------
-# Figures
+# --- Figures
 
 
 def test_figures_show_bands_and_indices():

@@ -59,8 +59,7 @@ def problems(changes: dict[str, Any]) -> list[str]:
     return raised.value.problems
 
 
-# --------------------------------------------------------------------------------------------------
-# Every sentence
+# --- Every sentence
 
 MATERIAL = (
     ", ".join(f'"{name}"' for name in MATERIALS)
@@ -433,8 +432,7 @@ def test_many_mistakes_are_found_in_a_time_that_grows_with_their_number(kind: st
     assert many < 20.0 * few
 
 
-# --------------------------------------------------------------------------------------------------
-# Files
+# --- Files
 
 
 def written(folder: Path, content: str | bytes, name: str = "case.toml") -> Path:
@@ -585,8 +583,7 @@ def test_a_name_that_is_no_case_is_told_with_the_nearest_one() -> None:
         load_case("zzz")
 
 
-# --------------------------------------------------------------------------------------------------
-# Sensors in words
+# --- Sensors in words
 
 
 def test_words_for_sensors_stand_for_numbers() -> None:
@@ -618,8 +615,7 @@ def test_more_sensors_than_a_run_can_hold_are_refused_before_they_are_counted_ou
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Drives
+# --- Drives
 
 
 def driven(folder: Path, content: str | bytes) -> Case:
@@ -717,8 +713,7 @@ def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
     assert driven(tmp_path, "0,0\n1,3\n").sha256 != case.sha256
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers with a unit
+# --- Numbers with a unit
 
 # Quantities of length that must not be read: those that pint reads wrongly or hangs on, and others.
 BAD_LENGTHS = [
@@ -789,8 +784,7 @@ def test_without_pint_a_unit_is_refused_with_the_extra_to_install(
     ]
 
 
-# --------------------------------------------------------------------------------------------------
-# What a case gives
+# --- What a case gives
 
 
 def test_every_built_in_case_is_a_case() -> None:
@@ -1127,23 +1121,7 @@ def test_the_digest_is_of_what_is_computed() -> None:
     assert told == load_case("steel-chain").sha256 + "\n"
 
 
-def test_the_package_alone_does_not_load_pydantic_or_pint() -> None:
-    script = (
-        "import sys, granchain; from granchain import errors; print(sorted({'pydantic', 'pint', "
-        "'numba'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[]\n"
-
-
-# --------------------------------------------------------------------------------------------------
-# No input gives anything but a case, or its sentences
+# --- No input gives anything but a case, or its sentences
 
 WORDS = [
     *("auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316"),

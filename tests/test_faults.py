@@ -4,7 +4,6 @@ that are none; and sizes beyond reason."""
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import random
 import re
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.disks import mounting
-from support.processes import computing
+from support.processes import computing, in_a_child, left_in
 
 import granchain as gc
 from granchain import simulation
@@ -67,31 +66,13 @@ def process(*arguments: str, folder: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a function in a forked process: it finds everything loaded and compiled."""
-    child = multiprocessing.get_context("fork").Process(target=function, args=arguments)
-    child.start()
-    return child
-
-
-def left_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     with mounting(tmp_path) as mount:
         yield mount
 
 
-# --------------------------------------------------------------------------------------------------
-# kill -9
+# --- kill -9
 
 
 def obeys(folder: Path, *arguments: str) -> None:
@@ -167,8 +148,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     figure("checkpoints that could not be read after a kill", unreadable, at_most=0)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ctrl-C and TERM
+# --- Ctrl-C and TERM
 
 
 # Computing since the start [s]: first lines, imports, loading the compiled loop, first steps; None:
@@ -307,8 +287,7 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(
     assert left_in(tmp_path) == ["said"]
 
 
-# --------------------------------------------------------------------------------------------------
-# Disks and folders
+# --- Disks and folders
 
 
 @pytest.mark.promise("R5")
@@ -406,14 +385,11 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# A second writer
+# --- A second writer
 
 
 @pytest.mark.promise("R7")
-@pytest.mark.parametrize("more", [(), ("--overwrite",), ("--resume",)])
 def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
-    more: tuple[str, ...],
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -424,19 +400,16 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     monkeypatch.chdir(folder)
     first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.1", "--checkpoint", "1e-3")
     until(Path(".run.h5.lock").exists, first)
-    before = time.process_time()
-    assert obey([*RUN, *more]) == 4
-    # of computing: a busy machine lengthens the rest
-    figure(
-        "second writer of a file: time to its refusal, computing [s]",
-        time.process_time() - before,
-        at_most=1.0,
-    )
-    assert (
-        "got a file that another run is writing, allowed one run at a time"
-        in capfd.readouterr().err
-    )
+    longest = 0.0
+    for more in ((), ("--overwrite",), ("--resume",)):
+        before = time.process_time()
+        assert obey([*RUN, *more]) == 4
+        longest = max(longest, time.process_time() - before)
+        said = capfd.readouterr().err
+        assert "got a file that another run is writing, allowed one run at a time" in said
     assert first.is_alive()
+    # of computing: a busy machine lengthens the rest
+    figure("second writer of a file: time to its refusal, computing [s]", longest, at_most=1.0)
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()
     expected = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.1"])).provenance[
@@ -446,8 +419,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     assert left_in(folder) == ["run.h5"]
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers that are none
+# --- Numbers that are none
 
 
 POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
@@ -514,8 +486,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
     assert left_in(here) == []
 
 
-# --------------------------------------------------------------------------------------------------
-# Sizes beyond reason
+# --- Sizes beyond reason
 
 
 ABSURD = {

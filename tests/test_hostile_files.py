@@ -38,8 +38,7 @@ def content():
     return file_of(a_result())
 
 
-# --------------------------------------------------------------------------------------------------
-# Made to do harm.
+# --- Made to do harm.
 
 
 def replaced(file, name, **made):
@@ -242,8 +241,7 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
     assert time.process_time() - start < 1.0
 
 
-# --------------------------------------------------------------------------------------------------
-# Damaged.
+# --- Damaged.
 
 
 def flipped(content, draw):
@@ -315,8 +313,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
     assert everything(open_result(path, unsealed=True))[:-1] == good
 
 
-# --------------------------------------------------------------------------------------------------
-# Not an output file at all.
+# --- Not an output file at all.
 
 
 @pytest.mark.parametrize(
@@ -358,8 +355,7 @@ def test_a_name_from_a_file_cannot_command_the_terminal(tmp_path, content):
     assert all(letter.isprintable() for letter in str(caught.value))
 
 
-# --------------------------------------------------------------------------------------------------
-# The checkpoint.
+# --- The checkpoint.
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,7 @@ def told(folder: Path | None = None, **tables: Any) -> list[str]:
     return raised.value.problems
 
 
-# --------------------------------------------------------------------------------------------------
-# What a case says
+# --- What a case says
 
 
 @pytest.mark.plain
@@ -234,8 +233,7 @@ def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close() 
     assert closing.pair_inputs()[0][1].impact_speed == 4.0
 
 
-# --------------------------------------------------------------------------------------------------
-# The start
+# --- The start
 
 
 @pytest.mark.plain
@@ -281,8 +279,7 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
     assert closed[1] == 0.0 and closed[2] == 1.0
 
 
-# --------------------------------------------------------------------------------------------------
-# What follows
+# --- What follows
 
 
 @pytest.fixture(scope="module")
@@ -421,8 +418,7 @@ def test_members_and_checkpoints_have_the_bits_of_a_run(tmp_path: Path) -> None:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Contacts that open
+# --- Contacts that open
 
 
 def pressed(force: float = 30.0) -> State:

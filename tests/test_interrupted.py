@@ -226,8 +226,7 @@ def stopped(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
     return usage.ru_utime + usage.ru_stime - before, said
 
 
-# --------------------------------------------------------------------------------------------------
-# In Python
+# --- In Python
 
 
 @pytest.mark.promise("R6")
@@ -270,8 +269,7 @@ def test_an_interruption_that_was_held_is_raised_where_what_held_it_fails() -> N
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-# --------------------------------------------------------------------------------------------------
-# Studies
+# --- Studies
 
 # Of some seconds.
 LONG_STUDY = """case = "steel-chain-hertz"

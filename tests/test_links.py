@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.disks import mounting
+from support.processes import Stop
 
 import granchain as gc
 from granchain.cli import obey
@@ -35,20 +36,16 @@ RUN = ("steel-chain-hertz", *(word for key in SMALL for word in ("--set", key)))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of a run, and a trace to import."""
+    """Files of a run and of one without sensors, and a trace to import."""
     folder = tmp_path_factory.mktemp("made")
+    bare = ("--set=sensors.beads=[]", "--set=sensors.contacts=[]", "--set=snapshots.interval=1e-4")
+    assert obey(["run", *RUN, *bare, "--out", str(folder / "bare.h5")]) == 0
     assert obey(["run", *RUN, "--out", str(folder / "run.h5")]) == 0
     (folder / "rig.csv").write_text(
         "time [s],force at bead 1 [N]\n"
         + "".join(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40))
     )
     return folder
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 # What is written: the name of the file, and what writes it there.
@@ -96,7 +93,7 @@ WRITERS: dict[str, tuple[str, Writer]] = {
         "run-force-traces.png",
         by_command("plot", "{made}/run.h5", "--out", ".", "--only", "force-traces", "--overwrite"),
     ),
-    "page": ("out.html", by_command("report", "{made}/run.h5", "--out", "{name}", "--overwrite")),
+    "page": ("out.html", by_command("report", "{made}/bare.h5", "--out", "{name}", "--overwrite")),
     "animation": (
         "out.gif",
         by_command("animate", "{made}/run.h5", "--out", "{name}", "--frames", "2", "--overwrite"),
@@ -276,13 +273,6 @@ def test_what_is_written_beside_a_file_follows_no_link(here: Path) -> None:
     )
 
 
-class Stop:
-    """Ends a run after its first block."""
-
-    def advance(self, fraction: float) -> None:
-        raise KeyboardInterrupt
-
-
 @pytest.mark.promise("R5")
 def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(here: Path) -> None:
     Path("scratch").mkdir()
@@ -302,8 +292,7 @@ def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(h
     assert Path("run.h5.chk").is_symlink() and list(Path("scratch").iterdir()) == []
 
 
-# --------------------------------------------------------------------------------------------------
-# Folders
+# --- Folders
 
 
 @pytest.mark.promise("R5")

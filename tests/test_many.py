@@ -73,8 +73,7 @@ def single(case: gc.Case) -> gc.Result:
         return error.result
 
 
-# --------------------------------------------------------------------------------------------------
-# The bits of a single run
+# --- The bits of a single run
 
 
 @pytest.mark.parametrize("law", every_law(FAST))
@@ -234,8 +233,7 @@ def test_members_share_no_chain_that_is_not_theirs(change: dict[str, Any]) -> No
         assert step == alone
 
 
-# --------------------------------------------------------------------------------------------------
-# Members that fail
+# --- Members that fail
 
 
 def outcasts() -> list[gc.Case]:
@@ -327,8 +325,7 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
     assert searched == [False, False]
 
 
-# --------------------------------------------------------------------------------------------------
-# On the way
+# --- On the way
 
 
 def test_an_interruption_within_a_member_keeps_what_it_has_computed(
@@ -386,8 +383,7 @@ def test_what_progress_raises_ends_the_ensemble() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("granchain")]
 
 
-# --------------------------------------------------------------------------------------------------
-# Side by side: as a Dataset, and in a file
+# --- Side by side: as a Dataset, and in a file
 
 
 def study() -> gc.Ensemble:

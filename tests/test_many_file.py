@@ -65,8 +65,7 @@ def names(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
-# --------------------------------------------------------------------------------------------------
-# What is in it
+# --- What is in it
 
 
 @pytest.mark.parametrize("lot", [3, 1024])
@@ -241,8 +240,7 @@ def test_info_says_what_an_ensemble_holds(tmp_path: Path) -> None:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Stopped, killed, refused
+# --- Stopped, killed, refused
 
 
 @pytest.mark.parametrize("in_a_file", [False, True])

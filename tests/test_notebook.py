@@ -207,7 +207,6 @@ def test_a_picture_keeps_every_peak_and_nothing_that_is_not_finite():
 
 
 # --- progress
-# --------------------------------------------------------------------------------------------------
 
 
 class Clock:

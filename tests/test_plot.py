@@ -66,7 +66,6 @@ def names(folder):
 
 
 # --- several files, some figures, a format, a width
-# -----------------------------------------------------------------
 
 
 def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(here, capsys):
@@ -218,7 +217,6 @@ def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn
 
 
 # --- the course of a pulse
-# ------------------------------------------------------------------------------------------
 
 
 def powers(exponent, scatter=0.0, sensors=(2, 3, 4, 6, 8, 10, 12)):
@@ -317,7 +315,6 @@ def test_several_results_of_long_names_are_numbered_and_nothing_lies_over_anythi
 
 
 # --- animation
-# --------------------------------------------------------------------------------------------------
 
 
 def frames_of(path):

@@ -88,8 +88,14 @@ def computed(tmp_path_factory):
     return folder
 
 
-def test_a_page_holds_all_it_needs(computed):
-    page = report([computed / "run.h5", computed / "compared.json"]).decode()
+@pytest.fixture(scope="module")
+def shown(computed):
+    """The page of the run and its comparison."""
+    return report([computed / "run.h5", computed / "compared.json"])
+
+
+def test_a_page_holds_all_it_needs(shown):
+    page = shown.decode()
     assert "<script" not in page and "<link" not in page and "@import" not in page
     # nothing is fetched: what is not in the page are links that a reader may follow
     assert set(
@@ -118,8 +124,8 @@ def test_a_page_holds_all_it_needs(computed):
     assert "+11.1" in page and ">+1<" in page
 
 
-def test_equal_files_give_equal_pages(computed):
-    assert report([computed / "run.h5"]) == report([computed / "run.h5"])
+def test_equal_files_give_equal_pages(computed, shown):
+    assert report([computed / "run.h5", computed / "compared.json"]) == shown
 
 
 def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(
@@ -139,14 +145,17 @@ def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(
         )
     for name in ("none.h5", "list.json", "deep.json", "notes.html"):
         assert name in str(refused.value)
-    run = str(computed / "run.h5")
-    assert obey(["report", run, "--out", str(tmp_path / "notes.html")]) == 4
-    assert obey(["report", run, "--out", str(tmp_path / "notes.html"), "--overwrite"]) == 4
+    command = ["report", str(computed / "compared.json"), "--out"]
+    for name, more, code in (
+        ("notes.html", [], 4),
+        ("notes.html", ["--overwrite"], 4),
+        ("page.pdf", [], 4),
+        ("page.html", [], 0),
+        ("page.html", [], 4),
+        ("page.html", ["--overwrite"], 0),
+    ):
+        assert obey([*command, str(tmp_path / name), *more]) == code
     assert (tmp_path / "notes.html").read_text() == "<html>mine</html>"
-    assert obey(["report", run, "--out", str(tmp_path / "page.pdf")]) == 4
-    assert obey(["report", run, "--out", str(tmp_path / "page.html")]) == 0
-    assert obey(["report", run, "--out", str(tmp_path / "page.html")]) == 4
-    assert obey(["report", run, "--out", str(tmp_path / "page.html"), "--overwrite"]) == 0
     capsys.readouterr()
 
 
@@ -312,14 +321,14 @@ def test_a_study_has_its_page(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 390], ids=["wide", "narrow"])
-def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path, width):
+def test_a_browser_shows_the_page_without_scrolling_sideways(shown, tmp_path, width):
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip("no browser that runs without a screen is installed (Debian: chromium)")
     page = tmp_path / "page.html"
     # a frame as wide as the screen, and a script of the test's own that says how wide the page in
     # it is
-    page.write_bytes(report([computed / "run.h5", computed / "compared.json"]))
+    page.write_bytes(shown)
     probe = tmp_path / "probe.html"
     probe.write_text(
         '<body style="margin:0"><iframe src="page.html" '

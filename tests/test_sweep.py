@@ -22,8 +22,7 @@ from granchain.studies.measures import Measures, Missing, measure
 from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
 from granchain.studies.sweep import Description, dataset
 
-# --------------------------------------------------------------------------------------------------
-# What is drawn
+# --- What is drawn
 
 
 def test_distributions_are_those_of_their_names():
@@ -94,8 +93,7 @@ def test_all_mistakes_of_what_is_drawn_are_told_together():
         gc.disorder(1.05)
 
 
-# --------------------------------------------------------------------------------------------------
-# Disorder as data of the case
+# --- Disorder as data of the case
 
 FACTORS = [1.1, 0.9, 1.0, 1.05, 0.97]
 
@@ -151,8 +149,7 @@ def test_disorder_that_does_not_fit_is_refused():
             case.replace(**{f"chain.{name}": value for name, value in changes.items()})
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers of many first pulses
+# --- Numbers of many first pulses
 
 
 @pytest.mark.parametrize(
@@ -308,8 +305,7 @@ def test_no_number_is_given_of_a_pulse_that_has_none(figure, count):
     figure("numbers of pulses that have none, in random members", none, at_most=0)
 
 
-# --------------------------------------------------------------------------------------------------
-# The sweep
+# --- The sweep
 
 
 def same(study, place, case, **select):
@@ -517,8 +513,7 @@ def test_a_summary_adds_variables_and_is_tried_first():
         gc.sweep(case, {"striker.speed": [0.5]}, summary=lambda _: {"peak": 1.0})
 
 
-# --------------------------------------------------------------------------------------------------
-# Its file
+# --- Its file
 
 
 @pytest.fixture
@@ -629,8 +624,7 @@ def test_a_damaged_study_is_refused(tmp_path):
         gc.sweep(short(), {"striker.speed": [0.5]}, out=file, resume=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command and its figures
+# --- The command and its figures
 
 SWEEP = """
 case = "short.toml"
@@ -732,8 +726,7 @@ def test_figures_of_a_study_say_what_they_show():
         made.draw_without_rendering()
 
 
-# --------------------------------------------------------------------------------------------------
-# What is known of chains
+# --- What is known of chains
 
 
 def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_force():
@@ -759,8 +752,7 @@ def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_cha
     assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
 
 
-# --------------------------------------------------------------------------------------------------
-# Elsewhere
+# --- Elsewhere
 
 
 def test_processes_compute_what_this_one_does(tmp_path, monkeypatch):

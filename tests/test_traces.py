@@ -766,8 +766,7 @@ def test_no_flipped_bits_of_a_binary_file_end_in_anything_but_numbers_or_a_sente
             assert np.isfinite(trace.sensor_force).all()
 
 
-# --------------------------------------------------------------------------------------------------
-# TDMS, with the optional package and without
+# --- TDMS, with the optional package and without
 
 
 def test_without_its_package_a_tdms_file_is_refused_with_what_to_install(monkeypatch):
@@ -802,8 +801,7 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
         brought_in(damaged, Asked(gain=0.02), overwrite=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# The folder
+# --- The folder
 
 
 def test_what_is_said_of_a_trace_is_in_its_about_file():
@@ -909,8 +907,7 @@ def test_a_zip_that_unpacks_to_gigabytes_is_refused_unpacked():
         brought_in(stream.getvalue(), SI)
 
 
-# --------------------------------------------------------------------------------------------------
-# Offset and noise
+# --- Offset and noise
 
 
 def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
@@ -980,8 +977,7 @@ def test_noise_that_is_stated_is_believed():
     assert noise_of(read_trace("folder"), 0) == 0.7
 
 
-# --------------------------------------------------------------------------------------------------
-# The command, and the folders of the project
+# --- The command, and the folders of the project
 
 
 def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):

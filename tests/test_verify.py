@@ -280,8 +280,7 @@ def test_the_error_bar_is_richardsons_with_roaches_safety() -> None:
     assert error_bar([1.3, 1.0, 1.0], AROUND, 2.0, 1.0) == pytest.approx(0.1, rel=1e-12)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command
+# --- The command
 
 SETTINGS = [
     item

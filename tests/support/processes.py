@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def python(
@@ -48,3 +51,29 @@ def computing(number: int) -> float:
     machine does not lengthen it much."""
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function in a forked process: it finds everything loaded and compiled."""
+    child = multiprocessing.get_context("fork").Process(target=function, args=arguments)
+    child.start()
+    return child
+
+
+def left_in(folder: Path) -> list[str]:
+    """Names of what a folder holds."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+class Stop:
+    """Stops a run when a part of it is done."""
+
+    def __init__(self, at: float = 0.0):
+        self.at = at
+
+    def advance(self, fraction: float) -> None:
+        if fraction >= self.at:
+            raise KeyboardInterrupt
+
+    def resume(self, fraction: float) -> None:
+        """Nothing to say."""
