@@ -40,6 +40,14 @@ SWITCHABLE = [
 ]
 
 
+def on_grids(names):
+    """Laws on fine grids: with an integral for each force, seconds each, in the long run."""
+    return [
+        pytest.param(name, marks=pytest.mark.long if name == "jackson-green" else ())
+        for name in names
+    ]
+
+
 def pair(**changes: float) -> Pair:
     values = {
         "effective_radius": RADIUS,
@@ -138,7 +146,7 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", on_grids(PRINTED))
 def test_as_printed_a_law_returns_the_computed_share_of_the_work_and_more_on_a_window(name):
     made = switched_off(name)
     largest, window, _ = PRINTED[name]
@@ -289,7 +297,7 @@ def test_the_engine_delivers_the_restitution_that_the_energies_give(name, as_pri
 # ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
     # two points are 1e-4 apart; along a continuous curve the force changes by n 1e-4, n = d F'/F at
@@ -384,7 +392,7 @@ def losses(made: Contact) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.promise("N6")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", on_grids(NAMES))
 def test_what_is_lost_stays_lost_on_a_fine_grid_of_largest_overlaps(name):
     made = contact(name)
     grid, lost = losses(made)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.kinds import PLAIN_HERE
 from support.rows import RADIUS, inputs_for, run_row, standing_row, steel_row
 
 import granchain as gc
@@ -176,34 +177,39 @@ def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
     )
 
 
+def compared(case: Case, figure: Any, words: str = "") -> list[float]:
+    """Hold what a run says of peaks against a twentieth of its step: how far apart the arrivals of
+    the compared peaks are [s]."""
+    coarse = gc.run(case)
+    step = coarse.time_step
+    fine = gc.run(case.replace(**{"time.step": step / 20.0, "sensors.interval": step}))
+    apart, largest = [], fine.contact_peak_force.max()
+    for one, other in zip(summary(coarse).sensors, summary(fine).sensors, strict=True):
+        if one.complete and other.complete and other.peak > 0.01 * largest:
+            apart.append(abs(one.arrival - other.arrival))
+            figure(
+                f"{words}peak of a sensor against a twentieth of the step",
+                abs(one.peak / other.peak - 1.0),
+                at_most=1e-3,
+            )
+    pressed = fine.contact_peak_force > 0.01 * largest
+    error = np.abs(coarse.contact_peak_force / fine.contact_peak_force - 1.0)[pressed].max()
+    figure(
+        f"{words}largest force of a contact against a twentieth of the step", error, at_most=1e-3
+    )
+    return apart
+
+
 @pytest.mark.promise("N13")
 @pytest.mark.parametrize(("gap", "speed"), [(0.0, 0.3), (1e-6, 1.77)])
 @pytest.mark.parametrize("law", EVERY)
 def test_peaks_of_sensors_and_contacts_in_a_chain_are_known_to_a_thousandth(
     law, gap, speed, figure
 ):
-    case = row(law, gap, speed)
-    coarse = gc.run(case)
-    step = coarse.time_step
-    fine = gc.run(case.replace(**{"time.step": step / 20.0, "sensors.interval": step}))
-    compared = 0
-    for one, other in zip(summary(coarse).sensors, summary(fine).sensors, strict=True):
-        if one.complete and other.complete and other.peak > 0.01 * fine.contact_peak_force.max():
-            compared += 1
-            figure(
-                "peak of a sensor against a twentieth of the step",
-                abs(one.peak / other.peak - 1.0),
-                at_most=1e-3,
-            )
-            figure(
-                "arrival of the peak, of the interval of the samples",
-                abs(one.arrival - other.arrival) / 2e-7,
-                at_most=0.5,
-            )
-    assert compared >= 3
-    pressed = fine.contact_peak_force > 0.01 * fine.contact_peak_force.max()
-    error = np.abs(coarse.contact_peak_force / fine.contact_peak_force - 1.0)[pressed].max()
-    figure("largest force of a contact against a twentieth of the step", error, at_most=1e-3)
+    apart = compared(row(law, gap, speed), figure)
+    assert len(apart) >= 3
+    for seconds in apart:
+        figure("arrival of the peak, of the interval of the samples", seconds / 2e-7, at_most=0.5)
 
 
 @pytest.mark.long
@@ -219,23 +225,7 @@ def test_peaks_of_random_chains_under_laws_with_jumps(seed, figure):
         float(rng.uniform(0.15, 2.0)),
         **{"sensors.interval": float(rng.uniform(2e-7, 4e-7))},
     )
-    coarse = gc.run(case)
-    step = coarse.time_step
-    fine = gc.run(case.replace(**{"time.step": step / 20.0, "sensors.interval": step}))
-    for one, other in zip(summary(coarse).sensors, summary(fine).sensors, strict=True):
-        if one.complete and other.complete and other.peak > 0.01 * fine.contact_peak_force.max():
-            figure(
-                "random chains: peak of a sensor against a twentieth of the step",
-                abs(one.peak / other.peak - 1.0),
-                at_most=1e-3,
-            )
-    pressed = fine.contact_peak_force > 0.01 * fine.contact_peak_force.max()
-    error = np.abs(coarse.contact_peak_force / fine.contact_peak_force - 1.0)[pressed].max()
-    figure(
-        "random chains: largest force of a contact against a twentieth of the step",
-        error,
-        at_most=1e-3,
-    )
+    compared(case, figure, "random chains: ")
 
 
 @pytest.mark.plain
@@ -411,6 +401,10 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Re
     assert "the largest samples" not in run_numbers(summary(run))
 
 
+@pytest.mark.plain
+@pytest.mark.skipif(
+    not PLAIN_HERE, reason="run as plain Python: compiled, it takes a loop of its own"
+)
 def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own():
     # the wall meets the first bead at .1 m/s: c v between a wall and a bead
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))

@@ -46,7 +46,16 @@ def small(**changes: object) -> Case:
 @pytest.mark.promise("N3")
 @pytest.mark.parametrize(
     "changes",
-    [{}, FLORES, TSUJI, {"contact.dents": "forget", "chain.gap": 1e-6}, YIELDED, YIELDED | TSUJI],
+    [
+        {},
+        FLORES,
+        TSUJI,
+        pytest.param(
+            {"contact.dents": "forget", "chain.gap": 1e-6}, id="changes3", marks=pytest.mark.long
+        ),
+        YIELDED,
+        YIELDED | TSUJI,
+    ],
 )
 def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> None:
     result = run(small(**changes))
