@@ -10,7 +10,6 @@ and more.
 
 from granchain.analysis import power_law
 from granchain.figures.bands import band_traces, sensitivities
-from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
 from granchain.figures.frame import (
     FORMATS,
@@ -21,7 +20,12 @@ from granchain.figures.frame import (
     save,
     style,
 )
-from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
+from granchain.figures.laws import (
+    equivalence,
+    impact_loops,
+    restitution_against_speed,
+    restitution_delivered,
+)
 from granchain.figures.measured import Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
     crank_energy,

@@ -267,8 +267,14 @@ class Sheet:
         that the run failed; of axes that were given no more than a failure is stated."""
         failures = [f"RUN FAILED: {one.status.label}" for one in results if one.status.failed]
         if self.given:
-            where: dict[str, Any] = {"xycoords": "axes fraction", "va": "top", "color": FAILED}
-            self.top.annotate("\n".join(failures), (0.02, 0.98), fontsize=small_type(), **where)
+            self.top.annotate(
+                "\n".join(failures),
+                (0.02, 0.98),
+                xycoords="axes fraction",
+                va="top",
+                color=FAILED,
+                fontsize=small_type(),
+            )
         parts = ["simulated", named_laws(result.law for result in results)]
         if len(results) == 1:
             factor, unit = scaled(results[0].time_step, "s")
@@ -706,6 +712,5 @@ def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
         if isinstance(text, Text) and (words := clean(text.get_text())) != text.get_text():
             text.set_text(words)
     image = io.BytesIO()
-    how: dict[str, Any] = {"metadata": FORMATS[ending][1], "dpi": dpi}
-    figure.savefig(image, format=ending[1:], **how)
+    figure.savefig(image, format=ending[1:], metadata=FORMATS[ending][1], dpi=dpi)
     return image.getvalue()

@@ -185,9 +185,16 @@ def _forces_over_each_other(
     longest = max(ours, key=lambda one: len(one.time))
     # Below the lines, and few enough to see them.
     every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES_DRAWN))
-    dots: dict[str, Any] = {"ms": 2.4, "mew": 0.6, "markevery": every, "zorder": 2}
-    since = factor * (longest.time - origin)
-    force.plot(since, longest.measured, label="measured", **MEASURED, **dots)
+    force.plot(
+        factor * (longest.time - origin),
+        longest.measured,
+        label="measured",
+        **MEASURED,
+        ms=2.4,
+        mew=0.6,
+        markevery=every,
+        zorder=2,
+    )
     nearest = found.nearest.get(sensor.bead, ())
     for i, (one, result) in enumerate(zip(ours, found.results, strict=True)):
         # Nearest on top.
@@ -198,9 +205,10 @@ def _forces_over_each_other(
         rest.plot(since, left, linewidth=0.9, **line)
         if one.force_band is not None:
             low, high = one.force_band.low, one.force_band.high
-            band: dict[str, Any] = {"color": line["color"], "alpha": 0.22, "zorder": 1}
-            shade(force, since, low, high, **band)
-            shade(rest, since, low - one.measured, high - one.measured, **band)
+            for axes, zero in ((force, 0.0), (rest, one.measured)):
+                shade(
+                    axes, since, low - zero, high - zero, color=line["color"], alpha=0.22, zorder=1
+                )
     if nearest:
         smallest = min((one.residual.computed for one in ours), default=math.nan)
         before = f"{' or '.join(nearest)}: " if len(ours) > 1 else ""

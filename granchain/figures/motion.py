@@ -284,8 +284,9 @@ def animation(
     low, high = float(min(values.min(), 0.0)), float(max(values.max(), 0.0))
     line.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low) if high > low else 1.0)
     set_panel(line, zero=True, xlabel=f"place ({metre})", ylabel=name)
-    corner: dict[str, Any] = {"transform": line.transAxes, "ha": "right", "va": "top"}
-    clock = line.text(0.99, 0.96, "", fontsize=small_type(), **corner)
+    clock = line.text(
+        0.99, 0.96, "", fontsize=small_type(), transform=line.transAxes, ha="right", va="top"
+    )
     sheet.head([result], *notes)
 
     def show(i: int) -> tuple[Any, ...]:

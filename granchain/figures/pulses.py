@@ -107,8 +107,15 @@ def force_traces(
                     colour = look(i)["color"]
                     shade(axes, factor * result.time, 0.0, force, color=colour, alpha=0.18)
                     text += peak_in_words(result, column)
-        beside: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "linespacing": 1.15}
-        axes.text(1.012, 0.5, text, fontsize=small_type(), **beside)
+        axes.text(
+            1.012,
+            0.5,
+            text,
+            fontsize=small_type(),
+            transform=axes.transAxes,
+            va="center",
+            linespacing=1.15,
+        )
         last = axes is sheet.panels[-1]
         axes.spines["bottom"].set_visible(last)
         axes.tick_params(axis="x", length=3.0 if last else 0.0)

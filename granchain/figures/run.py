@@ -306,8 +306,13 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     ledger.set(ylabel=f"energy ({joule})", ylim=(low, None))
     draw_residual(rest, time, size)
     if (case := case_of(result)) is not None and put_in > 0.0:
-        line: dict[str, Any] = {"linewidth": 0.9, "linestyle": ":", "label": "bound of the run"}
-        rest.axhline(case.energy.bound, color=palette()[2], **line)
+        rest.axhline(
+            case.energy.bound,
+            color=palette()[2],
+            linewidth=0.9,
+            linestyle=":",
+            label="bound of the run",
+        )
     if not put_in > 0.0:
         of_held = f"residual / {OF_ROUNDING:g}\nof what is held"
         rest.set_ylabel(of_held if static else "residual (J)")
@@ -323,8 +328,15 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
     axes.plot(x, seen, color=GREY, linewidth=1.0, label="residual")
     if not np.any(size > 0.0):
         axes.set_ylim(1e-18, 1.0)
-        middle: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-        axes.text(0.5, 0.5, "exactly 0 throughout", fontsize=small_type(), **middle)
+        axes.text(
+            0.5,
+            0.5,
+            "exactly 0 throughout",
+            fontsize=small_type(),
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+        )
     axes.set_ylabel("residual\n/ put in")
     axes.grid(axis="y")
     # the exponent of a power is too small to read
@@ -365,10 +377,17 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     for name, values in lost.items():
         if np.any(values != 0.0):
             above = below + scale * values
-            # The colours of the ledger over time.
-            area: dict[str, Any] = {"color": palette()[ENERGIES_HELD.index(name)], "alpha": 0.85}
-            area |= {"fill": True, "linewidth": 0.0, "label": LOST[name]}
-            sheet.top.stairs(above, edges, baseline=below, **area)
+            sheet.top.stairs(
+                above,
+                edges,
+                baseline=below,
+                fill=True,
+                # the colours of the ledger over time
+                color=palette()[ENERGIES_HELD.index(name)],
+                alpha=0.85,
+                linewidth=0.0,
+                label=LOST[name],
+            )
             below = above
     sheet.legend(sheet.top, beside=True)
     set_panel(

@@ -87,14 +87,25 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     axes.set(yscale="log", xlim=(0.0, kilo * top))
     bands: Any = [] if found.dispersion is None else found.dispersion.band_edges
     for i, (low, high) in enumerate(bands):
-        band: dict[str, Any] = {"color": "#000000", "alpha": 0.07, "linewidth": 0.0, "zorder": 0}
-        label = "bands by dispersion" if i == 0 else "_band"
-        axes.axvspan(kilo * low, kilo * min(high, top), label=label, **band)
+        axes.axvspan(
+            kilo * low,
+            kilo * min(high, top),
+            label="bands by dispersion" if i == 0 else "_band",
+            color="#000000",
+            alpha=0.07,
+            linewidth=0.0,
+            zorder=0,
+        )
     measured = "edges measured" + ("" if narrow() else ", with their errors")
     edges = zip(found.band_edges.ravel(), found.band_edge_errors.ravel(), strict=True)
     for i, (edge, error) in enumerate((edge, error) for edge, error in edges if edge > 0.0):
-        label = measured if i == 0 else "_edge"
-        axes.axvline(kilo * edge, color=red, linewidth=0.9, linestyle="--", label=label)
+        axes.axvline(
+            kilo * edge,
+            color=red,
+            linewidth=0.9,
+            linestyle="--",
+            label=measured if i == 0 else "_edge",
+        )
         ends = kilo * (edge - error), kilo * (edge + error)
         axes.axvspan(*ends, color=red, alpha=0.25, linewidth=0.0)
     label = "transmission" + (f" ({found.unit})" if found.unit != "1" else "")
@@ -147,8 +158,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
         each, q = "cell", np.linspace(-math.pi, math.pi, 401)
         branches = kilo * found.dispersion.frequency(q)
         labels = ["dispersion", *["_branch"] * (branches.shape[1] - 1)]
-        look: dict[str, Any] = {"color": "#2a78c2", "linewidth": 1.0, "linestyle": "--"}
-        axes.plot(q / math.pi, branches, label=labels, **look)
+        axes.plot(q / math.pi, branches, "--", color="#2a78c2", linewidth=1.0, label=labels)
         axes.legend(loc="upper right", **ON_CURVES)
     name = f"wavenumber (\N{GREEK SMALL LETTER PI} rad per {each})"
     axes.set(xlim=(-1.0, 1.0), xticks=[-1.0, -0.5, 0.0, 0.5, 1.0], xlabel=name)

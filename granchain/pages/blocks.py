@@ -168,33 +168,29 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
         What it says; headings of level 1 are listed at its top where there are several.
     """
     shown = list(blocks)
-    chapters = [block.text for block in shown if isinstance(block, Heading) and block.level == 1]
-    body = [f"<title>{escaped(title)}</title>", f"<style>{STYLE}</style>", "</head>", "<body>"]
-    if len(chapters) > 1:
-        items = "".join(
-            f'<li><a href="#part-{i}">{escaped(chapter)}</a></li>'
-            for i, chapter in enumerate(chapters)
-        )
-        body.append(f"<nav><ul>{items}</ul></nav>")
-    part = 0
-    for block in shown:
-        anchor = ""
-        if isinstance(block, Heading) and block.level == 1:
-            anchor, part = f' id="part-{part}"', part + 1
-        body.append(block_in_html(block, anchor))
-    body += [
+    chapters = [block for block in shown if isinstance(block, Heading) and block.level == 1]
+    anchors = {id(chapter): f' id="part-{i}"' for i, chapter in enumerate(chapters)}
+    items = "".join(
+        f'<li><a href="#part-{i}">{escaped(chapter.text)}</a></li>'
+        for i, chapter in enumerate(chapters)
+    )
+    lines = [
+        PAGE_MARK.decode(),
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escaped(title)}</title>",
+        f"<style>{STYLE}</style>",
+        "</head>",
+        "<body>",
+        *([f"<nav><ul>{items}</ul></nav>"] if len(chapters) > 1 else []),
+        *(block_in_html(block, anchors.get(id(block), "")) for block in shown),
         f"<footer>Printed by granchain {__version__}. Computed numbers unless it says "
         "measured.</footer>",
         "</body>",
         "</html>",
     ]
-    head = [
-        PAGE_MARK.decode(),
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    ]
-    return ("\n".join([*head, *body]) + "\n").encode("utf-8", "replace")
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
 def block_in_html(block: Block, anchor: str = "") -> str:

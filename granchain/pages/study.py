@@ -95,8 +95,9 @@ def spread_rows(values: np.ndarray) -> tuple[str, ...]:
     there = values[np.isfinite(values)]
     if not there.size:
         return "-", "-", "-", "-"
-    spread = number_text(float(there.std()), ".3g")
-    mean, least, most = (
-        number_text(float(one), ".6g") for one in (there.mean(), there.min(), there.max())
+    return (
+        number_text(float(there.mean()), ".6g"),
+        number_text(float(there.std()), ".3g"),
+        number_text(float(there.min()), ".6g"),
+        number_text(float(there.max()), ".6g"),
     )
-    return mean, spread, least, most
