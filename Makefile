@@ -14,7 +14,7 @@ WORKERS ?= 2
 # Where the package is built.
 WHEEL ?= dist
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps measured notebooks reliability lock package clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -121,6 +121,10 @@ steps: env ## docs/steps.md anew: errors of the time steps, law by law
 measured: env ## docs/measured.md anew: contact laws against measured impacts
 	@echo "measured: docs/measured.md"
 	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/measured.py > "$$new" && cat "$$new" > docs/measured.md
+
+papers: env ## docs/papers anew: every table, figure and equation of four papers, computed
+	@echo "papers: docs/papers"
+	@$(PYTHON) docs/papers/write.py
 
 notebooks: env ## notebooks/*.ipynb anew, run
 	@echo "notebooks: notebooks/*.ipynb"
