@@ -44,7 +44,7 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
     for name in sorted(variables):
         variable = variables[name]
         total.update(
-            f"{name} {','.join(variable.dims)} {variable.kind} "
+            f"{name} {','.join(variable.dims)} {variable.data.dtype.str} "
             f"{','.join(map(str, variable.shape))}\n".encode()
         )
         if variable.is_text:

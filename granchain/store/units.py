@@ -8,7 +8,7 @@ UDUNITS has no power that is not a whole number: it takes "N/m^1.5" for N/m time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 IN_WORDS = "unit_in_words"
 # The units of our variables, of inputs and history of the built-in laws, and of the keys of a case;
@@ -46,9 +46,6 @@ def unit_attributes(unit: str) -> dict[str, str]:
     return {"units": unit} if unit in READ_BY_UDUNITS else {"units": "1", IN_WORDS: unit}
 
 
-def unit_of_attributes(
-    attributes: Mapping[str, object], text: Callable[[str], str] | None = None
-) -> str:
-    """The unit that some attributes say, empty where they say none; `text` reads an attribute."""
-    name = next((name for name in (IN_WORDS, "units") if name in attributes), "")
-    return "" if not name else text(name) if text is not None else str(attributes[name])
+def unit_of_attributes(attributes: Mapping[str, object]) -> str:
+    """The unit that some attributes say, empty where they say none."""
+    return str(attributes.get(IN_WORDS, attributes.get("units", "")))

@@ -199,23 +199,13 @@ class Variable:
         return self.data.shape
 
     @property
-    def kind(self) -> str:
-        """Kind of the values, as NumPy writes it."""
-        return self.data.dtype.str
-
-    @property
     def is_text(self) -> bool:
         """Whether the values are texts."""
         return self.data.dtype.kind == "O"
 
-    @property
-    def attributes(self) -> dict[str, str]:
-        """What a file says of it; a text, and a key of the case, have no unit."""
-        return {"long_name": self.long_name} | unit_attributes(self.unit)
-
     def equals(self, other: Variable) -> bool:
         """Whether another one holds the same bits under the same axes and meaning."""
-        mine, theirs = ((v.dims, v.shape, v.kind, v.unit, v.long_name) for v in (self, other))
+        mine, theirs = ((v.dims, v.shape, v.data.dtype, v.unit, v.long_name) for v in (self, other))
         return mine == theirs and self.data.tobytes() == other.data.tobytes()
 
 
@@ -229,9 +219,11 @@ FLAGS: dict[str, dict[str, Any]] = {
 
 
 def attributes_in_file(name: str, variable: Variable) -> dict[str, Any]:
-    """What a file says of the variable of this name."""
+    """What a file says of the variable of this name; a text, and a key of the case, have no
+    unit."""
     axis = {"axis": AXES[name]} if name in AXES else {}
-    return variable.attributes | axis | FLAGS.get(name, {})
+    about = {"long_name": variable.long_name} | unit_attributes(variable.unit)
+    return about | axis | FLAGS.get(name, {})
 
 
 class Unread(NamedTuple):

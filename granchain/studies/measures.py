@@ -237,8 +237,10 @@ def measure(
         tables = case.chain, case.sensors, case.ends, case.snapshots, case.energy, case.time
         like = (*map(id, tables), case.striker is None)
         if like not in recordings:
+            beads, interval = tuple(case.sensors.beads), case.sensors.interval
+            bare = Recording(sensor_beads=beads, interval=interval, ledger=False)
             # a summary may look at all that the case records
-            recordings[like] = watched(case, recording_of(case) if summary else bare(case))
+            recordings[like] = watched(case, recording_of(case) if summary else bare)
         return recordings[like]
 
     def refuse(place: int, sentence: str) -> None:
@@ -278,12 +280,6 @@ def measure(
     together = lots(wanted, memory, LOT / 2, MEASURED_TOGETHER)
     advance(cases, together, threads, take, refuse, done, recording)
     return numbers
-
-
-def bare(case: Case) -> Recording:
-    """What the numbers of a case need."""
-    beads, interval = tuple(case.sensors.beads), case.sensors.interval
-    return Recording(sensor_beads=beads, interval=interval, ledger=False)
 
 
 def watched(case: Case, recording: Recording) -> Recording:
