@@ -113,6 +113,7 @@ HEAVY |= {"pint"}
         (("-m", "granchain", "--help"), HEAVY | {"pydantic"}),
         (("-m", "granchain", "run", "--help"), HEAVY),
         (("-c", "import granchain; from granchain import errors"), HEAVY | {"pydantic", "typer"}),
+        (("-c", "import granchain.store"), {"h5py", "xarray", "numba"}),
     ],
 )
 def test_help_and_import_load_nothing_heavy(

@@ -5,7 +5,6 @@ import contextlib
 import getpass
 import hashlib
 import json
-import multiprocessing
 import os
 import random
 import re
@@ -35,6 +34,7 @@ from support.example_results import (
     file_of,
     values,
 )
+from support.processes import in_a_child, left_in
 
 from granchain.case import Case
 from granchain.contact.law import Quantity
@@ -46,12 +46,7 @@ from granchain.store import Result, claim, files, open_result, provenance
 MESSAGES = [Message(""), Message("\x1b[31m", warning=True), Message("日本")]
 
 
-def left_in(folder):
-    return sorted(path.name for path in Path(folder).iterdir())
-
-
-# --------------------------------------------------------------------------------------------------
-# A result and its file are the same.
+# --- A result and its file are the same.
 
 
 def test_a_result_comes_back_equal_bit_for_bit(tmp_path):
@@ -183,8 +178,7 @@ def test_the_data_hash_tells_data_apart_and_nothing_else(tmp_path):
     assert open_result(tmp_path / "a.h5").data_sha256 == plain
 
 
-# --------------------------------------------------------------------------------------------------
-# What is in the file.
+# --- What is in the file.
 
 
 @pytest.fixture(scope="module")
@@ -322,8 +316,7 @@ def test_two_saves_give_the_same_bytes_and_so_does_a_copy_of_the_opened_one(save
     assert left_in(tmp_path) == ["b.h5", "c.h5"]
 
 
-# --------------------------------------------------------------------------------------------------
-# Other programs open it.
+# --- Other programs open it.
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
@@ -354,23 +347,7 @@ def test_the_dump_programs_read_every_value_without_a_word(saved, program):
     assert "70 beads" in done.stdout
 
 
-def test_importing_the_module_loads_no_h5py_and_no_xarray():
-    code = (
-        "import sys, granchain.store; print([name for name in ('h5py', 'xarray', 'numba') if name "
-        "in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(files.__file__).parents[2],
-    )
-    assert done.stdout.strip() == "[]"
-
-
-# --------------------------------------------------------------------------------------------------
-# Result.
+# --- Result.
 
 
 @pytest.mark.parametrize(
@@ -495,8 +472,7 @@ def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_valida
         opened.case  # noqa: B018
 
 
-# --------------------------------------------------------------------------------------------------
-# Written whole or not at all.
+# --- Written whole or not at all.
 
 
 def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
@@ -596,13 +572,6 @@ def test_a_disk_without_any_room_is_seen_before_the_run(disk):
     assert left_in(folder) == ["filler"]
 
 
-def in_a_child(function, *args):
-    """Run a function in a forked process; its exit code."""
-    child = multiprocessing.get_context("fork").Process(target=function, args=args)
-    child.start()
-    return child
-
-
 @pytest.mark.promise("R5")
 def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.h5"
@@ -657,8 +626,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
     assert left_in(tmp_path) == ["a.h5"]
 
 
-# --------------------------------------------------------------------------------------------------
-# One writer at a time.
+# --- One writer at a time.
 
 
 @pytest.mark.promise("R7")

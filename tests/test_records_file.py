@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.disks import mounting
-from support.kinds import every_law
-from support.processes import computing
-from test_restart import N_STEPS, ROWS, SPLITS, bits, prepared
+from support.processes import Stop, computing
+from test_restart import N_STEPS, ROWS, bits, prepared
 
 import granchain as gc
 from granchain.cli import obey
@@ -45,50 +44,10 @@ def small() -> gc.Case:
     return gc.load_case("steel-chain").replace(**CHANGES)
 
 
-class Stop:
-    """Stops a run in steps of a hundred at the part `at`, once."""
-
-    def __init__(self, at: float):
-        self.at = at
-
-    def advance(self, fraction: float) -> None:
-        if fraction >= self.at:
-            raise KeyboardInterrupt
-
-    def resume(self, fraction: float) -> None:
-        """Nothing to say."""
-
-
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granchain.simulation.FIRST_BLOCK", 2000)
     monkeypatch.setattr("granchain.simulation.BLOCK_SECONDS", 1e-12)
-
-
-@pytest.mark.parametrize("law", every_law(["ma-liu"]))
-def test_a_run_that_goes_on_from_rows_in_many_states_has_the_bits_of_an_unbroken_one(
-    law: str, tmp_path: Path
-) -> None:
-    """One run that is saved at each split; another goes on from each: a row that changed after
-    it was saved would differ."""
-    for make in ROWS.values():
-        fresh = prepared(law, make())
-        unbroken = fresh()
-        assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
-        expected = bits(unbroken)
-        state, kept = fresh(), Checkpoint(tmp_path / "run.chk")
-        for split in SPLITS:
-            state.advance(split - state.step)
-            kept.save(Saved(state.arrays(), "", 0.0, state.settled), set_up=state.set_up)
-            after = fresh()
-            after.take(Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays)
-            after.advance(N_STEPS + 1)
-            found = bits(after)
-            assert [name for name in expected if found[name] != expected[name]] == [], (
-                f"split at step {split}"
-            )
-        kept.remove()
-        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.plain
@@ -189,8 +148,7 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(
         assert gc.run(small(), checkpoint=chk, resume=True).equals(gc.run(small()))
 
 
-# --------------------------------------------------------------------------------------------------
-# The output file, piece by piece
+# --- The output file, piece by piece
 
 
 def test_a_file_that_is_written_piece_by_piece_says_the_same(
