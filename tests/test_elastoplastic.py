@@ -530,3 +530,17 @@ def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair(name
         assert [np.broadcast_to(value, 2)[k] for value in both] == near(
             [float(value) for value in one], 1e-12
         )
+
+
+# A force above Hertz's, where the search for it goes up first; without a term; a curvature that
+# would vanish between zero and F_y.
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("f_y", "c_a", "k_c"), [(620.0, 2e-8, 0.001), (1.943, 2e-7, 0.0), (100.0, 2e-6, 0.02)]
+)
+def test_vu_quoc_and_zhangs_force_solves_its_equation_for_rare_constants(f_y, c_a, k_c):
+    made = contact("vu-quoc-zhang", yield_force=f_y, C_a=c_a, K_c=k_c)
+    for x in (1.0001, 1.5, 2.0, 30.0, 400.0):
+        force = made.law.loading(x * made.unit, made.c)
+        a = (0.75 * RADIUS / MODULUS * force) ** (1.0 / 3.0) + c_a * (force - f_y)
+        assert a * a / ((1.0 + k_c * (force - f_y)) * RADIUS) == near(x * made.unit, 2e-14)
