@@ -9,6 +9,7 @@ taken from the samples themselves, not from the copy.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -76,12 +77,83 @@ class Noise:
         return min(self.sample, self.size * (1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale)))
 
 
+class Autoregression(NamedTuple):
+    """Noise of one or several stretches as each sample by those before it.
+
+    Attributes
+    ----------
+    coefficients : array (order + 1,)
+        Of a sample and those before it, the first 1: their sum is white.
+    variances : list of float
+        Of that, by stretch [N^2].
+    criterion : float
+        Of Akaike, over all samples; of two descriptions of them, the lower is the better.
+    """
+
+    coefficients: np.ndarray
+    variances: list[float]
+    criterion: float
+
+    def autocovariance(self, stretch: int, count: int) -> np.ndarray:
+        """Covariance of two samples of a stretch, by how many samples they are apart [N^2]."""
+        from scipy.signal import fftconvolve, lfilter
+
+        one = np.zeros(MEMORY_SAMPLES + count)
+        one[0] = 1.0
+        response = lfilter([1.0], self.coefficients, one)
+        both = fftconvolve(response, response[::-1])
+        return np.asarray(self.variances[stretch] * both[len(one) - 1 :][:count])
+
+
+def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
+    """The autoregression that Burg's recursion finds in stretches of noise, each of its own size.
+
+    Burg 1975, Maximum entropy spectral analysis, thesis, Stanford; Kay & Marple 1981,
+    doi:10.1109/PROC.1981.12184; of the order that has the least criterion of Akaike.
+
+    Parameters
+    ----------
+    stretches : sequence of array (n,)
+        Samples without a force, about their baseline [N].
+    """
+    counts = [len(one) for one in stretches]
+    n = sum(counts)
+    sizes = [float(np.mean(one**2)) if len(one) else 0.0 for one in stretches]
+    parts = [
+        one / (math.sqrt(size) or 1.0) if len(counts) > 1 else one
+        for one, size in zip(stretches, sizes, strict=True)
+    ]
+    scales = sizes if len(counts) > 1 else [1.0]
+    variance = sum(float(one @ one) for one in parts) / n if n else 0.0
+    best, least = (np.ones(1), variance), math.inf if variance else -math.inf
+    a, both = np.ones(1), [(one[1:], one[:-1]) for one in parts]
+    for order in range(min(counts, default=0) // LEAST_OF_ORDER + 1):
+        # corrected for few samples, Hurvich & Tsai 1989, doi:10.1093/biomet/76.2.297
+        room = (n + order) / (n - order - 2)
+        criterion = n * (math.log(variance) + room) if variance > 0.0 else math.inf
+        if criterion < least:
+            # of the next sample, by coefficients that are found from the same ones (Akaike 1969,
+            # doi:10.1007/BF02532251)
+            least, best = criterion, (a, variance * (n + order) / (n - order))
+        power = sum(float(ahead @ ahead + back @ back) for ahead, back in both)
+        if not power > 0.0 or not variance > 0.0:
+            break
+        reflection = -2.0 * sum(float(ahead @ back) for ahead, back in both) / power
+        a = np.append(a, 0.0) + reflection * np.append(0.0, a[::-1])
+        variance *= 1.0 - reflection**2
+        both = [
+            ((ahead + reflection * back)[1:], (back + reflection * ahead)[:-1])
+            for ahead, back in both
+        ]
+    a, variance = best
+    own = sum(count * math.log(size) for count, size in zip(counts, scales, strict=True) if size)
+    return Autoregression(a, [variance * size for size in scales], least + own)
+
+
 def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:
     """Covariance of two samples of noise, by how many samples they are apart [N^2].
 
-    That of the autoregression that Burg's recursion finds (Burg 1975, Maximum entropy spectral
-    analysis, thesis, Stanford; Kay & Marple 1981, doi:10.1109/PROC.1981.12184), of the order that
-    has the least criterion of Akaike.
+    That of its `autoregression`.
 
     Parameters
     ----------
@@ -90,36 +162,7 @@ def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:
     count : int
         Distances, from 0.
     """
-    from scipy.signal import fftconvolve, lfilter
-
-    n = len(quiet)
-    variance = float(np.mean(quiet**2)) if n else 0.0
-    best, least = (np.ones(1), variance), math.inf if variance else -math.inf
-    a, forward, backward = np.ones(1), quiet[1:], quiet[:-1]
-    for order in range(n // LEAST_OF_ORDER + 1):
-        # corrected for few samples, Hurvich & Tsai 1989, doi:10.1093/biomet/76.2.297
-        room = (n + order) / (n - order - 2)
-        criterion = n * (math.log(variance) + room) if variance > 0.0 else math.inf
-        if criterion < least:
-            # of the next sample, by coefficients that are found from the same ones (Akaike 1969,
-            # doi:10.1007/BF02532251)
-            least, best = criterion, (a, variance * (n + order) / (n - order))
-        power = float(forward @ forward + backward @ backward)
-        if not power > 0.0 or not variance > 0.0:
-            break
-        reflection = -2.0 * float(forward @ backward) / power
-        a = np.append(a, 0.0) + reflection * np.append(0.0, a[::-1])
-        variance *= 1.0 - reflection**2
-        forward, backward = (
-            (forward + reflection * backward)[1:],
-            (backward + reflection * forward)[:-1],
-        )
-    a, variance = best
-    one = np.zeros(MEMORY_SAMPLES + count)
-    one[0] = 1.0
-    response = lfilter([1.0], a, one)
-    both = fftconvolve(response, response[::-1])
-    return np.asarray(variance * both[len(one) - 1 :][:count])
+    return autoregression([quiet]).autocovariance(0, count)
 
 
 class NoisyPulse(NamedTuple):

@@ -270,7 +270,7 @@ def _result_against(
     bounds: Mapping[str, float],
     messages: list[str],
 ) -> ResultAgreement:
-    stated = measured.trace.about.uncertainty
+    clocks = measured.time_error
     arrivals, sensors = [], []
     merged: list[tuple[str, ...]] = []
     for i, (bead, real, model) in enumerate(
@@ -289,7 +289,7 @@ def _result_against(
             if has_merged
         ]
         merged.append(tuple(side.split()[0] for side, has_merged in found.items() if has_merged))
-        sure = math.hypot(real.arrival.uncertainty, stated.time, shift.uncertainty)
+        sure = math.hypot(real.arrival.uncertainty, clocks[i], shift.uncertainty)
         arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
     for k, (bead, real, model) in enumerate(
         zip(measured.beads, measured.readings, computed.pulses, strict=True)
@@ -300,7 +300,7 @@ def _result_against(
                 computed.positions[k : k + 2],
                 arrivals[k : k + 2],
                 measured.readings[k : k + 2],
-                stated.time,
+                clocks[k : k + 2],
             )
         times, real_force = measured.time[windows[k]], measured.force[windows[k], k]
         model_force = computed.at(times - shift.value)[:, k]
@@ -322,14 +322,14 @@ def _result_against(
                 computed.positions[k],
                 Agreement(
                     real.peak.value,
-                    math.hypot(real.peak.uncertainty, stated.gain * real.peak.value),
+                    math.hypot(real.peak.uncertainty, measured.gain_error[k] * real.peak.value),
                     model.peak,
                 ),
                 arrivals[k],
                 Agreement(*real.width, model.width),
                 Agreement(
                     real.impulse.value,
-                    math.hypot(real.impulse.uncertainty, stated.gain * real.impulse.value),
+                    math.hypot(real.impulse.uncertainty, measured.gain_error[k] * real.impulse.value),
                     model.impulse,
                 ),
                 speed,
@@ -346,9 +346,7 @@ def _result_against(
         for k, one in enumerate(arrivals)
         if seen[k] and not merged[k] and math.isfinite(one.measured)
     ]
-    everywhere = _wave_agreement(
-        computed.positions, arrivals, measured.readings, known, stated.time
-    )
+    everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, clocks)
     missed = tuple(_missed(label, sensors, bounds))
     return ResultAgreement(
         label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed
@@ -388,12 +386,12 @@ def _speed_between(
     places: Sequence[float],
     arrivals: Sequence[Agreement],
     readings: Sequence[SensorReading],
-    time: float,
+    clocks: Sequence[float],
 ) -> Agreement:
     """Speed between two sensors; the common shift does not matter to it."""
     way, (first, second) = places[1] - places[0], arrivals
     delay, computed = second.measured - first.measured, second.computed - first.computed
-    sure = math.sqrt(sum(reading.arrival.uncertainty**2 for reading in readings) + 2.0 * time**2)
+    sure = math.hypot(*(reading.arrival.uncertainty for reading in readings), *clocks)
     speed = way / delay if delay else math.nan
     error = abs(speed) * sure / abs(delay) if delay else math.nan
     return Agreement(speed, error, way / computed if computed else math.nan)
@@ -404,7 +402,7 @@ def _wave_agreement(
     arrivals: Sequence[Agreement],
     readings: Sequence[SensorReading],
     known: Sequence[int],
-    time: float,
+    clocks: Sequence[float],
 ) -> Agreement:
     """Speed from the sensors with a measured arrival, and a computed one in every result."""
     x = np.array([places[k] for k in known])
@@ -413,7 +411,7 @@ def _wave_agreement(
     if not math.isfinite(measured):
         return Agreement(measured, math.nan, computed)
     # Slope of the line sum((x - mean) t)/sum((x - mean)^2), its error by the errors of the times.
-    u = np.array([math.hypot(readings[k].arrival.uncertainty, time) for k in known])
+    u = np.array([math.hypot(readings[k].arrival.uncertainty, clocks[k]) for k in known])
     x = x - x.mean()
     slope = float(np.linalg.norm(x * u) / (x @ x))
     return Agreement(measured, measured**2 * slope, computed)

@@ -142,6 +142,13 @@ class Measured:
         self.trace, self.beads, self.stated = trace, list(beads), stated
         self.time, self.interval = trace.time, trace.interval
         self.raw_noise = [noise_of(trace, column) for column in columns]
+        stated_by, count = trace.about.uncertainty, len(labels)
+        # one standard deviation each: of a force by its calibrations [1], of an arrival by its
+        # clock [s]
+        self.gain_error, self.time_error = (
+            [found[column] for column in columns]
+            for found in (stated_by.all_gain(count), stated_by.own("time", count))
+        )
         raw = trace.sensor_force[:, columns]
         response = self._response(stated)
         self._noises = [Noise(noise, response) for noise in self.raw_noise]

@@ -672,9 +672,9 @@ def result_with_bands(
     late = measured.arrival[there] - measured.arrival[0]
     clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
     own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
-    forces = force_bands(
-        found.sensor, one, measured, there, own, found.trace.about.uncertainty.gain
-    )
+    # the widest stands for all sensors
+    gain = max(found.trace.about.uncertainty.all_gain(len(found.trace.sensor_bead)))
+    forces = force_bands(found.sensor, one, measured, there, own, gain)
     sensors = tuple(
         replace(
             sensor,

@@ -4,8 +4,11 @@ else is known of the experiment."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from granchain.case.tables import ToleranceTable
 from granchain.case.tolerances import tolerances_of
@@ -13,21 +16,54 @@ from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
 
 
+# A number for all sensors, or one for each, in the order of the trace.
+_EACH = "a number from 0, or a list of them in the order of the sensors"
+EachSensor = (
+    Annotated[float, Field(ge=0.0)]
+    | Annotated[list[Annotated[float, Field(ge=0.0)]], Field(min_length=1)]
+)
+
+
 class UncertaintyTable(Table):
     """How sure the trace is: one standard deviation each."""
 
-    gain: float = number_key(
-        "1", "the relative uncertainty of the calibration, the same for all samples", 0.0, low=0.0
+    gain: EachSensor = key(
+        "the relative uncertainty of each sensor's own calibration, the same for all its samples",
+        _EACH,
+        0.0,
+        unit="1",
+    )
+    common_gain: float = number_key(
+        "1", "the relative uncertainty of the calibration that all sensors share", 0.0, low=0.0
     )
     noise: float | None = number_key(
         "N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0
     )
-    time: float = number_key(
-        "s",
-        "the uncertainty of one arrival beside the noise, such as that of reading a figure",
+    time: EachSensor = key(
+        "the uncertainty of each sensor's own clock, beside the noise, such as that of reading a "
+        "figure [s]",
+        _EACH,
         0.0,
-        low=0.0,
+        unit="s",
     )
+
+    def own(self, name: Literal["gain", "time"], count: int) -> list[float]:
+        """What is each sensor's own, for so many sensors: gains [1] or times [s]."""
+        stated = getattr(self, name)
+        return [float(one) for one in stated] if isinstance(stated, list) else [stated] * count
+
+    def all_gain(self, count: int) -> list[float]:
+        """The uncertainty of one force of each sensor by both of its calibrations [1]."""
+        return [math.hypot(one, self.common_gain) for one in self.own("gain", count)]
+
+    def wrong_counts(self, count: int) -> list[str]:
+        """What is wrong with a list that has not one number for each of so many sensors."""
+        return [
+            f"uncertainty.{name}: got {len(stated)} numbers, allowed one, or {count}, as the "
+            "trace has sensors; give one for each, in their order"
+            for name in ("gain", "time")
+            if isinstance(stated := getattr(self, name), list) and len(stated) != count
+        ]
 
 
 class SensorTable(Table):
