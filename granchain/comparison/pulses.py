@@ -329,7 +329,9 @@ def _result_against(
                 Agreement(*real.width, model.width),
                 Agreement(
                     real.impulse.value,
-                    math.hypot(real.impulse.uncertainty, measured.gain_error[k] * real.impulse.value),
+                    math.hypot(
+                        real.impulse.uncertainty, measured.gain_error[k] * real.impulse.value
+                    ),
                     model.impulse,
                 ),
                 speed,

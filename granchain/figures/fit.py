@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from granchain.studies.fit import Fit
+
+FORCES = ("time", "measured", "computed")
 
 
 @styled
@@ -53,13 +55,16 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     quantity = "arrival" if by_time else "peak"
     values.set(xlabel="bead", ylabel=f"{quantity} of the first pulse ({unit})")
     values.legend(loc="best", fontsize=7)
-    left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
-    left.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=1)
-    left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
-    left.set(xlabel="bead", ylabel="what is left (standard deviations)")
-    most = 1.15 * max(3.0, largest(found.residuals))
-    left.set_ylim(-most, most)
-    for axes in (values, left):
+    if found.samples:
+        _samples_left(left, found.samples)
+    else:
+        left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
+        left.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=1)
+        left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
+        left.set(xlabel="bead", ylabel="what is left (standard deviations)")
+        most = 1.15 * max(3.0, largest(found.residuals))
+        left.set_ylim(-most, most)
+    for axes in (values,) if found.samples else (values, left):
         axes.margins(x=0.05)
         axes.locator_params(axis="x", integer=True)
     keys = list(found.values)
@@ -80,3 +85,20 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         parts.append(f"{key} {sure if known else f'{number:.4g}, not told'}")
     sheet.write(found.trace.about.title or "untitled trace", *parts, failed=synthetic)
     return sheet.figure, sheet.panels
+
+
+def _samples_left(axes: Axes, samples: Sequence[Mapping[str, Any]]) -> None:
+    """Measured less fitted samples of every sensor, one above the other, over the time about the
+    fitted peak: noise has no shape, and what the case lacks has."""
+    parts = [{key: np.asarray(one[key], dtype=float) for key in FORCES} for one in samples]
+    left = [100.0 * (one["measured"] - one["computed"]) / one["computed"].max() for one in parts]
+    times = [one["time"] - one["time"][np.argmax(one["computed"])] for one in parts]
+    factor, unit = time_unit(max(largest(one) for one in times))
+    apart = 2.2 * max(largest(one) for one in left)
+    for k, (time, off) in enumerate(zip(times, left, strict=True)):
+        axes.axhline(-k * apart, color="#b0b0b0", linewidth=0.5, zorder=1)
+        axes.plot(factor * time, off - k * apart, color=palette()[0], linewidth=0.7)
+    axes.set_yticks([-k * apart for k in range(len(left))], [f"{one['bead']}" for one in samples])
+    axes.set(xlabel=f"time from the fitted peak ({unit})", ylabel="bead")
+    axes.set_ylim(-(len(left) - 0.4) * apart, 0.6 * apart)
+    axes.set_title(f"measured less fitted, beads {apart:.2g} % of the peak apart", fontsize="small")

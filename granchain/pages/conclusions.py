@@ -356,7 +356,8 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a fit."""
 
     def as_fit() -> Any:
-        trace, names = facts["trace"], ("measure", "values", "errors", "correlation")
+        trace = facts["trace"]
+        names = ("measure", "values", "errors", "correlation", "samples")
         return SimpleNamespace(
             trace=SimpleNamespace(
                 about=SimpleNamespace(title=trace["title"]),
@@ -398,14 +399,15 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
             key,
             number_text(facts["values"][key]),
             "not told" if facts["errors"][key] is None else f"{facts['errors'][key]:.2g}",
-            interval("0.9", key),
-            interval("0.95", key),
+            number_text(facts["interval_degrees"][key], ".2g"),
+            *(interval(level, key) for level in ("0.68", "0.9", "0.95")),
             number_text(facts["start"][key]),
         )
         for key in keys
     )
     columns: tuple[str, ...] = (
-        "key", "value", "+-", "90 % interval", "95 % interval", "began with",
+        "key", "value", "+-", "degrees", "68 % interval", "90 % interval", "95 % interval",
+        "began with",
     )  # fmt: skip
     blocks: list[Block] = [
         Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
@@ -431,12 +433,28 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         "arrival [us]", "+-", "fitted", "off [us]", "left [+-]",
     )  # fmt: skip
     blocks.append(number_grid(columns, sensors))
-    if (gain := facts["gain"]) != 1.0:
+    beads = [str(one["bead"]) for one in facts["sensors"]]
+    shared = facts["common_gain"]
+    own = [one / shared - 1.0 for one in facts["gain"]]
+    if any(own) or any(facts["shift"]):
+        found = (
+            (bead, f"{100.0 * gain:+.2g}", f"{1e6 * shift:+.2g}")
+            for bead, gain, shift in zip(beads, own, facts["shift"], strict=True)
+        )
+        columns = ("bead", "its own gain is off by [%]", "its own clock is off by [us]")
+        blocks.append(number_grid(columns, found))
+    if shared != 1.0:
         blocks.append(
             Paragraph(
                 "Calibration: the forces of the trace are taken to be "
-                f"{100.0 * (gain - 1.0):+.2g} % off, within the uncertainty that it states. The "
-                "fitted forces above are shown as it reads them."
+                f"{100.0 * (shared - 1.0):+.2g} % off. The fitted forces above are shown as it "
+                "reads them."
+            )
+        )
+    if facts["time_shift"] is not None:
+        blocks.append(
+            Paragraph(
+                f"The clock of the trace is {1e6 * facts['time_shift']:.5g} us ahead of the run's."
             )
         )
     if facts["degrees_of_freedom"]:

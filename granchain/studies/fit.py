@@ -2,11 +2,7 @@
 the measurement tells apart.
 
 Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison`
-reads from the trace: each sensor's own uncertainty, from its noise, sampling, baseline and shape,
-is its weight. Two numbers of the measurement are found with the rest: the time between the clocks
-of the trace and of the run, and by how much the calibration, the same for all sensors, is off,
-which about.toml's uncertainty of it holds near none.
-"""
+XX"""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ import numpy as np
 
 from granchain.analysis.baseline import LEAST_QUIET, step_of
 from granchain.analysis.definition import PULSE_BEGINS
-from granchain.analysis.noise import autocovariance
+from granchain.analysis.noise import Autoregression, autoregression
 from granchain.case import Case
 from granchain.case.listing import quantity_of, value_at
 from granchain.comparison.agreement import Agreement
@@ -48,6 +44,21 @@ AT_LIMIT = 1e-3
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 # A right case is said to miss the measurement in one of a hundred fits.
 ACCUSED = 0.01
+# Quiet samples that foretell those of a pulse, at most: those nearest to it. Ours: ten times as
+# many as a pulse has.
+MOST_QUIET = 400
+# A quiet sample further off than so many standard deviations is a disturbance.
+OUTLYING = 5.0
+# A spectrum that few samples show is not known below this part of its mean: ours, -20 dB.
+SEEN_RANGE = 0.01
+# Correlation times of noise in a quiet stretch from which it is known.
+FEW_TIMES = 5.0
+# The value of a baseline is unknown beforehand: so many times what the quiet samples leave open.
+UNKNOWN = 1e3
+# Of the kinds of numbers, beside peaks 0 and arrivals 1: what is known beforehand from elsewhere.
+STATED = 2
+# Stated standard deviations beyond which a gain or a clock is the case's fault.
+BEYOND = 2.0
 
 
 class SensorFit(NamedTuple):
@@ -69,6 +80,15 @@ class SensorFit(NamedTuple):
     peak: Agreement
     arrival: Agreement
     residual: float
+
+
+class Nuisance(NamedTuple):
+    """What is found of the measurement beside the keys: its kind, whose it is (none: all
+    sensors'), and its standard deviation beforehand."""
+
+    kind: str
+    sensor: int | None
+    error: float
 
 
 class Part(NamedTuple):
@@ -110,9 +130,17 @@ class Fit:
         effect on it.
     time_shift : float
         To be added to the computed time [s]; nan where no times are compared.
-    gain : float
-        The measured forces over the true ones, as far as the fit finds them off [1]; 1 where the
-        trace states no uncertainty of it.
+    common_gain : float
+        The measured forces over the true ones by what all sensors share, as far as the fit finds
+        them off [1]; 1 where the trace states no uncertainty of it.
+    gain : array (n_sensors,)
+        The same of each sensor, with what is its own [1].
+    shift : array (n_sensors,)
+        By how much each sensor's clock is late beside `time_shift` [s]; 0 where the trace states no
+        uncertainty of it.
+    samples : tuple of dict
+        Where traces were fitted, of each sensor the `bead`, the `time` [s], and the forces
+        `measured`, above the baseline found, and `computed`, as the sensor reads it [N].
     case : Case
         With the values found.
     start : dict of str to float
@@ -136,7 +164,10 @@ class Fit:
     misfit: float
     not_told_apart: tuple[tuple[str, ...], ...]
     time_shift: float
-    gain: float
+    common_gain: float
+    gain: np.ndarray = field(repr=False)
+    shift: np.ndarray = field(repr=False)
+    samples: tuple[dict[str, Any], ...] = field(repr=False)
     case: Case = field(repr=False)
     start: dict[str, float] = field(repr=False)
     measure: str
@@ -167,22 +198,30 @@ class Fit:
                 f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for "
                 "90 %"
             )
-        found = {}
-        for i, (key, value) in enumerate(self.values.items()):
+        found, degrees = {}, self.interval_degrees
+        for key, value in self.values.items():
             error, half = self.errors[key], math.inf
-            inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
             if math.isfinite(error):
-                degrees = error**4 / inverse if inverse > 0.0 else math.inf
-                half = float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error
+                half = float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees[key])) * error
             found[key] = (value - half, value + half)
+        return found
+
+    @property
+    def interval_degrees(self) -> dict[str, float]:
+        """Degrees of freedom that the error of each key is known with, by key."""
+        found = {}
+        for i, key in enumerate(self.values):
+            inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
+            known = inverse > 0.0 and math.isfinite(self.errors[key])
+            found[key] = self.errors[key] ** 4 / inverse if known else math.inf
         return found
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         names = (
             "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
-            "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "gain", "sensors",
-            "messages",
+            "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "common_gain",
+            "gain", "shift", "interval_degrees", "samples", "sensors", "messages",
         )  # fmt: skip
         more = {
             "keys": list(self.values),
@@ -376,12 +415,15 @@ class Against:
                 for one in readings
             ]
         ).T
-        self.arrival_error = np.array([math.hypot(one, stated.time) for one in time_error])
+        self.arrival_error = time_error
         self.times = measure != "peaks"
         # what reading a pulse from the trace's samples adds to its peak and to its time
         self.peak_read, self.arrival_read = np.zeros(len(beads)), np.zeros(len(beads))
-        # of times, none
-        self.gain_error = stated.gain if measure != "arrivals" else 0.0
+        # a gain says nothing of times, a clock nothing of peaks
+        count = len(beads)
+        self.common_error = stated.common_gain if measure != "arrivals" else 0.0
+        self.gain_error = np.array(stated.own("gain", count)) * (measure != "arrivals")
+        self.time_error = np.array(stated.own("time", count)) * self.times
         # of each number that is compared: its sensor, and 0 for a peak, 1 for an arrival, 0 for a
         # sample
         compared: list[Any] = [
@@ -394,13 +436,25 @@ class Against:
                 ends = one.arrival.value - one.before, one.arrival.value + one.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
                 compared[0] += [k] * (window.stop - window.start)
-        self.quiet_degrees = 0.0
-        self._roots = {k: self._root(k, window) for k, window in self._windows.items()}
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
         self.count = len(self.kinds)
-        # what is found beside the keys, in the order of a point
-        self.nuisances = [CLOCK_SHIFT] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
+        has = np.bincount(self.labels, minlength=count) > 0
+        self.gain_error, self.time_error = self.gain_error * has, self.time_error * has
+        # what is found beside the keys, in the order of a point: of each, its kind, its sensor
+        # (none: all), and the standard deviation that it is known by beforehand
+        self.nuisances = [Nuisance(CLOCK_SHIFT, None, math.inf)] * self.times
+        if self.common_error > 0.0:
+            self.nuisances.append(Nuisance(CALIBRATION, None, self.common_error))
+        for name, errors in ((CALIBRATION, self.gain_error), (CLOCK_SHIFT, self.time_error)):
+            self.nuisances += [
+                Nuisance(name, k, float(errors[k])) for k in np.flatnonzero(errors).tolist()
+            ]
+        self.known = [one for one in self.nuisances if math.isfinite(one.error)]
+        self.quiet_degrees = 0.0
+        self._lines: dict[int, np.ndarray] = {}
+        self._roots: dict[int, np.ndarray] = {}
+        self._weigh()
 
     def with_nuisances(
         self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
@@ -417,8 +471,10 @@ class Against:
             known = widths[np.isfinite(widths)]
             width = float(np.median(known)) if len(known) else self.trace.interval
             columns.append((float(np.nanmedian(apart)), -math.inf, math.inf, width))
-        if self.gain_error > 0.0:
-            columns.append((0.0, -1.0, math.inf, self.gain_error))
+        columns += [
+            (0.0, -1.0 if one.kind == CALIBRATION else -math.inf, math.inf, one.error)
+            for one in self.known
+        ]
         box = (start, low, high, size)
         return tuple(np.append(own, [one[i] for one in columns]) for i, own in enumerate(box))
 
@@ -448,8 +504,9 @@ class Against:
             return
         shift, gain = self.of_measurement(point)
         if not self.times:
-            shift = self.mean_shift(model)
-        readings = self.measured.read(np.nan_to_num(gain * model.at(self.trace.time - shift)))
+            shift = shift + self.mean_shift(model)
+        read_on = [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
+        readings = self.measured.read(np.nan_to_num(gain * np.column_stack(read_on)))
         read = np.array([(one.peak.value, one.arrival.value) for one in readings]).T
         self.peak_read = np.nan_to_num(read[0] - gain * model.peaks)
         self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
@@ -465,8 +522,8 @@ class Against:
             return float(np.sqrt(np.nanmean(off**2)))
         parts = []
         for k, window in self._windows.items():
-            computed = gain * model.at(self.trace.time[window] - shift)[:, k]
-            parts.append((computed - self.measured.force[window, k]) / self.peak[k])
+            apart = self.force_at(model, k, shift[k], gain[k]) + self._lines[k]
+            parts.append((apart - self.measured.force[window, k]) / self.peak[k])
         return float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
 
     def apart(self, model: Computed | None) -> np.ndarray:
@@ -512,17 +569,44 @@ class Against:
         rows = []
         for key, point in zip(keys, points, strict=True):
             shift, gain = self.of_measurement(point)
-            # what is known of the calibration beforehand is one more number
-            more = [(gain - 1.0) / self.gain_error] if self.gain_error > 0.0 else []
+            # what is known of the calibrations and clocks beforehand are more numbers
+            more = point[len(point) - len(self.known) :] / [one.error for one in self.known]
             rows.append([*self.off(models[distinct.index(key)], shift, gain), *more])
         return np.array(rows)
 
-    def of_measurement(self, point: np.ndarray) -> tuple[float, float]:
-        """The time between the clocks, and the measured forces over the true ones, at a point."""
-        more = dict(zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True))
-        return more.get(CLOCK_SHIFT, 0.0), 1.0 + more.get(CALIBRATION, 0.0)
+    def of_measurement(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(sensor,) The time between the clocks of a sensor and of the run, and the measured force
+        over the true one, at a point."""
+        shift, gain = np.zeros((2, len(self.beads)))
+        for one, value in zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True):
+            which = shift if one.kind == CLOCK_SHIFT else gain
+            which[slice(None) if one.sensor is None else one.sensor] += value
+        return shift, 1.0 + gain
 
-    def off(self, model: Computed | None, shift: float, gain: float) -> np.ndarray:
+    def common(self, point: np.ndarray, kind: str) -> float:
+        """What all sensors share at a point: the clock's difference [s], or by how much the
+        calibration is off [1]."""
+        more = zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True)
+        return sum(value for one, value in more if one.kind == kind and one.sensor is None)
+
+    def force_at(self, model: Computed, k: int, shift: float, gain: float) -> np.ndarray:
+        """The computed force in the window of a sensor, as its instrument reads it [N]."""
+        return gain * model.at(self.trace.time[self._windows[k]] - shift)[:, k]
+
+    def samples(self, model: Computed, point: np.ndarray) -> list[dict[str, Any]]:
+        """The bead, the times [s] and the measured and computed forces [N] of each sensor."""
+        shift, gain = self.of_measurement(point)
+        return [
+            {
+                "bead": self.beads[k],
+                "time": self.trace.time[window],
+                "measured": self.measured.force[window, k] - self._lines[k],
+                "computed": self.force_at(model, k, shift[k], gain[k]),
+            }
+            for k, window in self._windows.items()
+        ]
+
+    def off(self, model: Computed | None, shift: np.ndarray, gain: np.ndarray) -> np.ndarray:
         """How far a computed side is from the measured one, in standard deviations; nan where
         it has no pulse that was measured."""
         if model is None:
@@ -532,8 +616,8 @@ class Against:
 
             parts = []
             for k, window in self._windows.items():
-                computed = gain * model.at(self.trace.time[window] - shift)[:, k]
-                apart = computed - self.measured.force[window, k]
+                apart = self.force_at(model, k, shift[k], gain[k]) + self._lines[k]
+                apart -= self.measured.force[window, k]
                 parts.append(
                     solve_triangular(self._roots[k], apart, lower=True, check_finite=False)
                 )
@@ -544,34 +628,88 @@ class Against:
             off = np.array([peaks / self.peak_error, arrivals / self.arrival_error])
         return np.asarray(off[self.kinds, self.labels])
 
-    def _root(self, k: int, window: slice) -> np.ndarray:
-        """The lower Cholesky factor of the covariance of a sensor's samples in a window.
+    def _weigh(self) -> None:
+        """Of the samples of each sensor's window, what its quiet stretch foretells of them, and the
+        lower Cholesky factor of their covariance where that is known.
 
-        They have the noise of the quiet stretch, with its autocovariance, and the error of the line
-        through that stretch, its value's and its slope's, in common.
+        They have the noise of the quiet stretch, with its autocovariance, about a line that the
+        quiet samples determine in part (Rasmussen & Williams 2006, Gaussian processes for machine
+        learning, eq. 2.41 and 2.42). A slope is held near none by what it seems to be in the quiet
+        stretch, and no less than its error there: what is slower than the stretch is a line.
         """
-        from scipy.linalg import cholesky, toeplitz
+        from scipy.linalg import cholesky, solve_triangular, toeplitz
 
-        force, baseline = self.measured.force[:, k], self.measured.readings[k].baseline
-        noise, n = self.measured.raw_noise[k], window.stop - window.start
-        quiet = force[: baseline.samples]
-        least = PULSE_BEGINS**3 * float(np.abs(force[window]).max())
-        row = autocovariance(quiet, n) if len(quiet) >= LEAST_QUIET else np.zeros(n)
-        if self.trace.about.uncertainty.noise is not None and row[0] > 0.0:
-            row *= noise**2 / row[0]
+        quiets = {}
+        for k in self._windows:
+            force, baseline = self.measured.force[:, k], self.measured.readings[k].baseline
+            quiets[k] = force[: baseline.samples]
+        enough = [k for k in quiets if len(quiets[k]) >= LEAST_QUIET and quiets[k].any()]
+        models: dict[int, tuple[Autoregression, int]] = {
+            k: (autoregression([quiets[k]]), 0) for k in enough
+        }
+        # sensors of one make have one spectrum, which more samples tell better
+        if len(enough) > 1:
+            alike = autoregression([quiets[k] for k in enough])
+            if alike.criterion < sum(one.criterion for one, _ in models.values()):
+                models = {k: (alike, i) for i, k in enumerate(enough)}
+        for k, window in self._windows.items():
+            force, noise = self.measured.force[:, k], self.measured.raw_noise[k]
+            baseline, quiet = self.measured.readings[k].baseline, quiets[k]
+            last = min(len(quiet), window.start)
+            first = max(0, last - MOST_QUIET)
+            count = window.stop - first
+            row = np.zeros(count)
+            if k in models:
+                row = models[k][0].autocovariance(models[k][1], count)
+                if self.trace.about.uncertainty.noise is not None:
+                    row *= noise**2 / row[0]
+                self._judge(k, len(quiet), row)
+            else:
+                row[0] = noise**2
+            least = PULSE_BEGINS**3 * float(np.abs(force[window]).max())
+            row[0] = max(row[0], least**2) + least**2 + SEEN_RANGE * row[0]
+            row[0] += step_of(self.trace.sensor_force[:, k]) ** 2 / 12.0
+            places = np.r_[first:last, window.start : window.stop]
+            # disturbances are no noise
+            calm = np.abs(force) <= OUTLYING * math.sqrt(row[0])
+            places = places[calm[places] | (places >= window.start)]
+            ahead = int(np.sum(places < window.start))
+            covariance = toeplitz(row)[np.ix_(places - first, places - first)]
+            away = places - baseline.middle
+            if ahead < LEAST_QUIET:
+                common = baseline.uncertainty(0.5 * (window.start + window.stop))
+                covariance += common**2
+            else:
+                line = np.column_stack([np.ones(ahead), away[:ahead]])
+                quiet_root = cholesky(covariance[:ahead, :ahead], lower=True)
+                basis = solve_triangular(quiet_root, line, lower=True)
+                seen = solve_triangular(quiet_root, force[places[:ahead]], lower=True)
+                sure = np.linalg.inv(basis.T @ basis)
+                slope = float((sure @ (basis.T @ seen))[1])
+                held = max(slope**2, 0.25 * sure[1, 1])
+                covariance += UNKNOWN**2 * sure[0, 0] + held * np.outer(away, away)
+                # the slowest part of the noise went with the quiet stretch's mean
+                covariance[ahead:, ahead:] += baseline.value_error**2
+            root = np.asarray(cholesky(covariance, lower=True))
+            told = solve_triangular(root[:ahead, :ahead], force[places[:ahead]], lower=True)
+            self._lines[k] = root[ahead:, :ahead] @ told
+            self._roots[k] = root[ahead:, ahead:]
+
+    def _judge(self, k: int, count: int, row: np.ndarray) -> None:
+        """Count what so many quiet samples tell of the size of their noise, and say where they are
+        few."""
         # of a variance, correlated samples count as fewer (Bayley & Hammersley 1946,
         # doi:10.2307/2983560)
-        if row[0] > 0.0:
-            self.quiet_degrees += len(quiet) / (2.0 * float(np.sum((row / row[0]) ** 2)) - 1.0)
-        row[0] = max(row[0], least**2, noise**2 if not len(quiet) >= LEAST_QUIET else 0.0)
-        row[0] += step_of(self.trace.sensor_force[:, k]) ** 2 / 12.0 + least**2
-        away = np.arange(window.start, window.stop) - baseline.middle
-        middle = 0.5 * (window.start + window.stop)
-        common = baseline.uncertainty(middle) * np.ones(n)
-        # a drift that was taken off is not straight for ever
-        line = math.hypot(baseline.slope_error, baseline.slope) * (away - away.mean())
-        covariance = toeplitz(row) + np.outer(common, common) + np.outer(line, line)
-        return np.asarray(cholesky(covariance, lower=True))
+        apart = 2.0 * float(np.sum((row[:count] / row[0]) ** 2)) - 1.0
+        self.quiet_degrees += count / apart
+        if count < FEW_TIMES * apart:
+            interval = 1e6 * self.trace.interval
+            self.messages.append(
+                f"bead {self.beads[k]}: the quiet stretch before the pulse, {count * interval:.3g} "
+                f"us, is {count / apart:.2g} times as long as its noise is correlated, "
+                f"{apart * interval:.3g} us: {FEW_TIMES:g} times tell the noise; the intervals are "
+                "wider for it; record more before the pulse"
+            )
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
         """(sensor,) Root mean square of the residuals of each sensor, with their sign where
@@ -598,30 +736,35 @@ def _concluded(
     """Values, errors and messages."""
     keys, count = list(against.keys), len(against.keys)
     values = dict(zip(keys, map(float, found.point), strict=False))
-    residual = found.residual[: against.count]
-    inverse = np.linalg.pinv(found.slope * size)
-    # what is left over of each measured number, beside its leverage
-    free = 1.0 - np.einsum("ij,ji->i", found.slope * size, inverse)[: len(residual)]
-    degrees = enough(float(free.sum()))
-    scatter = math.sqrt(float(residual @ residual) / degrees) if degrees else math.nan
-    groups = not_told_apart(found.slope, [*keys, *against.nuisances], size)
+    residual, slope = found.residual, found.slope * size
+    inverse = np.linalg.pinv(slope)
+    # what is left over of each measured number, and of what is known beforehand, beside its
+    # leverage
+    free = 1.0 - np.einsum("ij,ji->i", slope, inverse)
+    # what all sensors share is known from elsewhere: that it is off is no misfit of theirs
+    own = np.array([True] * against.count + [one.sensor is not None for one in against.known])
+    degrees = enough(float(free[own].sum()))
+    scatter = math.sqrt(float(residual[own] @ residual[own]) / degrees) if degrees else math.nan
+    groups = not_told_apart(*_told_by(against, found.slope), size[: _shared(against)])
     messages = [*against.messages]
-    # the answer is a linear map of the measured numbers, and of what is known of the calibration,
-    # whose deviation is 1
+    # the answer is a linear map of the measured numbers, and of what is known beforehand, whose
+    # deviation is 1
     linear = (inverse * size[:, None])[:count]
-    prior = linear[:, len(residual) :]
-    parts, covariance = [Part(np.sum(prior**2, axis=1), math.inf)], prior @ prior.T
-    for kind in np.unique(against.kinds):
-        own = against.kinds == kind
-        known, scale = enough(float(free[own].sum())), 1.0
-        if known:
-            scale = math.sqrt(float(residual[own] @ residual[own]) / known)
-        # the noise of whole traces is known from many samples, and more scatter than that is the
-        # case's; the uncertainties of a few peaks or arrivals, bounds where they are of the shape
-        # of a pulse, are not known so well: the scatter says how large they are
-        if against.measure == "traces":
-            scale = max(scale, 1.0)
-        rows = scale * linear[:, : len(residual)][:, own]
+    kinds = np.array([*against.kinds, *(_kind(against, one) for one in against.known)])
+    parts, covariance = [], np.zeros((count, count))
+    for kind in np.unique(kinds):
+        those = kinds == kind
+        rows, known, scale = linear[:, those], math.inf, 1.0
+        if kind != STATED:
+            known = enough(float(free[those].sum()))
+            if known:
+                scale = math.sqrt(float(residual[those] @ residual[those]) / known)
+            # the noise of whole traces is known from many samples, and more scatter than that is
+            # the case's; the uncertainties of a few peaks or arrivals, bounds where they are of the
+            # shape of a pulse, are not known so well: the scatter says how large they are
+            if against.measure == "traces":
+                scale, known = max(scale, 1.0), against.quiet_degrees
+        rows = scale * rows
         parts.append(Part(np.sum(rows**2, axis=1), known or math.inf))
         covariance = covariance + rows @ rows.T
     untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
@@ -655,8 +798,11 @@ def _concluded(
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
     # the noise of samples is known from the quiet ones
-    known_by = against.quiet_degrees or math.inf
-    chance = scipy_stats().f.sf(scatter**2, degrees, known_by) if degrees else 1.0
+    stats, known_by, chance = scipy_stats(), against.quiet_degrees, 1.0
+    if degrees and known_by:
+        chance = stats.f.sf(scatter**2, degrees, known_by)
+    elif degrees:
+        chance = stats.chi2.sf(degrees * scatter**2, degrees)
     describes = bool(chance >= ACCUSED)
     misfit = against.misfit(found.point)
     remarks = {
@@ -669,14 +815,26 @@ def _concluded(
     }
     messages += [sentence for sentence, true in remarks.items() if true]
     shift, gain = against.of_measurement(found.point)
+    common_gain = 1.0 + against.common(found.point, CALIBRATION)
+    time_shift = against.common(found.point, CLOCK_SHIFT)
+    beyond = [
+        _beyond(against, one, value)
+        for one, value in zip(against.nuisances, found.point[count:].tolist(), strict=True)
+        if abs(value) > BEYOND * one.error
+    ]
+    if beyond:
+        messages.append(
+            f"{'; '.join(beyond)}: the first sign that the case lacks something, or that the trace "
+            "states too little"
+        )
     final = against._computed([found.point[:count]], messages)[0]
     if final is None:
         raise GranchainError(
             "fit: got no pulses of the case at the values found, allowed one at each sensor; "
             "begin with other values"
         )
-    clock = shift if against.times else against.mean_shift(final)
-    off = against.of_sensors(residual)
+    clock = shift if against.times else shift + against.mean_shift(final)
+    off = against.of_sensors(residual[: against.count])
     # computed forces as the calibration of the trace reads them
     sensors = tuple(
         SensorFit(
@@ -684,12 +842,12 @@ def _concluded(
             Agreement(
                 float(against.peak[k]),
                 float(against.peak_error[k]),
-                gain * pulse.peak + against.peak_read[k],
+                float(gain[k] * pulse.peak + against.peak_read[k]),
             ),
             Agreement(
                 float(against.arrival[k]),
                 float(against.arrival_error[k]),
-                pulse.arrival + clock + against.arrival_read[k],
+                float(pulse.arrival + clock[k] + against.arrival_read[k]),
             ),
             float(off[k]),
         )
@@ -707,14 +865,54 @@ def _concluded(
         describes=describes,
         misfit=misfit,
         not_told_apart=tuple(groups),
-        time_shift=shift if against.times else math.nan,
+        time_shift=time_shift if against.times else math.nan,
+        common_gain=common_gain,
         gain=gain,
+        shift=shift - time_shift,
+        samples=tuple(against.samples(final, found.point)),
         case=against.given.replace(**values),
         start=start,
         measure=against.measure,
         trace=against.trace,
         parts=tuple(parts),
         messages=tuple(dict.fromkeys(messages)),
+    )
+
+
+def _kind(against: Against, one: Nuisance) -> int:
+    """Which measured numbers what is known of a nuisance goes with: the peaks 0 or arrivals 1 of
+    its sensor, where they are fitted; else none."""
+    if one.sensor is None or against.measure == "traces":
+        return STATED
+    return 0 if one.kind == CALIBRATION else 1
+
+
+def _shared(against: Against) -> int:
+    """How many keys and nuisances are not one sensor's alone; they come first."""
+    return len(against.keys) + sum(one.sensor is None for one in against.nuisances)
+
+
+def _told_by(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Derivatives by the keys and by what all sensors share, without what each sensor's own gain
+    and clock explain of them, and the names of those."""
+    count = _shared(against)
+    names = [*against.keys, *(one.kind for one in against.nuisances if one.sensor is None)]
+    if count < slope.shape[1]:
+        basis, _ = np.linalg.qr(slope[:, count:])
+        slope = slope - basis @ (basis.T @ slope)
+    return slope[:, :count], names
+
+
+def _beyond(against: Against, one: Nuisance, value: float) -> str:
+    """That a gain or a clock is found further off than is stated."""
+    whose = "all sensors" if one.sensor is None else f"bead {against.beads[one.sensor]}"
+    if one.kind == CALIBRATION:
+        off, stated = f"{100.0 * value:+.2g} % off", f"{100.0 * one.error:.2g} %"
+    else:
+        off, stated = f"{1e6 * value:+.2g} us off", f"{1e6 * one.error:.2g} us"
+    return (
+        f"{one.kind}, {whose}, is found {off}, {abs(value) / one.error:.2g} times the {stated} "
+        "that it states"
     )
 
 

@@ -15,7 +15,6 @@ from granchain.case.tolerances import tolerances_of
 from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
 
-
 # A number for all sensors, or one for each, in the order of the trace.
 _EACH = "a number from 0, or a list of them in the order of the sensors"
 EachSensor = (

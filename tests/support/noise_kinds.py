@@ -1,13 +1,25 @@
-"""Noise of kinds that real sensors have."""
+"""Noise and faults of kinds that real sensors have, for fits and for comparisons."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter
 
 KINDS = ("white", "50 Hz hum", "8 bit", "drift", "within 300 kHz", "AR(1)", "20 kHz hum", "ringing")
+# What each sensor has of its own, and what the instrument does; with white noise.
+OWN = ("own gain", "skew")
+FAULTS = ("clipping", "offset", "crosstalk", "high-pass")
+FOURTEEN = (*KINDS, *OWN, *FAULTS)
+# Of a gain, of a time [s], and of the filter [Hz]; and the tables of about.toml that state them.
+GAIN, SKEW, HIGH_PASS = 0.03, 2e-7, 1e3
+STATED = {
+    "own gain": {"uncertainty": {"gain": GAIN}},
+    "skew": {"uncertainty": {"time": SKEW}},
+    "high-pass": {"sensor": {"high_pass": HIGH_PASS}},
+}
 # Samples after which a filter has forgotten how it began.
 SETTLED = 400
 
@@ -22,12 +34,12 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
     interval : float
         Of the samples [s].
     kind : str
-        One of `KINDS`.
+        One of `FOURTEEN`.
     size : float
         Standard deviation of white noise, of the same scale in the others [N].
     seed : int
     """
-    draw = np.random.default_rng([seed, KINDS.index(kind)])
+    draw = np.random.default_rng([seed, FOURTEEN.index(kind)])
     n, sensors = force.shape
     time = interval * np.arange(n)[:, None]
     white = draw.standard_normal((n + SETTLED, sensors))
@@ -57,4 +69,33 @@ def noisy(force: np.ndarray, interval: float, kind: str, size: float, seed: int)
     if kind == "8 bit":
         step = 2.0 * float((force + plain).max()) / 2**8
         return np.asarray(step * np.round((force + plain) / step))
+    if kind == "own gain":
+        return force * (1.0 + GAIN * draw.standard_normal(sensors)) + plain
+    if kind == "skew":
+        late = CubicSpline(time[:, 0], force, axis=0)
+        moved = [late(time[:, 0] - SKEW * draw.standard_normal())[:, k] for k in range(sensors)]
+        return np.column_stack(moved) + plain
+    if kind == "clipping":
+        limit = draw.uniform(0.4, 0.95) * force.max()
+        return np.asarray(np.minimum(force + plain, limit))
+    if kind == "offset":
+        return force + draw.choice([-1.0, 1.0]) * draw.uniform(0.05, 1.0) * force.max() + plain
+    if kind == "crosstalk":
+        return force + _crosstalk(force, draw) + plain
+    if kind == "high-pass":
+        return lfilter(*butter(1, HIGH_PASS * 2.0 * interval, "highpass"), force, axis=0) + plain
     return force + plain
+
+
+def _crosstalk(force: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """A bump before the first pulse at all sensors at once, as of a trigger: 5 to 30 % of the
+    largest force, a fifth to three quarters as wide as the first pulse."""
+    n, sensors = force.shape
+    first = int(np.argmin([np.argmax(one > 0.01 * one.max()) for one in force.T]))
+    column = force[:, first]
+    start = int(np.argmax(column > 0.01 * column.max()))
+    width = int(np.argmax(column[start:] < 0.01 * column.max())) or n // 10
+    wide = draw.uniform(0.1, 0.4) * width
+    middle = start - draw.uniform(1.0, 2.0) * wide
+    bump = np.exp(-4.0 * math.log(2.0) * ((np.arange(n) - middle) / wide) ** 2)
+    return bump[:, None] * draw.uniform(0.05, 0.3, sensors) * force.max()

@@ -1,0 +1,46 @@
+"""Print how many 90 % intervals of a fit hold the true value under each kind of noise, as the table
+in docs/how-to/fit.md.
+
+    python docs/fit_coverage.py
+
+The figures are those that tests/test_fit.py last measured, in docs/reliability.json.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+TEST = "tests/test_fit.py::test_intervals_hold_under_noise_of_any_kind"
+MEASURES = ("traces", "features", "peaks")
+# As the tests call them, and as the page does.
+KINDS = {
+    "white": "white, 1 % of the largest force",
+    "50 Hz hum": "50 Hz hum of 2 %",
+    "8 bit": "white, read with 8 bits",
+    "drift": "drift, 3 % over the trace",
+    "within 300 kHz": "within 300 kHz",
+    "AR(1)": "correlated over 5 us",
+    "20 kHz hum": "20 kHz hum of 1 %",
+    "ringing": "ringing at 80 kHz",
+    "own gain": "white; a gain of 3 % of each sensor's own",
+    "skew": "white; a clock of .2 us of each sensor's own",
+}
+
+
+def table() -> str:
+    """The table, in Markdown: of each kind the keys' shares, in per cent."""
+    known = json.loads(Path(__file__).with_name("reliability.json").read_text(encoding="utf-8"))
+    lines = [f"| noise | {' | '.join(MEASURES)} |", "| --- |" + " --- |" * len(MEASURES)]
+    for kind, words in KINDS.items():
+        cells = []
+        for measure in MEASURES:
+            entry = known.get(f"{TEST}[{measure}-{kind}]", {"figures": []})
+            shares = [one["value"] for one in entry["figures"] if "hold" in one["what"]]
+            cells.append(", ".join(f"{100.0 * one:.0f}" for one in shares) or "-")
+        lines.append(f"| {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())
