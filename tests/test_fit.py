@@ -246,7 +246,7 @@ def test_gains_and_clocks_of_each_sensor_are_found():
         start(), Trace(trace.time, trace.sensor_bead, gain * moved, about), KEYS, "traces"
     )
     (said_so,) = [one for one in strange.messages if "first sign" in one]
-    assert "the calibration of the trace, bead 6, is found +1" in said_so
+    assert "the calibration of the trace, bead 6, is found +20 % off" in said_so
     assert "times the 3 % that it states" in said_so
 
 

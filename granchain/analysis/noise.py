@@ -39,6 +39,8 @@ SMALLEST_TOP = 0.1
 # Of an autoregression: samples for each coefficient at least, ours; and samples after which what is
 # left of one is nothing.
 LEAST_OF_ORDER, MEMORY_SAMPLES = 6, 4096
+# The largest correlation of two samples next to each other: ours.
+MOST_ALIKE = 0.99
 # Pulses of a trace that are looked at.
 MOST_PULSES = 50
 
@@ -116,14 +118,12 @@ def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
     stretches : sequence of array (n,)
         Samples without a force, about their baseline [N].
     """
+    from scipy.signal import lfilter
+
     counts = [len(one) for one in stretches]
-    n = sum(counts)
-    sizes = [float(np.mean(one**2)) if len(one) else 0.0 for one in stretches]
-    parts = [
-        one / (math.sqrt(size) or 1.0) if len(counts) > 1 else one
-        for one, size in zip(stretches, sizes, strict=True)
-    ]
-    scales = sizes if len(counts) > 1 else [1.0]
+    n, several = sum(counts), len(counts) > 1
+    # of stretches together, none outweighs the others
+    parts = [one / (float(np.std(one)) or 1.0) if several else one for one in stretches]
     variance = sum(float(one @ one) for one in parts) / n if n else 0.0
     best, least = (np.ones(1), variance), math.inf if variance else -math.inf
     a, both = np.ones(1), [(one[1:], one[:-1]) for one in parts]
@@ -146,8 +146,22 @@ def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
             for ahead, back in both
         ]
     a, variance = best
-    own = sum(count * math.log(size) for count, size in zip(counts, scales, strict=True) if size)
-    return Autoregression(a, [variance * size for size in scales], least + own)
+    if not several:
+        return Autoregression(a, [variance], least)
+    order = len(a) - 1
+    if order == 1:
+        # what is about its own mean seems less correlated, by (1 + 3 phi)/n of each stretch
+        # (Orcutt & Winokur 1969, doi:10.2307/1909199)
+        a = np.array([1.0, max((n * a[1] - len(counts)) / (n - 3.0 * len(counts)), -MOST_ALIKE)])
+    # each stretch has its own size, of what the others do not foretell
+    left = [
+        np.concatenate([lfilter(a, [1.0], one)[order:], lfilter(a, [1.0], one[::-1])[order:]])
+        for one in stretches
+    ]
+    variances = [float(np.mean(one**2)) for one in left]
+    sizes = sum(count * math.log(one) for count, one in zip(counts, variances, strict=True) if one)
+    room = n * (n + order) / (n - order - 2)
+    return Autoregression(a, [one * (n + order) / (n - order) for one in variances], sizes + room)
 
 
 def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:

@@ -51,6 +51,8 @@ MOST_QUIET = 400
 OUTLYING = 5.0
 # A spectrum that few samples show is not known below this part of its mean: ours, -20 dB.
 SEEN_RANGE = 0.01
+# Of a variance a line takes this part at most: ours.
+LINE_TAKES = 0.5
 # Correlation times of noise in a quiet stretch from which it is known.
 FEW_TIMES = 5.0
 # The value of a baseline is unknown beforehand: so many times what the quiet samples leave open.
@@ -635,7 +637,8 @@ class Against:
         They have the noise of the quiet stretch, with its autocovariance, about a line that the
         quiet samples determine in part (Rasmussen & Williams 2006, Gaussian processes for machine
         learning, eq. 2.41 and 2.42). A slope is held near none by what it seems to be in the quiet
-        stretch, and no less than its error there: what is slower than the stretch is a line.
+        stretch beyond its error there, and no less than half of that: what is slower than the
+        stretch is a line.
         """
         from scipy.linalg import cholesky, solve_triangular, toeplitz
 
@@ -663,9 +666,11 @@ class Against:
                 row = models[k][0].autocovariance(models[k][1], count)
                 if self.trace.about.uncertainty.noise is not None:
                     row *= noise**2 / row[0]
-                self._judge(k, len(quiet), row)
+                row *= self._judged(k, len(quiet), row)
             else:
                 row[0] = noise**2
+                if len(quiet) < LEAST_QUIET:
+                    self._say_few(k, len(quiet), f"{LEAST_QUIET} samples and more tell its noise")
             least = PULSE_BEGINS**3 * float(np.abs(force[window]).max())
             row[0] = max(row[0], least**2) + least**2 + SEEN_RANGE * row[0]
             row[0] += step_of(self.trace.sensor_force[:, k]) ** 2 / 12.0
@@ -686,7 +691,7 @@ class Against:
                 seen = solve_triangular(quiet_root, force[places[:ahead]], lower=True)
                 sure = np.linalg.inv(basis.T @ basis)
                 slope = float((sure @ (basis.T @ seen))[1])
-                held = max(slope**2, 0.25 * sure[1, 1])
+                held = max(slope**2 - sure[1, 1], 0.25 * sure[1, 1])
                 covariance += UNKNOWN**2 * sure[0, 0] + held * np.outer(away, away)
                 # the slowest part of the noise went with the quiet stretch's mean
                 covariance[ahead:, ahead:] += baseline.value_error**2
@@ -695,21 +700,32 @@ class Against:
             self._lines[k] = root[ahead:, :ahead] @ told
             self._roots[k] = root[ahead:, ahead:]
 
-    def _judge(self, k: int, count: int, row: np.ndarray) -> None:
-        """Count what so many quiet samples tell of the size of their noise, and say where they are
-        few."""
+    def _judged(self, k: int, count: int, row: np.ndarray) -> float:
+        """By how much the covariance of noise is larger than so many quiet samples show it; counts
+        what they tell of its size, and says where they are few."""
         # of a variance, correlated samples count as fewer (Bayley & Hammersley 1946,
         # doi:10.2307/2983560)
         apart = 2.0 * float(np.sum((row[:count] / row[0]) ** 2)) - 1.0
         self.quiet_degrees += count / apart
         if count < FEW_TIMES * apart:
-            interval = 1e6 * self.trace.interval
-            self.messages.append(
-                f"bead {self.beads[k]}: the quiet stretch before the pulse, {count * interval:.3g} "
-                f"us, is {count / apart:.2g} times as long as its noise is correlated, "
-                f"{apart * interval:.3g} us: {FEW_TIMES:g} times tell the noise; the intervals are "
-                "wider for it; record more before the pulse"
+            self._say_few(
+                k,
+                count,
+                f"its noise is correlated over {1e6 * apart * self.trace.interval:.3g} us, and "
+                f"{FEW_TIMES:g} times that tell it",
             )
+        # a mean has the variance of count/times samples, a slope another: they go with the line
+        # that the samples are about
+        times = 2.0 * float(np.sum(row[:count] / row[0])) - 1.0
+        return 1.0 / (1.0 - min(2.0 * max(times, 1.0) / count, LINE_TAKES))
+
+    def _say_few(self, k: int, count: int, why: str) -> None:
+        """Say that a quiet stretch is too short."""
+        self.messages.append(
+            f"bead {self.beads[k]}: the quiet stretch before the pulse is {count} samples, "
+            f"{1e6 * count * self.trace.interval:.3g} us: {why}; the intervals are wider for it, "
+            "and may not be wide enough; record more before the pulse"
+        )
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
         """(sensor,) Root mean square of the residuals of each sensor, with their sign where
