@@ -29,7 +29,8 @@ KINDS = {
 
 
 def table() -> str:
-    """The table, in Markdown: of each kind the keys' shares, in per cent."""
+    """The table, in Markdown: of each kind the keys' shares, in per cent; a dash where the tests
+    have not been run since the page was printed."""
     known = json.loads(Path(__file__).with_name("reliability.json").read_text(encoding="utf-8"))
     lines = [f"| noise | {' | '.join(MEASURES)} |", "| --- |" + " --- |" * len(MEASURES)]
     for kind, words in KINDS.items():
