@@ -259,7 +259,7 @@ def test_a_list_of_uncertainties_has_one_for_each_sensor():
 
 
 def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
-    whole = with_noise("AR(1)", 1)
+    whole = with_noise("AR(1)", 14)
     ends = []
     for begin in (0, 40):
         trace = Trace(
