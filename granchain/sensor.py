@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +47,11 @@ class Sensor:
         Standard deviation of the noise of one sample [N].
     gain : float
         Reading per force; 1 reads newtons [1], or [V/N].
+    high_pass, low_pass : float, optional
+        Of the instrument itself: below the one and above the other it loses more than half of the
+        power [Hz]; default: nothing is lost.
+    filter_order : int
+        Of each of these, a Butterworth filter in the course of time, with its delay.
     """
 
     front_mass: float | None = None
@@ -54,6 +60,9 @@ class Sensor:
     order: int = 2
     noise: float = 0.0
     gain: float = 1.0
+    high_pass: float | None = None
+    low_pass: float | None = None
+    filter_order: int = 1
 
     def __post_init__(self) -> None:
         above = {
@@ -61,6 +70,8 @@ class Sensor:
             "interval": self.interval,
             "cutoff": self.cutoff,
             "gain": self.gain,
+            "high_pass": self.high_pass,
+            "low_pass": self.low_pass,
         }
         wrong = [
             f"{name}: got {value!r}, allowed: a finite number above 0"
@@ -69,8 +80,11 @@ class Sensor:
         ]
         if not 0.0 <= self.noise < math.inf:
             wrong.append(f"noise: got {self.noise!r}, allowed: a finite number from 0 [N]")
-        if self.order not in range(1, 9):
-            wrong.append(f"order: got {self.order!r}, allowed: a whole number from 1 to 8")
+        wrong += [
+            f"{name}: got {order!r}, allowed: a whole number from 1 to 8"
+            for name, order in (("order", self.order), ("filter_order", self.filter_order))
+            if order not in range(1, 9)
+        ]
         if wrong:
             raise GranchainError("sensor: " + "; ".join(wrong))
 
@@ -103,6 +117,42 @@ class Sensor:
                 )
             share = self.front_mass / bead_mass
         return np.asarray((1.0 - share) * near + share * far)
+
+    def instrument(self, interval: float, values: ArrayLike) -> np.ndarray:
+        """What the filters of the instrument itself make of a force: with their delay, from rest.
+
+        Parameters
+        ----------
+        interval : float
+            Between two samples [s].
+        values : array (n, ...)
+            Samples along the first axis, the first ones without a force.
+
+        Returns
+        -------
+        array (n, ...)
+            The values themselves where the instrument loses nothing.
+        """
+        samples = np.asarray(values, dtype=float)
+        highest = NYQUIST / interval
+        filters: tuple[tuple[str, float | None, Literal["highpass", "lowpass"]], ...] = (
+            ("high_pass", self.high_pass, "highpass"),
+            ("low_pass", self.low_pass, "lowpass"),
+        )
+        for name, frequency, kind in filters:
+            if frequency is None:
+                continue
+            if not frequency < highest:
+                raise GranchainError(
+                    f"sensor: {name}: got {frequency:.6g} Hz, allowed: below half the sampling "
+                    f"rate, {highest:.6g} Hz at {interval:.6g} s between samples; leave it out, "
+                    "or record the force more often"
+                )
+            from scipy.signal import butter, sosfilt
+
+            sections = butter(self.filter_order, frequency, kind, output="sos", fs=1.0 / interval)
+            samples = sosfilt(sections, samples, axis=0)
+        return samples
 
     def smooth(self, interval: float, values: ArrayLike) -> np.ndarray:
         """Low-pass filter without delay: a Butterworth filter forwards and backwards.
@@ -168,7 +218,7 @@ class Sensor:
         if len(times) < 2:
             raise GranchainError(f"sensor: got {len(times)} samples, allowed: two or more")
         given = float(times[-1] - times[0]) / (len(times) - 1)
-        smoothed = self.smooth(given, forces)
+        smoothed = self.smooth(given, self.instrument(given, forces))
         if self.interval is not None:
             from scipy.interpolate import CubicSpline
 

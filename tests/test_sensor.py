@@ -143,3 +143,18 @@ def test_scipy_is_loaded_when_something_is_filtered_and_not_before():
         "Sensor().smooth(1.0, [1.0, 2.0]); print('scipy' in sys.modules)"
     )
     assert answer(code) == "False"
+
+
+def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
+    # of order 1 a step decays, and rises, as e^(-2 pi f t)
+    time = 1e-7 * np.arange(4000)
+    step = np.where(time > 0.0, 1.0, 0.0)
+    decay = np.exp(-2.0 * np.pi * 2e3 * time)
+    high = Sensor(high_pass=2e3).instrument(1e-7, step)
+    low = Sensor(low_pass=2e3).instrument(1e-7, step)
+    assert np.abs(high - decay)[1:].max() < 2e-3 and np.abs(low - 1.0 + decay).max() < 2e-3
+    assert Sensor().instrument(1e-7, step) is step
+    with pytest.raises(GranchainError, match=r"high_pass: got 6e\+06 Hz, allowed: below half"):
+        Sensor(high_pass=6e6).instrument(1e-7, step)
+    with pytest.raises(GranchainError, match="filter_order: got 9, allowed"):
+        Sensor(filter_order=9)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from granchain.analysis.baseline import baseline_of, noise_of
+from granchain.analysis.noise import Noise
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.traces import Asked, import_trace, read_about, read_trace
@@ -34,6 +35,10 @@ FORCE = np.column_stack(
         np.round(np.linspace(0.0, 3.9, N), 1),
     ]
 )
+
+
+def white(size):
+    return Noise(size, np.empty(0))
 
 
 def rows(separator=",", decimal=".", time=1.0, force=1.0, line="{t}{s}{a}{s}{b}"):
@@ -929,7 +934,7 @@ def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
 def test_offset_and_noise_are_found():
     trace = noisy()
     # a Gaussian of 12 us is below a millionth of its height 45 us before its peak, at sample 455
-    found = baseline_of(trace.sensor_force[:450, 0], 0.05)
+    found = baseline_of(trace.sensor_force[:450, 0], white(0.05))
     assert found.value == pytest.approx(0.3, abs=4 * found.value_error) and not found.drifts
     # the mean of 450 samples; six parts tell the size of long periods to a third, and the larger
     # counts
@@ -942,7 +947,7 @@ def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
     draw = np.random.default_rng(5)
     force = 2.0 + 0.003 * np.arange(400) + 0.05 * draw.standard_normal(400)
     force[100:103] += 5.0
-    found = baseline_of(force, 0.05)
+    found = baseline_of(force, white(0.05))
     assert found.drifts and found.slope == pytest.approx(0.003, abs=4 * found.slope_error)
     assert float(found.at(600)) == pytest.approx(2.0 + 0.003 * 600, abs=found.uncertainty(600))
     # least squares: sigma sqrt(12/n^3)
@@ -951,13 +956,13 @@ def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
 
 
 def test_few_quiet_samples_make_an_uncertain_baseline_and_none_an_unknown_one():
-    found = baseline_of(np.array([1.0, 1.2, 1.1, 0.9]), 0.1)
+    found = baseline_of(np.array([1.0, 1.2, 1.1, 0.9]), white(0.1))
     assert (found.value, found.value_error, found.samples) == (
         pytest.approx(1.05),
         pytest.approx(0.05),
         4,
     )
-    assert baseline_of(np.empty(0), 0.1).uncertainty(10.0) == math.inf
+    assert baseline_of(np.empty(0), white(0.1)).uncertainty(10.0) == math.inf
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from granchain.analysis.noise import Noise, coloured
+
 if TYPE_CHECKING:
     from granchain.traces import Trace
 
@@ -70,7 +72,7 @@ class Baseline(NamedTuple):
 NO_BASELINE = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
 
 
-def baseline_of(force: np.ndarray, noise: float) -> Baseline:
+def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     """Line through the quiet samples of a sensor, from the first on, by least squares; disturbances
     are left out.
 
@@ -78,15 +80,14 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     ----------
     force : array (n,)
         Of the quiet samples alone [N].
-    noise : float
-        Standard deviation of one sample [N].
+    noise : Noise
     """
     n = len(force)
     middle = 0.5 * (n - 1)
     if n < LEAST_QUIET:
         # Too few for a slope.
         return (
-            Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n)
+            Baseline(float(force.mean()), 0.0, middle, noise.of_sum(np.full(n, 1.0 / n)), 0.0, n)
             if n
             else NO_BASELINE
         )
@@ -96,7 +97,7 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
         slope, value = np.polyfit(x[used], force[used], 1)
         off = force - value - slope * x
         near = np.abs(off - np.median(off)) <= _OUTLYING * max(
-            noise, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE
+            noise.sample, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE
         )
         if near.sum() < LEAST_QUIET:
             break
@@ -104,11 +105,10 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     off, m = (force - value - slope * x)[used], int(used.sum())
     # Noise of long periods moves the means of parts of the stretch by more than white noise would.
     means = np.array([part.mean() for part in np.array_split(off, _PARTS)])
-    wander = max(
-        noise, float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS)
-    )
+    wander = float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS)
     spread = float(np.linalg.norm(x[used] - x[used].mean()))
-    value_error, slope_error = wander / math.sqrt(m), wander / spread
+    value_error = max(wander / math.sqrt(m), noise.of_sum(np.full(m, 1.0 / m)))
+    slope_error = max(wander, noise.of_sum(x / float(np.linalg.norm(x)))) / spread
     if abs(slope) > DRIFTS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
     # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise
@@ -133,6 +133,36 @@ def step_of(force: np.ndarray) -> float:
     return float(np.diff(levels).min()) if 1 < len(levels) < len(force) // 4 else 0.0
 
 
+def quiet_samples(force: np.ndarray) -> int:
+    """The first half of the samples before a force leaves its start by a tenth of its range, or by
+    what noise alone does not reach."""
+    start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
+    left = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
+    return int(np.argmax(left)) // 2 if left.any() else 0
+
+
+def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> Noise:
+    """Noise with the autocovariance of the quiet samples about their line.
+
+    Parameters
+    ----------
+    quiet : array (n,)
+        [N].
+    sample : float
+        Standard deviation that one sample has at least [N].
+    stated : float, optional
+        That which it has, as the trace states [N].
+    """
+    if len(quiet) < 2 * LEAST_QUIET:
+        return Noise(sample, np.empty(0))
+    x = np.arange(len(quiet))
+    off = quiet - np.polyval(np.polyfit(x, quiet, 1), x)
+    # disturbances are no noise
+    limit = _OUTLYING * max(sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE)
+    found = coloured(np.clip(off, -limit, limit), sample)
+    return found if stated is None else Noise(found.size * stated / found.sample, found.response)
+
+
 def noise_of(trace: Trace, column: int) -> float:
     """Standard deviation of the noise of one sample of a sensor [N]: as in about.toml, or
     estimated.
@@ -151,11 +181,7 @@ def noise_of(trace: Trace, column: int) -> float:
     if stated is not None:
         return float(stated)
     force = trace.sensor_force[:, column]
-    # The first half of the samples before the force leaves its start by a tenth of its range, or by
-    # what noise alone does not reach.
-    start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
-    left = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
-    quiet = force[: int(np.argmax(left)) // 2 if left.any() else 0]
+    quiet = force[: quiet_samples(force)]
     spread = 0.0
     if len(quiet) >= LEAST_QUIET:
         # About the line through each of some parts, so that a disturbance in one of them does not

@@ -37,8 +37,8 @@ DIP_SAMPLES = 60.0
 # Below this part of the height, a part of the rise is no top of its own.
 SMALLEST_TOP = 0.1
 # Of an autoregression: samples for each coefficient at least, ours; and samples after which what is
-# left of one is nothing.
-LEAST_OF_ORDER, MEMORY_SAMPLES = 6, 4096
+# left of one is nothing, in parts of the first.
+LEAST_OF_ORDER, MEMORY_SAMPLES, FORGOTTEN = 6, 4096, 1e-4
 # The largest correlation of two samples next to each other: ours.
 MOST_ALIKE = 0.99
 # Pulses of a trace that are looked at.
@@ -47,9 +47,10 @@ MOST_PULSES = 50
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """White noise of a size [N], and the response of the filter that it went through.
+    """White noise of a size [N], and the response of what it went through: what colours it, and a
+    filter.
 
-    The response to one sample of it; empty: no filter.
+    The response to one sample of it; empty: the noise is white.
     """
 
     size: float
@@ -68,15 +69,24 @@ class Noise:
             weights = fftconvolve(weights, self.response)
         return self.size * float(np.linalg.norm(weights))
 
+    def through(self, response: np.ndarray) -> Noise:
+        """The same noise behind a filter of this response; empty: none."""
+        if not len(response) or not len(self.response):
+            return Noise(self.size, response if len(response) else self.response)
+        return Noise(self.size, np.convolve(self.response, response))
+
     def smoothed(self, scale: float) -> float:
         """Standard deviation of a sample after a Gaussian of this standard deviation [samples].
 
-        At most, where there is a filter too. The squares of the weights of a Gaussian sum to
-        1/(2 sqrt(pi) scale).
+        The squares of the weights of a Gaussian sum to 1/(2 sqrt(pi) scale).
         """
         if not scale > 0.0:
             return self.sample
-        return min(self.sample, self.size * (1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale)))
+        if not len(self.response):
+            return min(self.size, self.size / math.sqrt(2.0 * math.sqrt(math.pi) * scale))
+        reach = math.ceil(4.0 * scale)
+        weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
+        return self.of_sum(weights / weights.sum())
 
 
 class Autoregression(NamedTuple):
@@ -98,13 +108,19 @@ class Autoregression(NamedTuple):
 
     def autocovariance(self, stretch: int, count: int) -> np.ndarray:
         """Covariance of two samples of a stretch, by how many samples they are apart [N^2]."""
-        from scipy.signal import fftconvolve, lfilter
+        from scipy.signal import fftconvolve
 
-        one = np.zeros(MEMORY_SAMPLES + count)
-        one[0] = 1.0
-        response = lfilter([1.0], self.coefficients, one)
+        response = self.response(MEMORY_SAMPLES + count)
         both = fftconvolve(response, response[::-1])
-        return np.asarray(self.variances[stretch] * both[len(one) - 1 :][:count])
+        return np.asarray(self.variances[stretch] * both[len(response) - 1 :][:count])
+
+    def response(self, count: int) -> np.ndarray:
+        """What it makes of one sample, over so many."""
+        from scipy.signal import lfilter
+
+        one = np.zeros(count)
+        one[0] = 1.0
+        return np.asarray(lfilter([1.0], self.coefficients, one))
 
 
 def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
@@ -177,6 +193,26 @@ def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:
         Distances, from 0.
     """
     return autoregression([quiet]).autocovariance(0, count)
+
+
+def coloured(quiet: np.ndarray, least: float) -> Noise:
+    """Noise as samples without a force show it.
+
+    Parameters
+    ----------
+    quiet : array (n,)
+        About their baseline [N].
+    least : float
+        Standard deviation that one sample has at least [N].
+    """
+    found = autoregression([quiet])
+    size = math.sqrt(found.variances[0])
+    if len(found.coefficients) == 1:
+        return Noise(max(size, least), np.empty(0))
+    response = found.response(MEMORY_SAMPLES)
+    kept = np.flatnonzero(np.abs(response) > FORGOTTEN)
+    response = response[: int(kept[-1]) + 1]
+    return Noise(max(size, least / float(np.linalg.norm(response))), response)
 
 
 class NoisyPulse(NamedTuple):

@@ -44,19 +44,23 @@ from granchain.analysis.noise import (
     half_height,
     pulses_in,
 )
-from granchain.analysis.uncertainty import WITHHELD, Number, crossing_of, top_of
+from granchain.analysis.uncertainty import WITHHELD, Number, Weights, crossing_of, top_of
 
 # A sample that stands alone differs from the cubic through its four neighbours by more than these
 # differ from each other.
 ALONE = 1.0
 # Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the
 # trigger.
-DISTURBANCE = 0.25
+DISTURBANCE = 1.0 / 3.0
+# Two tops closer than this part of a width are at one time: waves take that from bead to bead.
+AT_ONE_TIME = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORTEST = 1.0 / 3.0
 # Crossings of a level, at both ends of its doubt, that are this many times as far apart as the
 # slope gives are those of two flanks.
 JUMPS = 2.5
+# From so many times on, the flank is so flat that a slope says too little.
+CURVED = 1.25
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left means nothing.
@@ -79,10 +83,9 @@ class SensorReading:
         Whether the shape of the pulse was recorded: not where it is clipped, cut off or not
         distinguished from another.
     small : float
-        Time of a pulse so small before a larger one that it may be no wave [s]; nan where there is
-        none.
-    small_height, small_width : float
-        Its height [N] and its width [s].
+        Time of a pulse before a larger one, which may be no wave [s]; nan where there is none.
+    small_height, small_width, small_part : float
+        Its height [N], its width [s], and its part of the larger one [1].
     messages : tuple of str
         What is wrong with the trace, a sentence each.
     """
@@ -98,6 +101,7 @@ class SensorReading:
     small: float = math.nan
     small_height: float = 0.0
     small_width: float = 0.0
+    small_part: float = 0.0
     messages: tuple[str, ...] = ()
 
 
@@ -107,6 +111,7 @@ def reading_of(
     noise: Noise,
     filtered: bool = False,
     begin: float = -math.inf,
+    high_pass: bool = False,
 ) -> SensorReading:
     """Read the first pulse of a sensor.
 
@@ -121,6 +126,9 @@ def reading_of(
         Whether a filter may have made ripples.
     begin : float
         What is before this time is a disturbance [s].
+    high_pass : bool
+        Whether the instrument states a high-pass filter, behind which a pulse ends below the
+        baseline.
     """
     messages: list[str] = []
     interval = float(time[-1] - time[0]) / (len(time) - 1)
@@ -134,7 +142,7 @@ def reading_of(
         0.0,
         LEAST_QUIET,
     )
-    small: tuple[NoisyPulse, float] | None = None
+    small: tuple[NoisyPulse, float, float] | None = None
     # The baseline is found before the pulse, and the pulse above the baseline.
     for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
@@ -153,22 +161,33 @@ def reading_of(
             foot = min(foot, first.start)
         largest = max(pulses, key=lambda pulse: pulse.height)
         # Above the second baseline another may be first.
-        if first.height < DISTURBANCE * largest.height:
-            small = first, interval * (right - left)
-        if turn == 0 and small is not None:
+        if first.height < largest.height - found.doubt:
+            small = first, interval * (right - left), first.height / largest.height
+        if turn == 0 and small is not None and small[2] < DISTURBANCE:
             ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
             if not SHORTEST < ratio < 1.0 / SHORTEST:
                 length = "shorter" if ratio < 1.0 else "longer"
                 size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
                 note = f"a disturbance of {size}, much {length} than the pulse, is not taken for it"
-                later = reading_of(time, recorded, noise, filtered, float(time[first.stop]))
+                later = reading_of(
+                    time, recorded, noise, filtered, float(time[first.stop]), high_pass
+                )
                 return replace(later, messages=(*messages, note, *later.messages))
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
-            baseline = baseline_of(recorded[:quiet], noise.sample)
+            baseline = baseline_of(recorded[:quiet], noise)
         else:
             baseline = _short_baseline(recorded, found, foot, left, noise, first.height)
-    baseline = _with_fall(baseline, found, first)
+    fallen = _with_fall(baseline, found, first)
+    fall = 0.0
+    if not high_pass and baseline.samples and fallen is not baseline:
+        fall = -float(found.smooth[first.stop :].min())
+        messages.append(
+            f"the trace falls {fall:.3g} N below its baseline "
+            "after the pulse: it drifts, or its instrument has a high-pass filter that is not "
+            "stated (sensor.high_pass); the numbers are less sure"
+        )
+    baseline = baseline if high_pass else fallen
     force = recorded - baseline.at(np.arange(len(recorded)))
     found = pulses_in(force, noise, filtered) if baseline.samples else found
     if found.smooth[first.top] < PULSE_ENDS * first.height:
@@ -189,12 +208,16 @@ def reading_of(
             "no number is given"
         )
         return SensorReading(baseline=baseline, messages=tuple(messages))
-    reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, messages)
+    reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, fall, messages)
     reading = replace(reading, messages=tuple(messages))
     if small is None:
         return reading
     return replace(
-        reading, small=float(time[small[0].top]), small_height=small[0].height, small_width=small[1]
+        reading,
+        small=float(time[small[0].top]),
+        small_height=small[0].height,
+        small_width=small[1],
+        small_part=small[2],
     )
 
 
@@ -206,6 +229,7 @@ def _numbers_of_pulse(
     pulse: NoisyPulse,
     foot: int,
     baseline: Baseline,
+    fall: float,
     messages: list[str],
 ) -> SensorReading:
     interval = float(time[-1] - time[0]) / (len(time) - 1)
@@ -223,7 +247,7 @@ def _numbers_of_pulse(
     if any(lacks.values()):
         messages.append(next(sentence for sentence, holds in lacks.items() if holds))
         return SensorReading(baseline=baseline)
-    peak, place = top_of(force, top, max(min(sides), 1.0), noise)
+    peak, place, of_peak = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)
     flat = flat_top(force, found, noise, top, right - left, SURELY)
     whole = baseline.samples > 0
@@ -250,9 +274,10 @@ def _numbers_of_pulse(
         sure = place.uncertainty if math.isfinite(place.uncertainty) else long
         place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot(long / math.sqrt(12.0), sure))
     # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its
-    # top: a parabola of that half height.
+    # top: a parabola of that half height. Behind a high-pass filter, what the trace falls by below
+    # its baseline is lost over the width of the pulse.
     tilt = (
-        math.hypot(baseline.slope, baseline.slope_error)
+        math.hypot(baseline.slope, baseline.slope_error, fall / max(right - left, 1.0))
         * min(sides) ** 2
         / max(pulse.height, found.doubt)
     )
@@ -273,7 +298,7 @@ def _numbers_of_pulse(
                 "where the flanks would meet"
             )
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
-    width = _width_of(force, noise, found, top, peak, interval)
+    width = _width_of(force, noise, found, top, peak, of_peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy, or too short, for a width at half height")
     elif width.value < FEWEST_SAMPLES * interval:
@@ -318,7 +343,7 @@ def _short_baseline(
     rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT, 1e-12 * height)
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
-    sure = math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden)
+    sure = math.hypot(noise.of_sum(np.full(n, 1.0 / n)), 0.5 * rise, hidden)
     return Baseline(
         float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1)
     )
@@ -379,16 +404,23 @@ def _other_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
 
 
 def _width_of(
-    force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: Number, interval: float
+    force: np.ndarray,
+    noise: Noise,
+    found: Smoothed,
+    top: int,
+    peak: Number,
+    of_peak: Weights,
+    interval: float,
 ) -> Number:
     level = 0.5 * peak.value
     places = half_height(found.smooth, top, peak.value)
     if not all(map(math.isfinite, places)):
         return WITHHELD
-    crossings, uncertainty = [], []
-    by_height = 0.0
+    crossings, others, by_height = [], [], 0.0
+    # Noise moves both crossings and the peak, whose half they are of, together.
+    weights = np.zeros(len(force))
     for side, place in enumerate(places):
-        at, slope = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
+        at, slope, of_place = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
         if not math.isfinite(at.value) or not slope:
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
@@ -406,10 +438,18 @@ def _width_of(
         )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
         jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
+        curved = between > CURVED * 2.0 * found.doubt / abs(slope)
         crossings.append(at.value)
-        uncertainty.append(max(at.uncertainty, 0.5 * wide if jumps else between / (2.0 * DOUBT)))
-        by_height += 0.5 * peak.uncertainty / abs(slope)
-    sure = math.hypot(*uncertainty, by_height)
+        by_noise = noise.of_sum(of_place.row)
+        alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
+        others.append(math.sqrt(max(max(at.uncertainty, alone) ** 2 - by_noise**2, 0.0)))
+        sign = -1.0 if side == 0 else 1.0
+        of_place.added_to(weights, sign)
+        of_peak.added_to(weights, sign * 0.5 / slope)
+        by_height += 0.5 / abs(slope)
+    of_samples = noise.of_sum(of_peak.row)
+    other_height = math.sqrt(max(peak.uncertainty**2 - of_samples**2, 0.0))
+    sure = math.hypot(*others, by_height * other_height, noise.of_sum(weights))
     return (
         Number(interval * (crossings[1] - crossings[0]), interval * sure)
         if math.isfinite(sure)
@@ -539,14 +579,19 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noi
 
 
 def readings_of(
-    time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool
+    time: np.ndarray,
+    force: np.ndarray,
+    noises: Sequence[Noise],
+    filtered: bool,
+    high_pass: bool = False,
 ) -> list[SensorReading]:
     """What each sensor read.
 
-    A small first pulse that sensors saw at one time is crosstalk; another may be either.
+    A first pulse before a larger one that sensors saw at one time is crosstalk; a small one may be
+    either.
     """
     readings = [
-        reading_of(time, column, noise, filtered)
+        reading_of(time, column, noise, filtered, high_pass=high_pass)
         for column, noise in zip(force.T, noises, strict=True)
     ]
     interval = float(time[-1] - time[0]) / (len(time) - 1)
@@ -556,14 +601,16 @@ def readings_of(
     for k, at in doubtful.items():
         one, notes = readings[k], []
         near = max(one.small_width, 2.0 * interval)
-        if any(abs(at - other) < near for j, other in doubtful.items() if j != k):
+        # a wave is at two beads at two times, closer to each other than a width where they touch
+        alike = near if one.small_part < DISTURBANCE else max(AT_ONE_TIME * near, 2.0 * interval)
+        if any(abs(at - other) < alike for j, other in doubtful.items() if j != k):
             size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
                 f"a disturbance of {size}, at other sensors too, is no wave and not taken for the "
                 "pulse"
             )
-            one = reading_of(time, force[:, k], noises[k], filtered, at + near)
-        if math.isfinite(one.small):
+            one = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
+        if math.isfinite(one.small) and one.small_part < DISTURBANCE:
             size = f"{one.small_height:.3g} N at {1e6 * one.small:.4g} us"
             notes.append(
                 f"a pulse of {size} before a much larger one may be crosstalk: no number is given"

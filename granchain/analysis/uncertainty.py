@@ -77,14 +77,27 @@ class Number(NamedTuple):
 WITHHELD = Number(math.nan, math.nan)
 
 
+class Weights(NamedTuple):
+    """How a number depends on the samples: by so much on each, from the first of them on."""
+
+    start: int
+    row: np.ndarray
+
+    def added_to(self, total: np.ndarray, factor: float) -> None:
+        """Add so many times these to those of all samples."""
+        total[self.start : self.start + len(self.row)] += factor * self.row
+
+
 class _LocalFit(NamedTuple):
     """One estimate: half length of its stretch [samples]; the place and what is read there, the
-    peak or the slope, and what noise makes of each; the stretch and the curve of a curved one."""
+    peak or the slope, and what noise makes of each; the first sample of the stretch, how place and
+    peak depend on its samples, and the curve of a curved one."""
 
     length: float
     values: tuple[float, float]
     noise: tuple[float, float]
-    near: slice = slice(0)
+    start: int
+    rows: tuple[np.ndarray, ...]
     curve: np.ndarray = np.empty(0)
 
 
@@ -140,8 +153,10 @@ def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
     return Number(best.value, max([best.uncertainty, *apart]))
 
 
-def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[Number, Number]:
-    """Peak of a pulse [N], and its place [samples].
+def top_of(
+    force: np.ndarray, top: float, reach: float, noise: Noise
+) -> tuple[Number, Number, Weights]:
+    """Peak of a pulse [N], its place [samples], and what the peak depends on.
 
     Parameters
     ----------
@@ -174,28 +189,47 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     # curve misses the samples by, a small kink may be the top; from the half height to the peak the
     # force rises as a parabola does, about.
     away, height = 0.0, peak.uncertainty
+    if height > 0.0 and math.isfinite(height):
+        # noise that is slow beside the kink moves all of it
+        apart = reach * math.sqrt(2.0 * height / max(peak.value, height))
+        bent = np.zeros(2 * max(1, round(apart)) + 1)
+        bent[[0, len(bent) // 2, -1]] = -0.5, 1.0, -0.5
+        height = min(height, noise.of_sum(bent))
     taken = [fit for fit in fits if fit.values[0] == place.value and len(fit.curve)]
     for fit in taken:
-        top_force, size = force[fit.near], max(noise.sample, EXACT * peak.value)
+        top_force, size = (
+            force[fit.start : fit.start + len(fit.curve)],
+            max(noise.sample, EXACT * peak.value),
+        )
         off = top_force - fit.curve
         # samples as high as the peak, which the curve does not explain
         pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
         strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
         high = strange & (top_force > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
-        away = float(np.abs(fit.near.start + np.flatnonzero(high) - place.value).max(initial=0.0))
+        away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
         missed = float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
         height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
     hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
-    return peak, Number(
+    at = Number(
         place.value,
         max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0),
     )
+    return peak, at, _weights(fits, peak.value, 1)
+
+
+def _weights(fits: Sequence[_LocalFit], value: float, which: int) -> Weights:
+    """Of the estimate that was taken."""
+    for fit in fits:
+        if fit.values[which] == value:
+            return Weights(fit.start, fit.rows[which])
+    return Weights(0, np.empty(0))
 
 
 def crossing_of(
     force: np.ndarray, level: float, place: float, reach: float, noise: Noise
-) -> tuple[Number, float]:
-    """Where a flank passes a level [samples], and its slope there [N a sample].
+) -> tuple[Number, float, Weights]:
+    """Where a flank passes a level [samples], its slope there [N a sample], and what the place
+    depends on.
 
     Parameters
     ----------
@@ -221,7 +255,8 @@ def crossing_of(
         fits.append(_through_two(force, level, i, noise))
     found = _surest(fits, 0)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value] or [math.nan]
-    return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[-1]
+    at = Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE))
+    return at, slopes[-1], _weights(fits, found.value, 0)
 
 
 def _samples_near(count: int, place: float, half: float) -> slice:
@@ -279,7 +314,12 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
         _deviation(row, y - curve, n - degree - 1, noise) for row in (of_place, of_height)
     ]
     return _LocalFit(
-        scale, (centre + at * scale, height), (deviations[0], deviations[1]), near, curve
+        scale,
+        (centre + at * scale, height),
+        (deviations[0], deviations[1]),
+        near.start,
+        (of_place, of_height),
+        curve,
     )
 
 
@@ -315,7 +355,8 @@ def _flank(
         else np.full(n, math.inf)
     )
     deviation = _deviation(of_place, y - powers @ p, n - degree - 1, noise)
-    return _LocalFit(scale, (centre + at * scale, slope / scale), (deviation, math.nan))
+    values = (centre + at * scale, slope / scale)
+    return _LocalFit(scale, values, (deviation, math.nan), near.start, (of_place,))
 
 
 def _deviation(row: np.ndarray, missed: np.ndarray, free: int, noise: Noise) -> float:
@@ -330,14 +371,18 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
 
     Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference:
     within half a sample at most 1/16 of it, its derivative at most 1/6 of it. The place is the
-    slope over the second difference; noise changes that by sqrt(1 + 4 + 1) of its size.
+    slope over the second difference.
     """
     height, place = vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2])
     second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
-    sure = second - 3.0 * math.sqrt(6.0) * noise.sample
-    off = math.hypot(noise.sample / math.sqrt(2.0), third / 6.0) / sure if sure > 0.0 else math.inf
-    return _LocalFit(1.0, (place, height), (off, math.hypot(noise.sample, third / 16.0)))
+    sure = second - 3.0 * noise.of_sum(np.array([1.0, -2.0, 1.0]))
+    slope = noise.of_sum(np.array([-0.5, 0.0, 0.5]))
+    off = math.hypot(slope, third / 6.0) / sure if sure > 0.0 else math.inf
+    of_height = np.array([0.0, 1.0, 0.0])
+    of_place = np.array([-0.5, 0.0, 0.5]) / second if second > 0.0 else np.zeros(3)
+    sizes = (off, math.hypot(noise.sample, third / 16.0))
+    return _LocalFit(1.0, (place, height), sizes, i - 1, (of_place, of_height))
 
 
 def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:
@@ -346,6 +391,6 @@ def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _Loca
     slope = float(force[i + 1] - force[i])
     second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
     place = i + (level - float(force[i])) / slope
-    return _LocalFit(
-        1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan)
-    )
+    of_place = np.array([place - i - 1.0, i - place]) / slope
+    sizes = (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan)
+    return _LocalFit(1.0, (place, slope), sizes, i, (of_place,))

@@ -258,7 +258,15 @@ class Comparison:
             {
                 "trace": self.trace.as_dict(),
                 "sensor": {
-                    name: getattr(self.sensor, name) for name in ("cutoff", "order", "front_mass")
+                    name: getattr(self.sensor, name)
+                    for name in (
+                        "cutoff",
+                        "order",
+                        "front_mass",
+                        "high_pass",
+                        "low_pass",
+                        "filter_order",
+                    )
                 },
                 "results": results,
                 "nearest": [

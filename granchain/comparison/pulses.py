@@ -30,6 +30,7 @@ from granchain.comparison.sides import Computed, Measured, needed_sensor, stated
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
+    from granchain.analysis.noise import Noise
     from granchain.analysis.reading import SensorReading
     from granchain.store import Result
     from granchain.traces import Trace
@@ -205,7 +206,7 @@ def _shift_between(
         ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             part[near, i] = whole[near, i]
-    noise = np.array(measured.raw_noise)[both]
+    noise = [measured.noises[k] for k in both]
     found = time_shift(
         step, theirs, ours, noise, (rough - clocks - widest, rough - clocks + widest)
     )
@@ -436,6 +437,15 @@ def _missed(
     return missed
 
 
+def _doubt(noise: Noise, nearest: SensorAgreement, other: SensorAgreement) -> float:
+    """By which noise may let the residuals of two results differ; see `_nearest_laws`."""
+    n = min(len(nearest.computed), len(other.computed))
+    apart = nearest.computed[:n] - other.computed[:n]
+    size = float(np.linalg.norm(apart))
+    sigma = noise.of_sum(apart) / size if size > 0.0 else noise.sample
+    return 4.0 * sigma / float(np.linalg.norm(nearest.measured))
+
+
 def _nearest_laws(
     measured: Measured, results: Sequence[ResultAgreement]
 ) -> dict[int, tuple[str, ...]]:
@@ -443,17 +453,21 @@ def _nearest_laws(
     distinguish from it.
 
     Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i -
-    m|^2)/|m|^2 by 2 n.(c_i - c_j)/|m|^2, which for white noise of size sigma has the standard
-    deviation 2 sigma |c_i - c_j|/|m|^2, at most 2 sigma (r_i + r_j)/|m|. Twice that: not
-    distinguished up to r_j - r_i = 4 sigma/|m|.
+    m|^2)/|m|^2 by 2 n.(c_i - c_j)/|m|^2, which has the standard deviation
+    2 sigma |c_i - c_j|/|m|^2, sigma that of n.(c_i - c_j)/|c_i - c_j|, the size of one sample where
+    the noise is white. This is at most 2 sigma (r_i + r_j)/|m|. Twice that: not distinguished up to
+    r_j - r_i = 4 sigma/|m|.
     """
     found: dict[int, tuple[str, ...]] = {}
     for k, rows in enumerate(zip(*(result.sensors for result in results), strict=True)):
         off = [row.residual.computed for row in rows]
         order = sorted((i for i in range(len(rows)) if math.isfinite(off[i])), key=lambda i: off[i])
         if order:
-            doubt = 4.0 * measured.raw_noise[k] / float(np.linalg.norm(rows[order[0]].measured))
-            found[rows[0].bead] = tuple(
-                results[i].label for i in order if i == order[0] or off[i] - off[order[0]] <= doubt
+            nearest = rows[order[0]]
+            found[nearest.bead] = tuple(
+                results[i].label
+                for i in order
+                if i == order[0]
+                or off[i] - off[order[0]] <= _doubt(measured.noises[k], nearest, rows[i])
             )
     return found

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.analysis.definition import vertex
+from granchain.analysis.noise import Noise
 from granchain.analysis.uncertainty import Number
 
 
@@ -15,7 +17,7 @@ def time_shift(
     interval: float,
     measured: ArrayLike,
     computed: ArrayLike,
-    noise: ArrayLike = 0.0,
+    noise: ArrayLike | Sequence[Noise] = 0.0,
     near: tuple[float, float] | None = None,
 ) -> Number:
     """Shift between two sets of traces on one interval: the peak of the sum of their
@@ -32,8 +34,8 @@ def time_shift(
         [N].
     computed : array (m, n_sensors)
         [N].
-    noise : float or array (n_sensors,)
-        Standard deviation of one sample of the measured force [N].
+    noise : float, array (n_sensors,) or sequence of Noise
+        Of the measured force; a number is the standard deviation of white noise [N].
     near : (float, float), optional
         Least and largest shift that is looked at [s].
 
@@ -70,12 +72,7 @@ def time_shift(
     real_slopes = np.gradient(real, axis=0)[max(0, lag) : max(0, lag) + len(slopes)]
     slopes = slopes[: len(real_slopes)]
     common = float((slopes * real_slopes).sum())
-    size = float(
-        np.sqrt(
-            (
-                np.broadcast_to(np.asarray(noise, float), real.shape[1]) ** 2
-                * (slopes**2).sum(axis=0)
-            ).sum()
-        )
-    )
+    sizes = noise if isinstance(noise, Sequence) else np.broadcast_to(noise, real.shape[1])
+    each = [one if isinstance(one, Noise) else Noise(float(one), np.empty(0)) for one in sizes]
+    size = math.hypot(*(one.of_sum(row) for one, row in zip(each, slopes.T, strict=True)))
     return Number(at * interval, size / common * interval if common > 0.0 else math.nan)

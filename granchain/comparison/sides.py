@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.analysis.baseline import noise_of
+from granchain.analysis.baseline import noise_by, noise_of, quiet_samples
 from granchain.analysis.definition import PULSE_BEGINS, ForceJumps
-from granchain.analysis.noise import Noise
 from granchain.analysis.reading import (
     ComputedPulse,
     SensorReading,
@@ -49,19 +48,21 @@ class Computed:
         self.time = np.asarray(result.time, dtype=float)
         self.interval = float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
         force = np.column_stack([piezo_force(result, bead, sensor, messages) for bead in beads])
-        self.force = sensor.smooth(self.interval, force - force[0])
-        plain = stated.smooth(self.interval, force - force[0])
+        above = sensor.instrument(self.interval, force - force[0])
+        self.force = sensor.smooth(self.interval, above)
+        plain = stated.smooth(self.interval, above)
         filtered = stated.cutoff is not None
-        # a filter leaves no jump; the jumps that a result holds are those of the mean of a bead's
-        # two forces
-        smooth = filtered or is_smooth(result)
+        changed = filtered or stated.low_pass is not None
+        # a low-pass filter leaves no jump; the jumps that a result holds are those of the mean of a
+        # bead's two forces
+        smooth = changed or is_smooth(result)
         # before the wave comes there is rounding, whose largest is no pulse
         least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
         self.pulses = []
         for k, bead in enumerate(beads):
             jumps = (
                 None
-                if filtered or stated.front_mass is not None
+                if changed or stated.high_pass is not None or stated.front_mass is not None
                 else jumps_at(result, result.sensor_bead.tolist().index(bead))
             )
             if jumps is not None:
@@ -150,8 +151,19 @@ class Measured:
             for found in (stated_by.all_gain(count), stated_by.own("time", count))
         )
         raw = trace.sensor_force[:, columns]
-        response = self._response(stated)
-        self._noises = [Noise(noise, response) for noise in self.raw_noise]
+        self.noises = [
+            noise_by(force[: quiet_samples(force)], noise, trace.about.uncertainty.noise)
+            for force, noise in zip(raw.T, self.raw_noise, strict=True)
+        ]
+        self._through = [noise.through(self._response(stated)) for noise in self.noises]
+        self.readings = self.read(raw)
+        # where the pulse begins is known now, and so are more quiet samples
+        for k, reading in enumerate(self.readings):
+            quiet = raw[: reading.baseline.samples, k]
+            if len(quiet) > quiet_samples(raw[:, k]):
+                self.noises[k] = noise_by(quiet, self.raw_noise[k], trace.about.uncertainty.noise)
+        self.raw_noise = [noise.sample for noise in self.noises]
+        self._through = [noise.through(self._response(stated)) for noise in self.noises]
         self.readings = self.read(raw)
         lines = np.column_stack(
             [reading.baseline.at(np.arange(len(raw))) for reading in self.readings]
@@ -164,15 +176,16 @@ class Measured:
         return readings_of(
             self.time,
             self.stated.smooth(self.interval, force),
-            self._noises,
+            self._through,
             self.stated.cutoff is not None,
+            self.stated.high_pass is not None,
         )
 
     def filter(self, sensor: Sensor) -> None:
         """Filter the forces; the numbers that were read stay."""
         self.force = sensor.smooth(self.interval, self._above)
-        passed = Noise(1.0, self._response(sensor)).sample
-        self.noise = [passed * noise for noise in self.raw_noise]
+        response = self._response(sensor)
+        self.noise = [noise.through(response).sample for noise in self.noises]
 
     def _response(self, sensor: Sensor) -> np.ndarray:
         """What a filter makes of one sample among many zeros."""
@@ -200,6 +213,9 @@ def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
         front_mass=about.front_mass,
         cutoff=(cutoff if cutoff is not None else about.cutoff) or None,
         order=about.order,
+        high_pass=about.high_pass,
+        low_pass=about.low_pass,
+        filter_order=about.filter_order,
     )
 
 

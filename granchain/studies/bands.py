@@ -738,7 +738,8 @@ def force_bands(
         for i in lot:
             time, force = measured.time[there[i]], measured.force[there[i]]
             side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
-        off = sensor.smooth(interval, np.stack(side, axis=-1) - nominal[:, :, None])
+        apart = np.stack(side, axis=-1) - nominal[:, :, None]
+        off = sensor.smooth(interval, sensor.instrument(interval, apart))
         for k, at in enumerate(instants):
             changed[k][:, lot.start : lot.stop] = on_grid(
                 times, off[:, k], np.minimum(at, times[-1])

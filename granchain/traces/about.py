@@ -78,6 +78,19 @@ class SensorTable(Table):
         "Hz", "the frequency that the zero-phase filter halves", None, above=0.0
     )
     order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
+    high_pass: float | None = number_key(
+        "Hz",
+        "the frequency below which the instrument itself loses more than half of the power; the "
+        "computed side goes through it",
+        None,
+        above=0.0,
+    )
+    low_pass: float | None = number_key(
+        "Hz", "the same, above which it loses more than half of the power", None, above=0.0
+    )
+    filter_order: int = key(
+        "the order of high_pass and low_pass", "a whole number from 1 to 8", 1, ge=1, le=8
+    )
     gain: float | None = number_key(
         "1", "the reading of the recorder per newton, already divided out", None, above=0.0
     )

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.signal import butter, lfilter
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
@@ -24,6 +25,7 @@ from granchain.store import Result
 from granchain.traces import Trace
 from granchain.traces.about import about_of
 from support.kinds import distinct_laws
+from support.noise_kinds import FOURTEEN, HIGH_PASS, STATED, noisy
 from support.rows import example_chain
 
 # Beads of a row of 30, near the striker and far from it, and how long they are looked at.
@@ -212,6 +214,34 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
         Trace(time + shift, BEADS[columns], force, about),
         truth,
         shift,
+    )
+
+
+def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR, stated: bool = True) -> Rig:
+    """Five sensors of one random law, with noise or an instrument of a kind; what is true of an
+    instrument with a filter that is stated is true behind it."""
+    draw = np.random.default_rng([seed, FOURTEEN.index(kind), 1])
+    pulses = pulses_of(among[draw.integers(len(among))])
+    columns, truth = np.arange(5), pulses.truth
+    size = 10.0 ** draw.uniform(-3.0, -1.5) * float(truth[:, 0].min())
+    interval = 10.0 ** draw.uniform(-6.7, -6.0)
+    begin = -draw.uniform(3.0, 8.0) * float(truth[:, 2].min())
+    time = begin + interval * (draw.random() + np.arange(int((END - begin) / interval)))
+    force = noisy(pulses.at(time, columns), interval, kind, size, seed)
+    if kind == "high-pass" and stated:
+        fine = np.linspace(0.0, END, 8 * len(pulses.time))
+        values = lfilter(
+            *butter(1, 2.0 * HIGH_PASS * fine[1], "highpass"), pulses.spline(fine), axis=0
+        )
+        truth = np.array([true_numbers(fine, column) for column in values.T])
+    document = {
+        "title": "synthetic rig",
+        "kind": "synthetic",
+        **(STATED.get(kind, {}) if stated else {}),
+    }
+    about = about_of(document, "test")
+    return Rig(
+        _result(pulses, columns, "hertz"), Trace(time, BEADS[columns], force, about), truth, 0.0
     )
 
 
