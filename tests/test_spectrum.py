@@ -16,7 +16,7 @@ from granchain.cli import obey
 from granchain.cli.plot import print_spectrum
 from granchain.errors import GranchainError
 from granchain.theory import dispersion
-from granchain.waves.bands import RecordedRow, bands_of, mapped, relation
+from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped, relation
 
 
 def dimer(
@@ -85,26 +85,88 @@ def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
     assert found.messages == ()
 
 
+LAWS = (
+    {"law": "hertz"},
+    {"law": "tsuji", "restitution": (0.8, 0.97)},
+    {"law": "hunt-crossley", "restitution": (0.8, 0.97), "impact_speed": 1.0},
+    {"law": "kuwabara-kono", "chi": 1e3},
+    {"law": "ma-liu", "psi": 2.8, "xi": 3.0},
+)
+
+
+def random_cell(seed: int) -> tuple[Case, int]:
+    """48 beads of cells of 1 to 4 under noise, and into how many segments the record is cut."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 5))
+    radii = 2e-3 * np.exp(rng.normal(0.0, rng.choice([0.02, 0.1, 0.3]), size))
+    contact = {
+        name: rng.uniform(*value) if isinstance(value, tuple) else value
+        for name, value in LAWS[seed % 5].items()
+    }
+    segments: list[dict[str, Any]] = [{"count": 1, "radius": float(radius)} for radius in radii]
+    segments[-1]["repeat"] = 48 // size
+    pressed, pieces = float(rng.uniform(5.0, 60.0)), int(rng.integers(4, 17))
+
+    def under_noise(top: float, end: float) -> Case:
+        return Case(
+            title="cell under noise",
+            chain={"segment": segments, "material": "steel-316", "precompression": pressed},
+            contact=contact,
+            ends={
+                "left": {
+                    "drive": "displacement",
+                    "signal": "noise",
+                    "band": [500.0, 1.3 * top],
+                    "rms": 1e-9,
+                    "seed": seed,
+                    "ramp": 1e-3,
+                },
+                "right": "wall",
+            },
+            sensors={"beads": "all", "interval": 0.35 / top},
+            time={"end": end, "step": "fast"},
+        )
+
+    top = float(gc.dispersion(under_noise(1e5, 1e-3)).band_edges[-1, 1])
+    # 180 lines below the highest edge
+    return under_noise(top, 180 * (pieces + 1) / top), pieces
+
+
 @pytest.mark.long
-def test_the_stated_error_covers_at_least_as_often_as_stated():
-    # 95 in 100 at least, over seeds, precompressions, and a law with damping
-    covered = asked = 0
-    rng = np.random.default_rng(3)
-    for seed in range(10):
-        for contact in ({"law": "hertz"}, {"law": "tsuji", "restitution": 0.9}):
-            case = dimer(seed, float(rng.uniform(5.0, 60.0)), 0.025, **contact)
-            one, known = gc.spectrum(gc.run(case)), gc.dispersion(case).band_edges
-            assert one.band_edges.shape == known.shape
-            off = np.abs(one.band_edges - known)
-            there = np.isfinite(off) & (known > 0.0)
-            assert there.sum() >= 2
-            assert (off[there] < 0.01 * known[there]).all()
-            covered, asked = (
-                covered + int((off <= one.band_edge_errors)[there].sum()),
-                asked + int(there.sum()),
-            )
-    assert asked >= 50
-    assert covered >= 0.95 * asked
+def test_edges_of_random_cells_lie_within_their_errors_or_are_withheld_with_a_reason():
+    covered, bars, off, withheld = 0, [], [], 0
+    cells = [random_cell(seed) for seed in range(100, 300)]
+    runs = gc.run_many([case for case, _ in cells], threads=2)
+    for run, (_, pieces) in zip(runs, cells, strict=True):
+        found = gc.spectrum(run, segments=pieces)
+        known, line = found.dispersion.band_edges, found.cell_frequency[1]
+        stated = np.isfinite(found.band_edges) & (known > 0.0)
+        assert ((found.band_edge_reasons == "") == stated)[known > 0.0].all()
+        low, high = found.band_edges.T
+        assert not (low >= high).any()
+        away = np.abs(found.band_edges - known)[stated]
+        covered += int((away <= found.band_edge_errors[stated]).sum())
+        off.extend(away / line)
+        bars.extend(found.band_edge_errors[stated] / line)
+        # coherent: a line on each side of the edge is one that the curve is fitted to
+        with np.errstate(invalid="ignore"):
+            lines = found.cell_frequency[np.abs(found.cosine) < DEEP]
+        near = np.array(
+            [
+                [((lines - e) * side > 0.0)[abs(lines - e) < 2.0 * line].any() for e in row]
+                for row in known
+                for side in (-1.0, 1.0)
+            ]
+        )
+        near = near[::2] & near[1::2]
+        clear = found.band_edge_reasons != "gap not resolved"
+        withheld += int((near & clear & ~stated & (known > 0.0)).sum())
+    print(f"{len(off)} edges, {covered} within their errors, {withheld} withheld; median error")
+    print(f"{np.median(off):.3f} lines, median stated {np.median(bars):.3f}")
+    assert len(off) > 500
+    assert covered >= 0.93 * len(off)
+    assert np.median(bars) <= 4.0 * np.median(off)
+    assert withheld <= 0.1 * (len(off) + withheld)
 
 
 def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
@@ -177,7 +239,7 @@ def test_the_edge_of_a_damped_row_is_that_of_its_springs():
     x = omega**2 / (3e6 * (1.0 + 1j * omega * tau))
     # two masses: cos q = 1 - (m1 + m2) x + m1 m2 x^2/2, x = omega^2/s (Brillouin 1946, ch. 3)
     cosine = 1.0 - 3e-3 * x + 1e-6 * x * x
-    edges, errors, _ = bands_of(omega / (2.0 * math.pi), cosine, np.full(3000, 1e-3), 2)
+    edges, errors, *_ = bands_of(omega / (2.0 * math.pi), cosine, np.full(3000, 1e-3), 2)
     assert edges[:, 1] == pytest.approx(waves.band_edges[:, 1], rel=1e-4)
     assert edges[1, 0] == pytest.approx(waves.band_edges[1, 0], rel=1e-4)
     assert (errors[:, 1] < 10.0).all()

@@ -368,7 +368,7 @@ def print_spectrum(found: Spectrum) -> str:
         f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to "
         f"{float(found.frequency[-1]):.6g} Hz, {found.resolution:.4g} Hz apart"
     ]
-    rows = [("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]")]
+    rows = [("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]", "")]
     edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
     for i, band in enumerate(edges):
         for j, name in enumerate(("begins", "ends")):
@@ -378,8 +378,8 @@ def print_spectrum(found: Spectrum) -> str:
             off = 100.0 * (band[j] / there - 1.0) if there > 0.0 else math.nan
             edge, error = number_text(band[j], ".6g"), number_text(errors[i][j], ".2g")
             cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
-            rows.append((str(i + 1), name, edge, error, *cells))
-    return "\n".join([*lines, *([text_table(rows, "><>>>>")] if len(rows) > 1 else [])])
+            rows.append((str(i + 1), name, edge, error, *cells, found.band_edge_reasons[i, j]))
+    return "\n".join([*lines, *([text_table(rows, "><>>>><")] if len(rows) > 1 else [])])
 
 
 @app.command()

@@ -13,7 +13,7 @@ from granchain.markup import card, table
 from granchain.plain_data import plain_data
 from granchain.store.result import check_result
 from granchain.theory import dispersion
-from granchain.waves.bands import RecordedRow, bands_of, mapped, relation
+from granchain.waves.bands import Bands, RecordedRow, bands_of, mapped, relation
 from granchain.waves.dispersion import Cell, cell_of
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class Spectrum:
     band_edge_errors : (n_bands, 2) array
         Within which the edges lie, two-sided 95 % [Hz]; of the first, the lowest
         frequency that was seen.
+    band_edge_reasons : (n_bands, 2) array of str
+        Why an edge is nan, in a few words; "" where it is not.
     cell_frequency : (m,) array
         [Hz].
     cosine : (m,) complex array
@@ -91,6 +93,7 @@ class Spectrum:
     coherence: np.ndarray
     band_edges: np.ndarray
     band_edge_errors: np.ndarray
+    band_edge_reasons: np.ndarray
     cell_frequency: np.ndarray
     cosine: np.ndarray
     wavenumber: np.ndarray
@@ -121,7 +124,9 @@ class Spectrum:
                     if self.dispersion is None
                     else f"{float(self.dispersion.band_edges[i, j]):.6g}"
                 )
-                rows.append((f"{i + 1} {name}", f"{edges[j]:.6g}", f"{errors[j]:.2g}", known))
+                seen = (f"{edges[j]:.6g}", f"{errors[j]:.2g}")
+                reason = self.band_edge_reasons[i, j]
+                rows.append((f"{i + 1} {name}", *(("-", reason) if reason else seen), known))
         made = (
             table(("band", "measured [Hz]", "+- [Hz]", "dispersion [Hz]"), rows, styled=True)
             if rows
@@ -143,7 +148,8 @@ class Spectrum:
         """Plain numbers, words, lists and dicts, without cosine and map; a number that is not
         finite is None."""
         names = ("title", "law", "source", "sensor", "unit", "resolution", "measured")
-        arrays = ("frequency", "transmission", "coherence", "band_edges", "band_edge_errors")
+        edge_names = ("band_edges", "band_edge_errors", "band_edge_reasons")
+        arrays = ("frequency", "transmission", "coherence", *edge_names)
         edges = None if self.dispersion is None else self.dispersion.band_edges
         found: dict[str, Any] = plain_data(
             {name: getattr(self, name) for name in (*names, *arrays)}
@@ -253,7 +259,7 @@ def spectrum(
         )
     frequency, transmission, coherence = across
     row = recorded_row(result, cell, segments)
-    band_edges, band_edge_errors = np.zeros((0, 2)), np.zeros((0, 2))
+    edges = Bands(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2), dtype=object), [])
     cell_frequency, cosine = np.zeros(0), np.zeros(0, complex)
     wavenumber, power = np.zeros(0), np.zeros((0, 0))
     if row is None:
@@ -267,10 +273,8 @@ def spectrum(
         if cell is not None:
             cosine = seen
         if cell is not None and waves_are_small:
-            band_edges, band_edge_errors, unsure = bands_of(
-                cell_frequency, cosine, scatter, row.size
-            )
-            messages.extend(unsure)
+            edges = bands_of(cell_frequency, cosine, scatter, row.size)
+            messages.extend(edges.messages)
         if row.gapless:
             wavenumber, power = mapped(row)
         else:
@@ -278,7 +282,7 @@ def spectrum(
                 "no map: beads between others were not recorded; set an interval under "
                 "[snapshots], or name all beads under [sensors]"
             )
-    if not np.isfinite(band_edges[:, 1:]).any() and not (coherence > INCOHERENT).any():
+    if not np.isfinite(edges.edges[:, 1:]).any() and not (coherence > INCOHERENT).any():
         messages.insert(
             0,
             "found nothing: no band edge, and no frequency that comes through; of this run the "
@@ -293,8 +297,9 @@ def spectrum(
         frequency=frequency,
         transmission=transmission,
         coherence=coherence,
-        band_edges=band_edges,
-        band_edge_errors=band_edge_errors,
+        band_edges=edges.edges,
+        band_edge_errors=edges.errors,
+        band_edge_reasons=edges.reasons,
         cell_frequency=cell_frequency,
         cosine=cosine,
         wavenumber=wavenumber,
