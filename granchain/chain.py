@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from granchain.contact.pair import Pair
+from granchain.contact.pair import OF_THE_SOFTER, Pair
 from granchain.errors import CaseError
 from granchain.material import Material
 
@@ -275,7 +275,7 @@ class Chain(Masses):
         if rigid.any():
             softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
         used = set(softer.tolist())
-        for name in ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density"):
+        for name in OF_THE_SOFTER:
             values = [getattr(kind, name) for kind in kinds]
             if all(values[i] is not None for i in used):
                 quantities[name] = np.array(

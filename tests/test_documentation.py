@@ -193,7 +193,7 @@ def ended(text: str) -> tuple[int, str]:
     ):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            code = obey(shlex.split(text, comments=True)[1:])
+            code = obey(shlex.split(text.replace("\\\n", ""), comments=True)[1:])
         return code, printed.getvalue()
     done = subprocess.run(
         ["bash", "-c", text],

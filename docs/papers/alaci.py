@@ -23,11 +23,8 @@ item = PAPER.item
 # 7800 kg/m3 gives the printed overlap of Hertz.
 MASS, MODULUS, POISSON, SPEED, DENSITY = 1.0, 210e9, 0.3, 5.0, 7800.0
 RADIUS = (3.0 * MASS / (4.0 * math.pi * DENSITY)) ** (1.0 / 3.0)
-PAIR = gc.Pair(
-    effective_radius=RADIUS / 2.0,
-    effective_modulus=MODULUS / (2.0 * (1.0 - POISSON**2)),
-    effective_mass=MASS / 2.0,
-)
+BALL = gc.Material(youngs_modulus=MODULUS, poissons_ratio=POISSON, density=DENSITY)
+PAIR = gc.Pair.of_spheres(RADIUS, BALL)
 # Section 3.
 ASKED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 NO_NUMBERS = "the figure has no numbers"

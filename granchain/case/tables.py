@@ -80,6 +80,29 @@ def material_of(what: str, default: Any = None) -> Any:
     )
 
 
+class SphereTable(Table):
+    """A sphere of an impact."""
+
+    radius: float = number_key("m", "the radius of the sphere", above=0.0)
+    material: MaterialKey = material_of("the sphere", ...)
+
+
+class OtherSphereTable(Table):
+    """What a sphere meets: another one, a flat wall, a hollow one."""
+
+    model_config = ConfigDict(allow_inf_nan=True)
+
+    radius: float | None = key(
+        "the radius of the other sphere [m]",
+        "a number above 0 [m]; inf is a flat wall",
+        None,
+        unit="m",
+        gt=0.0,
+    )
+    material: MaterialKey | None = material_of("the other sphere")
+    internal: bool = key("whether it is hollow, and the sphere inside it", "true or false", False)
+
+
 Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
 
 

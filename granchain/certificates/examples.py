@@ -10,7 +10,7 @@ from typing import Any
 
 from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, Quantity
-from granchain.contact.pair import Pair
+from granchain.contact.pair import OF_THE_SOFTER, Pair
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
 
@@ -91,8 +91,7 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
         )
     values = example_pair().items()
     if material is not None:
-        constants = ("youngs_modulus", "poissons_ratio", "yield_stress", "hardness", "density")
-        values |= {name: getattr(material, name) for name in constants} | {
+        values |= {name: getattr(material, name) for name in OF_THE_SOFTER} | {
             "effective_modulus": 0.5 / material.compliance
         }
     values |= given

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from granchain.keys import Problems
     from granchain.two_body import ImpactResult
 
+# Tables of the two bodies.
+SPHERES = ("sphere_1", "sphere_2")
 # Laws beside each other in a table of measured impacts: more do not fit a line.
 MOST_COLUMNS = 6
 
@@ -66,7 +68,9 @@ def impact(
             "--set",
             metavar="KEY=VALUE",
             help="An input of the law, restitution=0.7; a quantity of the two bodies, "
-            "pair.effective_radius=1e-3; or material=steel-316.",
+            "pair.effective_radius=1e-3; material=steel-316; or the two bodies: sphere_1.radius, "
+            "sphere_1.material, sphere_2.radius (inf: a flat wall), sphere_2.material, "
+            "sphere_2.internal=true (a hollow one around the first).",
         ),
     ] = None,
     data: Annotated[
@@ -98,7 +102,6 @@ def impact(
     load_laws(law_module)
     from granchain import figures
     from granchain.case.document import set_values
-    from granchain.certificates import EXAMPLE_PAIR
     from granchain.comparison.impacts import compare_impacts
     from granchain.contact import laws as known_laws
     from granchain.keys import Problems
@@ -122,13 +125,14 @@ def impact(
     document: dict[str, Any] = {}
     set_values(document, changes or (), "restitution=0.7", problems)
     if data is not None:
-        problems.check(
-            document.pop("material", None) is None,
-            "material",
-            "a material",
-            "none: the folder states it",
-            "take it out",
-        )
+        for name in ("material", *SPHERES):
+            problems.check(
+                document.pop(name, None) is None,
+                name,
+                f"a {name.partition('_')[0]}",
+                "none: the folder states the bodies",
+                "take it out",
+            )
         quantities = read_quantities(document, problems)
         given = shared_out(laws, document, problems)
         problems.close()
@@ -139,7 +143,7 @@ def impact(
         return
     numbers = read_numbers(swept, problems)
     asked = numbers.get("--restitutions")
-    pair, changed = read_pair(document, problems)
+    source, pair, changed = read_pair(document, problems)
     inputs = read_inputs(laws, document, asked, problems)
     problems.close()
     rows = collisions(laws, inputs, pair, numbers)
@@ -155,7 +159,7 @@ def impact(
         save_figure(figures.impact_loops, out, overwrite, loops)
     facts = {
         "pair": pair.items(),
-        "pair_source": EXAMPLE_PAIR,
+        "pair_source": source,
         "pair_changes": changed,
         "impacts": [
             {
@@ -172,7 +176,7 @@ def impact(
 
     def text() -> str:
         but = f", but for {', '.join(changed)}" if changed else ""
-        bodies = f"Two bodies: {EXAMPLE_PAIR}{but}: {pair_words(pair)}."
+        bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
         lines = [bodies, *(inputs_words(name, own, asked) for name, own in inputs.items())]
         return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
 
@@ -212,26 +216,64 @@ def read_numbers(lists: Mapping[str, str], problems: Problems) -> dict[str, list
     return found
 
 
-def read_pair(document: dict[str, Any], problems: Problems) -> tuple[Pair, list[str]]:
-    """The two bodies, and what was changed of the example's; taken out of the document."""
-    from granchain.certificates import pair_with
+def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, Pair, list[str]]:
+    """What the two bodies are, their pair, and what was changed of it; taken out of the
+    document."""
+    from granchain.certificates import EXAMPLE_PAIR, example_pair, pair_with
+    from granchain.contact.pair import Pair
     from granchain.keys import shown
     from granchain.material import MATERIALS
 
     name = document.pop("material", None)
-    material = MATERIALS.get(name) if isinstance(name, str) else None
-    if name is not None and material is None:
-        advice = "or give pair.yield_stress=9e8 and others"
-        allowed = "a name: " + ", ".join(MATERIALS)
-        problems.add("material", shown(name), allowed, advice, name, MATERIALS)
+    spheres = {table: document.pop(table) for table in SPHERES if table in document}
     given = read_quantities(document, problems)
-    changed = [] if name is None else [f"material = {name}"]
-    changed += [f"{name} = {value:g}" for name, value in given.items()]
+    changed = [f"{key} = {value:g}" for key, value in given.items()]
     try:
-        return pair_with(given, material), changed
+        if spheres:
+            got, advice = "a material beside spheres", "write sphere_1.material=steel-316"
+            problems.check(name is None, "material", got, "none: each has its own", advice)
+            words, pair = read_spheres(spheres, problems)
+            return words, Pair(**pair.items() | given), changed
+        material = MATERIALS.get(name) if isinstance(name, str) else None
+        if name is not None:
+            changed.insert(0, f"material = {name}")
+            if material is None:
+                advice = "or give pair.yield_stress=9e8 and others"
+                allowed = "a name: " + ", ".join(MATERIALS)
+                problems.add("material", shown(name), allowed, advice, name, MATERIALS)
+        return EXAMPLE_PAIR, pair_with(given, material), changed
     except LawError as error:
         problems.repeat(str(error).split("\n"))
-        return pair_with({}), changed
+        return EXAMPLE_PAIR, example_pair(), changed
+
+
+def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, Pair]:
+    """A sphere and what it meets: in words, and as a pair; the example's where they cannot be
+    read."""
+    from granchain.case.tables import OtherSphereTable, SphereTable
+    from granchain.certificates import EXAMPLE_PAIR, example_pair
+    from granchain.contact.pair import Pair
+    from granchain.keys import read_table
+
+    first, second = SPHERES
+    one = read_table(SphereTable, first, given.get(first, {}), problems)
+    other = read_table(OtherSphereTable, second, given.get(second, {}), problems)
+    if one is None or other is None or not problems.clear(*SPHERES):
+        return EXAMPLE_PAIR, example_pair()
+    radius = one.radius if other.radius is None else other.radius
+    if other.internal:
+        allowed = f"a finite number above {one.radius:g} [m]: the hollow is the larger one"
+        advice = "give sphere_2.radius, or leave sphere_2.internal out"
+        good = one.radius < radius < math.inf
+        if not problems.check(good, "sphere_2.radius", f"{radius:g}", allowed, advice):
+            return EXAMPLE_PAIR, example_pair()
+    pair = Pair.of_spheres(one.radius, one.material, radius, other.material, other.internal)
+    sphere = f"a sphere of {one.radius:g} m, {one.material.name or 'own material'}"
+    kind = "a flat wall" if math.isinf(radius) else f"a sphere of {radius:g} m"
+    if other.internal:
+        kind = f"a hollow of {radius:g} m"
+    substance = (other.material or one.material).name or "own material"
+    return f"{sphere}, and {kind}, {substance}", pair
 
 
 def read_quantities(document: dict[str, Any], problems: Problems) -> dict[str, float]:
@@ -270,7 +312,7 @@ def shared_out(
             continue
         meant = units.get(name, {})
         if not meant:
-            known = [*sorted(units), "material", "pair.effective_mass"]
+            known = [*sorted(units), "material", "pair.effective_mass", *SPHERES]
             problems.add_unknown(name, known, f"take it out, no input of {', '.join(found)}")
         if len(set(meant.values())) > 1:
             listed = " and ".join(f"{law} [{unit}]" for law, unit in meant.items())

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from granchain.contact import elementary
-from granchain.errors import LawError
+from granchain.errors import LawError, suggestion
+from granchain.material import MATERIALS, Material
 
 # What a pair may carry; a law needs those that it reads.
 PAIR_QUANTITIES: dict[str, str] = {
@@ -67,6 +68,98 @@ class Pair:
             {name: value for name, value in quantities.items() if value is not None}
         )
 
+    @classmethod
+    def of_spheres(
+        cls,
+        radius: float,
+        material: str | Material,
+        other_radius: float | None = None,
+        other_material: str | Material | None = None,
+        internal: bool = False,
+    ) -> Pair:
+        """Two spheres in contact, a sphere and a flat wall, or a sphere in a hollow one.
+
+        Parameters
+        ----------
+        radius : float
+            R1 of the sphere [m].
+        material : str or Material
+            Of the sphere: the name of a material, or its constants.
+        other_radius : float, optional
+            R2 of the other body [m]: as the first unless given; `math.inf` for a flat wall.
+        other_material : str or Material, optional
+            Of the other body: as the first unless given.
+        internal : bool
+            Whether the other one is hollow, and the sphere inside it.
+
+        Returns
+        -------
+        Pair
+            R = 1/(1/R1 + 1/R2), internal 1/(1/R1 - 1/R2); E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2);
+            m = 1/(1/m1 + 1/m2) of full spheres where the densities are known. A wall and a hollow
+            body are held fast: m = m1. Constants are those of the body that yields first; one that
+            it does not state is left out, as is the radius of a wall. Of a sphere in a hollow one
+            `radius_1` is that of the hollow, as the laws of cylinders have it.
+
+        Raises
+        ------
+        LawError
+            For a radius that is not above 0, a hollow body that is not larger than the sphere, an
+            unknown material.
+        """
+        if other_radius is None:
+            other_radius = radius
+        problems = [
+            f"pair: {name}: got {value!r}, allowed: {allowed} [m]"
+            for name, value, allowed, good in (
+                ("radius", radius, "a finite number above 0", 0.0 < radius < math.inf),
+                ("other_radius", other_radius, "a number above 0, or inf", other_radius > 0.0),
+            )
+            if not good
+        ]
+        if internal and not problems and not radius < other_radius < math.inf:
+            problems.append(
+                f"pair: other_radius: got {other_radius!r}, allowed: a finite number above the "
+                f"sphere's, {radius!r} [m]; give the radius of the hollow, or leave internal out"
+            )
+        materials = {"material": material}
+        if other_material is not None:
+            materials["other_material"] = other_material
+        for name, given in materials.items():
+            if not isinstance(given, Material) and not (
+                isinstance(given, str) and given in MATERIALS
+            ):
+                problems.append(
+                    f'pair: {name}: got "{given}", allowed: {", ".join(MATERIALS)}, or a '
+                    f"granchain.Material; {suggestion(given, MATERIALS, 'name one of them')}"
+                )
+        if problems:
+            raise LawError("\n".join(problems))
+        one, other = (
+            given if isinstance(given, Material) else MATERIALS[given]
+            for given in (material, materials.get("other_material", material))
+        )
+        if not one.compliance + other.compliance > 0.0:
+            raise LawError(
+                "pair: material: got two rigid bodies, allowed: one at most; give one of them a "
+                "Young's modulus"
+            )
+        curved = (
+            1.0 / radius - 1.0 / other_radius if internal else 1.0 / radius + 1.0 / other_radius
+        )
+        held = internal or math.isinf(other_radius)
+        softer = min(one, other, key=yields_at)
+        return cls(
+            effective_radius=1.0 / curved,
+            effective_modulus=1.0 / (one.compliance + other.compliance),
+            effective_mass=effective_mass(
+                sphere_mass(radius, one), math.inf if held else sphere_mass(other_radius, other)
+            ),
+            **{name: getattr(softer, name) for name in OF_THE_SOFTER},
+            radius_1=other_radius if internal else radius,
+            radius_2=radius if internal else other_radius if other_radius < math.inf else None,
+        )
+
     def __getattr__(self, name: str) -> Any:
         if name in PAIR_QUANTITIES:
             raise LawError(
@@ -88,6 +181,29 @@ class Pair:
         """K = (4/3) E sqrt(R) [N/m^1.5], Johnson 1985, Contact Mechanics, eq. (4.22),
         doi:10.1017/CBO9781139171731."""
         return hertz_stiffness(self.effective_modulus, self.effective_radius)
+
+
+# Quantities of a pair that are those of the body with the smaller yield stress.
+OF_THE_SOFTER = ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density")
+
+
+def yields_at(material: Material) -> tuple[bool, float]:
+    """By which of two bodies the softer one is found: no rigid one, then by the yield stress, one
+    without last."""
+    stress = math.inf if material.yield_stress is None else material.yield_stress
+    return math.isinf(material.youngs_modulus), stress
+
+
+def sphere_mass(radius: float, material: Material) -> float | None:
+    """(4/3) pi R^3 times the density [kg]; None where none is known."""
+    if material.density is None:
+        return None
+    return 4.0 / 3.0 * math.pi * (radius * radius * radius) * material.density
+
+
+def effective_mass(one: float | None, other: float | None) -> float | None:
+    """1/(1/m1 + 1/m2) [kg]; None where one is not known."""
+    return None if one is None or other is None else 1.0 / (1.0 / one + 1.0 / other)
 
 
 def hertz_stiffness(modulus: Any, radius: Any) -> Any:
