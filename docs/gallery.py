@@ -291,6 +291,11 @@ def restitution_delivered() -> Any:
     )
 
 
+def damping_transition() -> Any:
+    """Where the dashpot of `lee-wang-transition` sets in: a closed form, `gc.theory.lee_wang_transition`."""
+    return figures.damping_transition()
+
+
 def study_curves() -> Any:
     """Peak against bead for three laws."""
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
@@ -391,6 +396,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     impact_loops,
     restitution_against_speed,
     restitution_delivered,
+    damping_transition,
     study_curves,
     study_power_law,
     study_map,

@@ -347,6 +347,7 @@ CROWDED = {
     "restitution_delivered": lambda: figures.restitution_delivered(
         {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}, 1.0
     ),
+    "damping_transition": lambda: figures.damping_transition(ALL[1:]),
     "study_curves": lambda: figures.study_curves(
         a_study(), "peak", "striker.speed", "chain.radius"
     ),
@@ -492,6 +493,7 @@ def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_headi
     ours["impact_loops"] = partial(figures.impact_loops, two), 1
     ours["restitution_against_speed"] = partial(figures.restitution_against_speed, curve), 1
     ours["restitution_delivered"] = partial(figures.restitution_delivered, curve, 1.0), 1
+    ours["damping_transition"] = figures.damping_transition, 1
     ours["slider_acceleration"] = partial(figures.slider_acceleration, turned, turned), 2
     ours["crank_energy"] = partial(figures.crank_energy, turned), 3
     ours["joint_orbit"] = partial(figures.joint_orbit, turned), 1
@@ -878,6 +880,22 @@ def test_the_restitution_over_decades_of_speed_is_drawn_in_order_on_a_logarithmi
         figures.restitution_against_speed({"ma-liu": [(1.0, 0.89), (2.0, 0.83)]})[1].get_xscale()
         == "linear"
     )
+
+
+def test_the_onset_of_lee_and_wangs_damping_is_drawn_for_each_q_with_its_kink_at_epsilon():
+    figure, axes = figures.damping_transition()
+    assert list(lines(axes)) == ["q = 2", "q = 3", "q = 4"]
+    for q, line in zip((2.0, 3.0, 4.0), lines(axes).values(), strict=True):
+        overlap, part = line.get_xdata(), line.get_ydata()
+        assert part[np.argmin(abs(overlap - 0.5))] == pytest.approx(math.exp(-q), rel=1e-12)
+        assert 1.0 in overlap and (part < 1.0).tolist() == (overlap < 1.0).tolist()
+    assert (axes.get_xlabel(), axes.get_xlim()) == (
+        "overlap / \N{GREEK SMALL LETTER EPSILON}",
+        (0.0, 2.0),
+    )
+    assert any(text.startswith("closed form") for text in texts(figure))
+    with pytest.raises(GranchainError, match="got no q, allowed one at least"):
+        figures.damping_transition([])
 
 
 def test_the_delivered_restitution_has_the_diagonal_of_what_is_asked():

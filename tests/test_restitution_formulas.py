@@ -259,6 +259,35 @@ def test_ma_and_lius_asymptote_is_refused_before_full_plasticity():
         theory.ma_liu_plastic_restitution(4.0, **SOCKET, psi=3.0, xi=13.0)
 
 
+# --- rules of thumb
+# --------------------------------------------------------------------------------------------------
+
+
+def test_the_rule_for_a_dent_is_a_hundred_thousandth_of_the_speed_of_sound():
+    # sqrt(200e9/8000) = 5000 m/s
+    assert theory.lankarani_nikravesh_yield_speed(200e9, 8000.0) == pytest.approx(0.05, rel=1e-14)
+    # steel 316 of the chain: .0492 m/s, where its bead yields at .0621 with p_y = 1.61 s_y, that of
+    # Ma and Liu, whose energy guard returns all until some three times that
+    rule = theory.lankarani_nikravesh_yield_speed(193e9, 7968.8)
+    yields = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, 1.61 * YIELD_STRESS)
+    assert (rule, yields) == pytest.approx((0.0492, 0.0621), abs=5.1e-5)
+    assert law_restitution("ma-liu", yields) == pytest.approx(1.0, abs=1e-12)
+    assert law_restitution("ma-liu", 3.0 * yields) == pytest.approx(0.9947, abs=5.1e-5)
+    with pytest.raises(CaseError, match=r"yield_speed: rho: got 0, allowed: a finite number above"):
+        theory.lankarani_nikravesh_yield_speed(193e9, 0.0)
+
+
+def test_the_restitution_of_herbert_and_mcwhannell_takes_metres_per_second():
+    # Autiero et al. 2022, eq. (26), in mm/s: .026 at 1, 2 * .026 at 8, 10 * .026 at 1000
+    found = [theory.herbert_mcwhannell_restitution(v) for v in (0.0, 0.001, 0.008, 1.0)]
+    assert found == pytest.approx([1.0, 0.974, 0.948, 0.74], rel=1e-14)
+    # it ends at (1/.026)^3 = 56896 mm/s
+    assert theory.herbert_mcwhannell_restitution(56.89576) == pytest.approx(0.0, abs=1e-7)
+    for speed in (56.9, -0.1, math.nan):
+        with pytest.raises(CaseError, match=r"speed: got .*, allowed: 0 to 56\.8958 m/s, where"):
+            theory.herbert_mcwhannell_restitution(speed)
+
+
 # --- what no formula takes
 # ------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
 from granchain.contact.viscous import jankowski_ratio, ratio_of_decay
-from granchain.errors import LawError
+from granchain.errors import CaseError, LawError
 from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
@@ -350,3 +350,21 @@ def test_a_clamped_force_is_never_negative(law):
             pulls += force == 0.0
     # the clamp acts, but where there is nothing to clamp
     assert (pulls > 0) == (law != "jankowski")
+
+
+@pytest.mark.plain
+def test_the_transition_of_lee_and_wang_is_the_part_of_its_dashpot_that_the_law_lets_act():
+    law, q, epsilon = laws()["lee-wang-transition"], 3.0, 2e-6
+    c = law.coefficients_of(PAIR, inputs_for("lee-wang-transition", **MORE["lee-wang-transition"]))
+    overlap = np.array([-1e-6, 0.0, 1e-9, 5e-7, 1e-6, 2e-6, 3e-6])
+    part = theory.lee_wang_transition(overlap, q, epsilon)
+    for d, one in zip(overlap.tolist(), part.tolist(), strict=True):
+        full, without = (law.force(d, rate, c, (1.0, 1.0)) for rate in (1.0, 0.0))
+        assert full - without == pytest.approx(c[1] * one, rel=1e-12)
+    # Autiero et al. 2022, eq. (41): open 0, exp(-q) half way, 1 from epsilon on
+    assert part[[0, 1, 4, 5, 6]] == pytest.approx([0.0, 0.0, math.exp(-3.0), 1.0, 1.0], rel=1e-14)
+    printed = (overlap + abs(overlap)) / (2.0 * np.where(overlap == 0.0, 1.0, overlap))
+    printed *= np.exp((overlap - epsilon - abs(overlap - epsilon)) * q / epsilon)
+    assert part == pytest.approx(printed, rel=1e-14)
+    with pytest.raises(CaseError, match=r"epsilon: got 0, allowed: a finite number above 0"):
+        theory.lee_wang_transition(overlap, q, 0.0)

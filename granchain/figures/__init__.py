@@ -21,6 +21,7 @@ from granchain.figures.frame import (
     style,
 )
 from granchain.figures.laws import (
+    damping_transition,
     equivalence,
     impact_loops,
     restitution_against_speed,
@@ -67,6 +68,7 @@ __all__ = [
     "bead_velocities",
     "comparison",
     "crank_energy",
+    "damping_transition",
     "drawn",
     "energy",
     "equivalence",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granchain import theory
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
@@ -141,6 +142,46 @@ def _restitutions(
     sheet.top.set_ylim(0.0, 1.02)
     sheet.legend(sheet.top, beside=True)
     return sheet
+
+
+# Values of q that are usual in Lee and Wang's transition: Autiero et al. 2022, sec. 3.4,
+# doi:10.3390/machines10110966.
+USUAL_Q = (2.0, 3.0, 4.0)
+# Points of a curve of a closed form, an odd number: its middle has one.
+POINTS = 601
+
+
+@styled
+def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """Part of the dashpot of Lee and Wang's second law that acts, over the overlap, a line for each
+    q: a closed form, figure 3 of Autiero et al. 2022.
+
+    Parameters
+    ----------
+    q : sequence of float
+        How steeply the damping rises [1].
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    if not len(q):
+        raise GranchainError("figure: got no q, allowed one at least; usual are 2, 3 and 4")
+    sheet = Sheet(ax, 6.4, 4.4)
+    # twice the width of the transition: its end, a kink, is in the middle
+    overlap = np.linspace(0.0, 2.0, POINTS)[1:]
+    for i, one in enumerate(q):
+        part = theory.lee_wang_transition(overlap, one, 1.0)
+        sheet.top.plot(overlap, part, **look(i), label=f"q = {one:g}")
+    sheet.top.set(
+        xlim=(0.0, 2.0), ylim=(0.0, 1.05), xlabel="overlap / \N{GREEK SMALL LETTER EPSILON}",
+        ylabel="part of the dashpot that acts",
+    )  # fmt: skip
+    sheet.legend(sheet.top, beside=True)
+    sources = "Lee & Wang 1983", "Autiero et al. 2022, eq. (41)"
+    return sheet.write("Onset of the damping of lee-wang-transition", "closed form", *sources)
 
 
 # What is compared, in words.

@@ -1,5 +1,5 @@
 """Impacts with a dashpot: hysteresis dashpots, F = K d^n (1 + a rate/v0), and the linear
-oscillator.
+oscillator, whose dashpot may set in over a transition.
 
 With w = rate/v0 the equation of motion m v0^2 w dw/dd = -K d^n (1 + a w) separates:
     K d^(n+1)/(n+1) = (m v0^2/a^2) (Phi(a) - Phi(a w)),   Phi(z) = z - ln(1 + z)
@@ -14,8 +14,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from granchain.theory.impacts import elastic_impact
+from granchain.theory.ranges import require, require_positive
 from granchain.theory.roots import root
 
 # Below this argument Phi is summed as a series: z - log1p(z) would lose the digits that cancel. Its
@@ -154,6 +156,39 @@ def hysteresis_impact(
     return HysteresisImpact(restitution, overlap(phi), stiffness * at_peak**n * (1.0 + a * w))
 
 
+# Herbert & McWhannell 1977, doi:10.1115/1.3439270, as Autiero et al. 2022, eq. (26),
+# doi:10.3390/machines10110966, print it: the loss at 1 mm/s.
+_HERBERT_MCWHANNELL_LOSS = 0.026
+
+
+def herbert_mcwhannell_restitution(speed: float) -> float:
+    """Empirical restitution of Herbert and McWhannell: it falls with the speed.
+
+    e = 1 - 0.026 v^(1/3) with v in mm/s, which is 1 - 0.26 v^(1/3) with v in m/s. Herbert &
+    McWhannell 1977, doi:10.1115/1.3439270, as Autiero et al. 2022, eq. (26),
+    doi:10.3390/machines10110966, print it; they state no material and no range.
+
+    Parameters
+    ----------
+    speed : float
+        Approach speed v [m/s], at least 0 and at most 56.9, where the formula is 0.
+
+    Returns
+    -------
+    float
+        e [1].
+    """
+    # 1 m/s is 1000 mm/s
+    fastest = (1.0 / _HERBERT_MCWHANNELL_LOSS) ** 3 / 1000.0
+    require(
+        "herbert_mcwhannell_restitution: speed",
+        speed,
+        0.0 <= speed <= fastest,
+        f"0 to {fastest:.6g} m/s, where the formula is 0",
+    )
+    return max(0.0, 1.0 - _HERBERT_MCWHANNELL_LOSS * (1000.0 * speed) ** (1.0 / 3.0))
+
+
 # --------------------------------------------------------------------------------------------------
 # Linear oscillator with a dashpot, F = K d + C rate (Kelvin-Voigt), and Tsuji's law, which delivers
 # the same
@@ -220,3 +255,32 @@ def asked_for_clamped(delivered: float) -> float:
     log = -math.log(delivered)
     t = root(lambda t: 2.0 * t * math.atan2(1.0, t) - log, 0.0, -math.log(smallest) / math.pi)
     return math.exp(-math.pi * t)
+
+
+def lee_wang_transition(overlap: ArrayLike, q: float, epsilon: float) -> NDArray[np.float64]:
+    """Part of the dashpot of Lee and Wang's second law that acts at an overlap: T in F = K d + c T
+    rate.
+
+    T = (d + |d|)/(2 d) exp{(q/epsilon) [(d - epsilon) - |d - epsilon|]}: 0 where the contact is
+    open, exp(-2 q (1 - d/epsilon)) up to epsilon, 1 above it. Lee & Wang 1983, part 1,
+    doi:10.1115/1.3267392; Autiero et al. 2022, eq. (41), doi:10.3390/machines10110966, print |rate|
+    for |d| in the numerator, whose dimension does not fit.
+
+    Parameters
+    ----------
+    overlap : float or array
+        d [m].
+    q : float
+        How steeply the damping rises [1]; 2, 3 and 4 are usual (Autiero et al. 2022, sec. 3.4).
+    epsilon : float
+        Width of the transition [m], at most the largest overlap of the impact.
+
+    Returns
+    -------
+    array
+        T [1], in the shape of `overlap`.
+    """
+    require_positive("lee_wang_transition", q=q, epsilon=epsilon)
+    d = np.asarray(overlap, dtype=float)
+    short = np.minimum(d - epsilon, 0.0)
+    return np.where(d > 0.0, np.exp(2.0 * q / epsilon * short), 0.0)

@@ -1,4 +1,4 @@
-"""Restitution of an elastoplastic impact.
+"""Restitution of an elastoplastic impact, and the speed from which an impact is one.
 
 Formulas of table 4 of the review of Wang et al. 2022 (Research progress of contact force models in
 the collision mechanics of multibody system), in the consistent form: the table has misprints, and
@@ -42,6 +42,31 @@ def thornton_yield_speed(
     )
     geometry = math.sqrt(8.0 * math.pi * effective_radius**3 / (15.0 * effective_mass))
     return (math.pi / (2.0 * effective_modulus)) ** 2 * geometry * yield_pressure**2.5
+
+
+def lankarani_nikravesh_yield_speed(youngs_modulus: float, density: float) -> float:
+    """Impact speed above which bodies of metal keep a dent, by a rule of thumb.
+
+    V = 1e-5 (E/rho)^(1/2), 1e-5 of the speed of an elastic wave. Lankarani & Nikravesh 1994,
+    doi:10.1007/BF00045676, as Autiero et al. 2022, sec. 3.8, doi:10.3390/machines10110966, and the
+    review of Wang et al. 2022 have it. The yield stress and the shape of the bodies are not in it:
+    `thornton_yield_speed` has both.
+
+    Parameters
+    ----------
+    youngs_modulus : float
+        E [Pa].
+    density : float
+        rho [kg/m3].
+
+    Returns
+    -------
+    float
+        V [m/s].
+    """
+    require_positive("lankarani_nikravesh_yield_speed", E=youngs_modulus, rho=density)
+    # Lankarani & Nikravesh 1994, doi:10.1007/BF00045676
+    return 1e-5 * math.sqrt(youngs_modulus / density)
 
 
 def thornton_restitution(speed: float, yield_speed: float) -> float:
