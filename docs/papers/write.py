@@ -1,25 +1,29 @@
 """Write docs/papers: a page a paper, the figures, and the index.
 
-python docs/papers/write.py
+python docs/papers/write.py [NAME ...]: the pages named, such as alaci, and the index; without a
+name all pages.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import alaci
 import items
+import wang_liu_liu_2022
 
-PAPERS = (alaci.PAPER,)
+PAPERS = (alaci.PAPER, wang_liu_liu_2022.PAPER)
 
 
-def pages(figures: Path) -> dict[str, str]:
-    """All pages by file name; the figures are written into a folder."""
-    made = {f"{paper.name}.md": paper.page(figures) for paper in PAPERS}
+def pages(figures: Path, *names: str) -> dict[str, str]:
+    """Pages by file name, all where none is named; the figures are written into a folder."""
+    asked = [paper for paper in PAPERS if not names or paper.name in names]
+    made = {f"{paper.name}.md": paper.page(figures) for paper in asked}
     return made | {"index.md": items.index(PAPERS)}
 
 
 if __name__ == "__main__":
     here = Path(__file__).parent
-    for name, text in pages(here / "figures").items():
+    for name, text in pages(here / "figures", *sys.argv[1:]).items():
         (here / name).write_text(text, encoding="utf-8")
