@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, dissipated, overlap_of, past_rate
-from granchain.jit.options import rows
+from granchain.jit.options import hot, rows
 
 
 def added(total, rest, value):
@@ -32,6 +32,7 @@ def stores(step: ContactStep) -> Callable:
     energy, plastic = step.law.energy, step.law.plastic
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
+    @hot
     def stored(row, n):
         u, start, lost = row.bodies.u, row.contacts.start, row.contacts.lost
         recoverable = dented = 0.0

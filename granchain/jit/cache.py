@@ -27,9 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba import types
 from numba.core.errors import NumbaError
-from numba.core.typing.templates import infer_global
 
 from granchain.errors import GranchainWarning
 from granchain.jit.fingerprint import NAMED_TUPLES, calls
@@ -39,6 +37,7 @@ from granchain.jit.options import (
     fingerprint,
     how_compiled,
     jitable,
+    known_by,
     refusal_of,
 )
 from granchain.jit.private import LACKS, private, where_there
@@ -188,10 +187,6 @@ _LOOP_CACHE = where_there(
 )
 
 
-# Compiled functions that are saved by themselves.
-_shared: list[Any] = []
-
-
 def compiled(function: Callable) -> Callable:
     """Compile with the disk cache; without it, and with a warning, where no cache folder can be
     written.
@@ -235,9 +230,7 @@ def compile_shared(function: Any) -> None:
     with contextlib.suppress(RuntimeError, OSError):  # which the loop that calls it says
         if _LOOP_CACHE is not None:
             dispatcher._cache = writable_cache(function, key)
-    # Numba knows a dispatcher weakly
-    _shared.append(dispatcher)
-    infer_global(function, types.Dispatcher(dispatcher))
+    known_by(function, dispatcher)
 
 
 def writable_cache(function: Callable, key: str) -> Any:
