@@ -29,6 +29,7 @@ from granchain.contact.user import PREFIX, blame, file_of, load_law_module, name
 from granchain.engine import row
 from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
+from granchain.jit.cache import say_refusals
 from granchain.jit.options import refusal_of
 
 pytestmark = pytest.mark.plain
@@ -327,6 +328,21 @@ During: typing of call at /laws/mine.py (6)
     assert refusal_of(TypingError("Internal error")) is None
     # a line of ours is a defect of ours
     assert refusal_of(TypingError(told.replace("/laws/mine.py", row.__file__))) is None
+
+
+def test_what_numba_raises_while_it_compiles_becomes_a_sentence() -> None:
+    def compile_it(signature: object) -> None:
+        raise TypingError(
+            "Failed in nopython mode pipeline (step: frontend)\nreason\nDuring: typing of call at "
+            "/laws/mine.py (6)"
+        )
+
+    dispatcher = SimpleNamespace(compile=compile_it)
+    say_refusals(dispatcher)
+    with pytest.raises(
+        LawError, match=r"^/laws/mine\.py, line 6: Numba cannot compile it: reason; allowed"
+    ):
+        dispatcher.compile(())
 
 
 def test_the_imports_of_a_text_that_is_gone_are_none(here: Path) -> None:
