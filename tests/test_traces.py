@@ -162,6 +162,11 @@ def german(t):
     return f"{t:,.0f}".replace(",", ".")
 
 
+def side_by_side(line):
+    """A line of a preamble that a Tektronix MDO3000 repeats for its second channel."""
+    return f"{line},,{line}"
+
+
 HEAD = "time [s],bead 3 [N],bead 8 [N]"
 NAMED = Asked(beads=(3, 8))
 SI = Asked(beads=(3, 8), time_unit="s", force_unit="N")
@@ -170,6 +175,19 @@ TEKTRONIX = [
     ("Sample Interval", "5e-07"),
     ("Vertical Units", '"V"'),
     ("Horizontal Units", '"s"'),
+]
+TDS = [
+    ("Record Length", "4.000000e+01"),
+    ("Sample Interval", "5.000000e-07"),
+    ("Trigger Point", "4.000000000000e+00"),
+    ("", ""),
+]
+TDS_UNITS = [
+    ("Vertical Units", "V"),
+    ("Vertical Scale", "5.000000e-02"),
+    ("Horizontal Units", "s"),
+    ("Pt Fmt", "Y"),
+    ("Model Number", "TDS2024B"),
 ]
 
 GOOD = {
@@ -304,6 +322,77 @@ GOOD = {
             "TIME,CH1,CH2",
             ",,",
             *rows(force=0.02),
+        ),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    # as a TDS2000 writes one channel, the other behind it: key, value, nothing, time, volts
+    "Tektronix: two channels side by side, each with its preamble and its times": (
+        lambda: text(
+            *map(
+                "".join,
+                zip(
+                    *(
+                        fields(rows(force=0.02, line=line), *TDS, ("Source", source), *TDS_UNITS)
+                        for source, line in (("CH1", "{t}{s}{a}"), ("CH2", "{t}{s}{b}"))
+                    ),
+                    strict=True,
+                ),
+            )
+        ),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    "Tektronix: two channels side by side below their headings": (
+        lambda: text(
+            "Model,MDO3014",
+            "Firmware Version,1.20",
+            "",
+            side_by_side("Waveform Type,ANALOG"),
+            side_by_side("Point Format,Y"),
+            side_by_side("Horizontal Units,s"),
+            "Horizontal Delay,0,,,",
+            side_by_side("Sample Interval,5e-07"),
+            side_by_side("Record Length,40"),
+            side_by_side("Gating,0.0% to 100.0%"),
+            "Probe Attenuation,10,,,",
+            side_by_side("Vertical Units,V"),
+            ",,,,",
+            "Label,,,Label,",
+            "TIME,CH1,,TIME,CH2",
+            *rows(force=0.02, line="{t},{a},,{t},{b}"),
+        ),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    "Siglent: the channel before its unit": (
+        lambda: text(
+            "Record Length,40",
+            "Sample Interval,CH1:0.0000005000000 CH2:0.0000005000000",
+            "Vertical Units,CH1:V CH2:V,,",
+            "Vertical Scale,CH1:0.05 CH2:0.10,,",
+            "Vertical Offset,CH1:-0.15000 CH2:0.20000,,",
+            "Horizontal Units,s,,",
+            "Horizontal Scale,0.0000025000,,",
+            "Model Number,ADS1202CL+,,",
+            "",
+            "Source,CH1,CH2",
+            "Second,Volt,Volt",
+            *rows(force=0.02),
+        ),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    "Siglent: the unit in the preamble alone, a cell for each channel": (
+        lambda: text(
+            "Record Length,Analog:40,",
+            "Sample Interval,Analog:5.000000E-07,",
+            "Vertical Units,CH1:V, CH2:mV,,",
+            "Vertical Scale,CH1:0.50, CH2:0.50,,",
+            "Horizontal Units,s,",
+            "Model Number,SDS1104X-U,",
+            "Source,CH1,CH2",
+            "Second,Value,Value",
+            *(
+                f"{t:+.6E},{0.02 * a:+.6E},{20.0 * b:+.6E}"
+                for t, (a, b) in zip(TIME, FORCE, strict=True)
+            ),
         ),
         Asked(beads=(3, 8), gain=0.02),
     ),
@@ -517,6 +606,33 @@ BAD = {
         lambda: text(*rows(line="{a}")),
         SI,
         r"got one column, allowed a time and a force at least; .* --interval 1e-6",
+    ),
+    "LeCroy: a list of its segments above the headings, no units": (
+        lambda: text(
+            "LECROYHDO9404,30152,Waveform",
+            "Segments,1,SegmentSize,40",
+            "Segment,TrigTime,TimeSinceSegment1",
+            "#1,28-Dec-2020 13:34:10,0                 ",
+            "Time,Ampl",
+            *rows(line="{t},{a}"),
+        ),
+        Asked(beads=(3,)),
+        r'csv: "Time": got no unit, .* --time-unit us.*"Ampl": got no unit',
+    ),
+    "two channels side by side with clocks of their own": (
+        lambda: text("TIME [s],CH1 [N],,TIME [s],CH2 [N]", *rows(line="{t},{a},,{b},{a}")),
+        NAMED,
+        r"got 2 columns of time",
+    ),
+    "a word beside the numbers that is no preamble": (
+        lambda: text(
+            *fields(
+                [*rows(line="{t},{a},saturated,{b}")[:1], *rows(line="{t},{a},,{b}")[1:]],
+                *TEKTRONIX,
+            )
+        ),
+        Asked(beads=(3, 8), gain=0.02),
+        r'line 1: got "saturated" where the other rows have nothing',
     ),
     "two clocks": (lambda: text("time [s],bead 3 [N],time [s]", *rows()), r"got 2 columns of time"),
     "empty": (lambda: b"", r"got no row of numbers"),

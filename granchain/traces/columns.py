@@ -157,14 +157,23 @@ def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
         for column in columns
         if _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None
     ]
-    if len(named) > 1:
+    time = named[0] if named else columns[0]
+    # Tektronix writes the times again in front of each channel, with a heading or without.
+    again = [
+        column
+        for column in columns
+        if column is not time
+        and (column in named if named else clock is not None and _UNNAMED.match(column.name))
+        and column.unit == time.unit
+        and np.array_equal(column.values, time.values)
+    ]
+    if len(named) > 1 + len(again):
         names = ", ".join(shown(column.name) for column in named)
         raise TraceError(
             f"got {len(named)} columns of time, {names}, allowed one clock; give each record a "
             "file of its own"
         )
-    time = named[0] if named else columns[0]
-    forces = [column for column in columns if column is not time]
+    forces = [column for column in columns if column not in (time, *again)]
     time = replace(time, unit=asked.time_unit or time.unit or record.preamble.time_unit)
     unit, steps = size_of(time.unit, TIME_UNITS), np.diff(time.values)
     step = float(time.values[-1] - time.values[0]) / len(steps) if len(steps) else math.nan

@@ -171,6 +171,10 @@ KEYS = {
     "yunitlabel": "force unit",
     "factor": "factor",
 }
+# LeCroy heads a list of its segments, which is no part of the columns, with this.
+SEGMENTS = "trigtime"
+# Siglent puts the channel before its unit: "CH1:V CH2:V", or a cell for each.
+_CHANNEL_AND_UNIT = re.compile(r"\bCH[0-9]+ *: *([^\s,]+)", re.IGNORECASE)
 # Rigol puts start and increment into its headings.
 _T0, _TINC = (
     re.compile(rf"\b{name}\s*=\s*([-+0-9.eE]+)\s*s?\b", re.IGNORECASE) for name in ("t0", "tinc")
@@ -241,6 +245,8 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
         if colon and rest.strip() and not values:
             key, values = name, rest.split()
         key = key_of(key)
+        # Tektronix repeats the key for each channel.
+        values = [value for value in values if key_of(value) != key]
         if key == "mode" and values and values[0].lower() == "fast":
             raise TraceError(
                 f"line {line}: got the mode Fast, which holds counts of the converter, allowed "
@@ -272,6 +278,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
         start = starts[0] if starts else 0.0
         clock = Clock(intervals[0], start, time_unit, f"line {line}: {values[0]}")
     force_units, names = (tuple(found.get(what, (0, []))[1]) for what in ("force unit", "names"))
+    force_units = tuple(_CHANNEL_AND_UNIT.findall(" ".join(force_units))) or force_units
     if len(set(force_units)) == 1:
         force_units = force_units[:1]
     return Preamble(words, clock, time_unit, force_units, names)

@@ -9,6 +9,7 @@ block holds nothing but rows of numbers, line by line where it does not, to the 
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import csv
 import io
@@ -26,6 +27,7 @@ from granchain.store.limit import Limit
 from granchain.traces.columns import Column, Record
 from granchain.traces.headings import (
     KEYS,
+    SEGMENTS,
     factor_in,
     key_of,
     known,
@@ -162,11 +164,11 @@ def text_columns(
     above, rows = rows[:first], rows[first:]
     beside = []
     for i, row in enumerate(rows[:BESIDE]):
-        extra = [k for k, cell in enumerate(row.cells) if cell and k not in places]
-        in_front = extra and extra[-1] < places[0] and row.numbers[extra[0]] is None
-        if in_front and row.holds(places):
-            beside.append((row.line, row.cells[: places[0]]))
-            rows[i] = replace(row, cells=[""] * places[0] + row.cells[places[0] :])
+        keyed = _beside(row, places)
+        if keyed:
+            beside.append((row.line, [row.cells[k] for k in keyed]))
+            cells = ["" if k in keyed else cell for k, cell in enumerate(row.cells)]
+            rows[i] = replace(row, cells=cells)
     _check_meaning(form, rows, places, above[-1].cells if above else [])
     if above and _is_unread_row(above[-1].cells, places):
         rows = [above[-1], *rows]
@@ -279,6 +281,19 @@ def _check_meaning(
             "number shows which, allowed one meaning; say which sign is the decimal one: --decimal "
             f"{names[0]} for {point}, --decimal {names[1]} for {whole_number}"
         )
+
+
+def _beside(row: _Row, places: tuple[int, ...]) -> list[int]:
+    """Where a row of numbers has a preamble beside them: a key and its values in front of them,
+    and the same key again in front of the next channel."""
+    gaps: dict[int, list[int]] = {}
+    for k, cell in enumerate(row.cells):
+        if cell and k not in places:
+            gaps.setdefault(bisect.bisect(places, k), []).append(k)
+    if 0 not in gaps or row.numbers[gaps[0][0]] is not None or not row.holds(places):
+        return []
+    key = key_of(row.cells[gaps[0][0]])
+    return [k for gap in gaps.values() if key_of(row.cells[gap[0]]) == key for k in gap]
 
 
 def _is_unread_row(cells: list[str], places: tuple[int, ...]) -> bool:
@@ -406,6 +421,7 @@ def _headings(
             or not all(cells)
             or row.numbers[places[0]] is not None
             or key_of(row.cells[0]) in keys
+            or SEGMENTS in map(key_of, row.cells)
             or key_and_values
         ):
             break
