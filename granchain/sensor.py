@@ -85,8 +85,21 @@ class Sensor:
             for name, order in (("order", self.order), ("filter_order", self.filter_order))
             if order not in range(1, 9)
         ]
+        if not wrong and (self.high_pass or 0.0) >= (self.low_pass or math.inf):
+            wrong.append(
+                f"high_pass: got {self.high_pass!r} Hz with a low_pass of {self.low_pass!r} Hz, "
+                "allowed: less than low_pass; give the lower end of the instrument's band as "
+                "high_pass, the upper as low_pass"
+            )
         if wrong:
             raise GranchainError("sensor: " + "; ".join(wrong))
+
+    @property
+    def band(self) -> str:
+        """What the instrument itself lets through, in words; empty where it loses nothing."""
+        ends = (("above", self.high_pass), ("below", self.low_pass))
+        passed = [f"{word} {1e-3 * end:.4g} kHz" for word, end in ends if end is not None]
+        return f"{' and '.join(passed)}, order {self.filter_order}" if passed else ""
 
     def force(
         self, front: ArrayLike, back: ArrayLike, bead_mass: float | None = None

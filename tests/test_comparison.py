@@ -3,6 +3,7 @@ and which law is nearest."""
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -480,7 +481,11 @@ def texts(figure):
 
 
 def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_computed():
-    found = compare(RESULT, weaker(0.8), trace=measured(noise=0.01, shift=5e-6))
+    trace = measured(noise=0.01, shift=5e-6)
+    about = about_of(
+        {"title": "rig B", "kind": "measured", "sensor": {"high_pass": 10.0, "low_pass": 4e5}}, "x"
+    )
+    found = compare(RESULT, weaker(0.8), trace=replace(trace, about=about))
     figure, panels = figures.comparison(found)
     figure.draw_without_rendering()
     assert panels.shape == (3, 2)
@@ -500,7 +505,8 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
     assert (
         "rig B" in said
         and "SYNTHETIC" not in said
-        and "time of hertz +5.0" in said
+        and "computed side through the instrument, above 0.01 kHz and below 400 kHz" in said
+        and "time of hertz +" in said
         and "force (N)" in said
     )
 

@@ -57,7 +57,7 @@ def computed(tmp_path_factory):
     facts = {
         "files": ["run.h5"],
         "trace": TRACE | {"kind": "measured", "doi": "10.1234/made-up"},
-        "sensor": {"cutoff": None},
+        "sensor": {"cutoff": 2e5, "high_pass": 1e3, "low_pass": None, "filter_order": 2},
         "results": [
             {
                 "label": "hertz",
@@ -114,6 +114,8 @@ def test_a_page_holds_all_it_needs(shown):
         "Case as run",
         "bead 9 is clipped",
         "hertz: peak off by 9 %",
+        "a zero-phase filter that halves 2e+05 Hz",
+        "through the instrument&#x27;s own filter: above 1 kHz, order 2",
         'href="https://doi.org/10.1234/made-up"',
     ):
         assert words in page, words

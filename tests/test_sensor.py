@@ -158,3 +158,8 @@ def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
         Sensor(high_pass=6e6).instrument(1e-7, step)
     with pytest.raises(GranchainError, match="filter_order: got 9, allowed"):
         Sensor(filter_order=9)
+    with pytest.raises(GranchainError, match=r"high_pass: got .* allowed: less than"):
+        Sensor(high_pass=2e3, low_pass=1e3)
+    assert Sensor(high_pass=10.0, low_pass=2e5).band == "above 0.01 kHz and below 200 kHz, order 1"
+    assert Sensor(low_pass=2e5, filter_order=2).band == "below 200 kHz, order 2"
+    assert Sensor(cutoff=2e5).band == ""

@@ -992,6 +992,11 @@ def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
     [
         (b"title = 3", r"title: got 3, allowed one line"),
         (b'kind = "real"', r'kind: got "real", allowed "measured", "digitised" or "synthetic"'),
+        (
+            b'kind = "measured"\n[sensor]\nhigh_pass = 2e5\nlow_pass = 1e5',
+            r"sensor.high_pass: got 200000.0 Hz with a low_pass of 100000.0 Hz, allowed less than "
+            r"low_pass; give the lower end of",
+        ),
         (b"", r"kind: got nothing"),
         (b"[[[", "got text that is not TOML"),
         (b"\xff", "got bytes that are not UTF-8"),

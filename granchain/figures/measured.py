@@ -109,6 +109,8 @@ def comparison(
     parts += [about.who, about.figure, about.doi]
     if found.sensor.cutoff is not None:
         parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
+    if found.sensor.band:
+        parts.append(f"computed side through the instrument, {found.sensor.band}")
     parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
     parts += [
         f"band of {one.label}: {100.0 * IN_BAND:g} % of {one.members} members with tolerances"

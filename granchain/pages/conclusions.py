@@ -27,6 +27,7 @@ from granchain.pages.blocks import (
     number_text,
 )
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
+from granchain.sensor import Sensor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -155,8 +156,13 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
         f"trace's, +- {number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us"
         for one in results
     ]
-    if (cutoff := facts["sensor"]["cutoff"]) is not None:
-        lines.append(f"Both sides went through a zero-phase filter that halves {cutoff:.3g} Hz.")
+    sensor = Sensor(**facts["sensor"])
+    if sensor.cutoff is not None:
+        lines.append(
+            f"Both sides went through a zero-phase filter that halves {sensor.cutoff:.3g} Hz."
+        )
+    if sensor.band:
+        lines.append(f"The computed side went through the instrument's own filter: {sensor.band}.")
     labels = [one["label"] for one in results]
     blocks: list[Block] = [Paragraph("\n".join(lines))]
     places = [

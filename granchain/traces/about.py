@@ -157,6 +157,15 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
     if about is not None and about.tolerance is not None:
         # the keys are those of a case, which is not known here
         tolerances_of(about.tolerance, "tolerance", problems)
+    if about is not None:
+        high, low = about.sensor.high_pass, about.sensor.low_pass
+        problems.check(
+            high is None or low is None or high < low,
+            "sensor.high_pass",
+            f"{high!r} Hz with a low_pass of {low!r} Hz",
+            "less than low_pass",
+            "give the lower end of the instrument's band as high_pass, the upper as low_pass",
+        )
     if about is not None and about.kind == "digitised":
         for name, missing in (
             ("figure", not about.figure),
