@@ -29,7 +29,14 @@ from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.many import run_many
 from granchain.studies.members import check_members
-from granchain.studies.search import Lowest, descend, not_told_apart
+from granchain.studies.search import (
+    NEARLY_ALIKE,
+    WIDE,
+    Lowest,
+    descend,
+    not_told_apart,
+    with_slopes,
+)
 from granchain.traces import Trace, read_trace
 
 FITTED_TO = ("peaks", "arrivals", "features", "traces")
@@ -761,7 +768,11 @@ def _concluded(
     own = np.array([True] * against.count + [one.sensor is not None for one in against.known])
     degrees = enough(float(free[own].sum()))
     scatter = math.sqrt(float(residual[own] @ residual[own]) / degrees) if degrees else math.nan
-    groups = not_told_apart(*_told_by(against, found.slope), size[: _shared(against)])
+    told, names = _told_by(against, found.slope)
+    if not_told_apart(told, names, size[: len(names)], NEARLY_ALIKE):
+        _, wide = with_slopes(against.residuals, found.point, low, high, size, WIDE)
+        told, names = _told_by(against, wide)
+    groups = not_told_apart(told, names, size[: len(names)])
     messages = [*against.messages]
     # the answer is a linear map of the measured numbers, and of what is known beforehand, whose
     # deviation is 1

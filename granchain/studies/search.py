@@ -19,6 +19,11 @@ MOST_STEPS = 40
 # across: a central difference is off by 1e-6/APART of its size. A parameter acts where it does by
 # more than this part of the one that acts most, and in a combination by a share.
 ONE_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
+# Peaks of laws with a kink jump by 1e-5 between runs whose parameters are nearly the same, as a
+# kink falls between steps: that is some hundredths of a derivative, and a tenth of it of one taken
+# ten times as far apart, whose own error is the square of its distance. Derivatives that leave less
+# than NEARLY_ALIKE across are taken WIDE apart.
+NEARLY_ALIKE, WIDE = 0.1, 1e-2
 
 # (n, parameters) points to (n, residuals), nan where a case fails.
 Residuals = Callable[[np.ndarray], np.ndarray]
@@ -71,7 +76,7 @@ def descend(
     def at(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         key = point.tobytes()
         if key not in known:
-            known[key] = _with_slopes(residuals, point, low, high, size)
+            known[key] = with_slopes(residuals, point, low, high, size)
         return known[key]
 
     first, slope = at(start)
@@ -109,12 +114,17 @@ def descend(
     return Lowest(found.x, *at(found.x), first=first, settled=found.status > 0)
 
 
-def _with_slopes(
-    residuals: Residuals, point: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
+def with_slopes(
+    residuals: Residuals,
+    point: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    size: np.ndarray,
+    step: float = DIFFERENCE_STEP,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Residuals at a point, and their derivatives by central differences, one-sided where one
-    of the two fails."""
-    apart = np.diag(DIFFERENCE_STEP * size)
+    of the two fails; `step` is half their distance, in parts of each size."""
+    apart = np.diag(step * size)
     above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
     here, *rows = residuals(np.vstack([point, above, below]))
     slope = np.empty((len(here), len(point)))
@@ -130,7 +140,7 @@ def _with_slopes(
 
 
 def not_told_apart(
-    slope: np.ndarray, names: Sequence[str], size: np.ndarray
+    slope: np.ndarray, names: Sequence[str], size: np.ndarray, across: float = ONE_DIRECTION
 ) -> list[tuple[str, ...]]:
     """Groups of parameters of which only a combination acts on what is compared; one that does not
     act is alone.
@@ -142,6 +152,8 @@ def not_told_apart(
         Of the parameters.
     size : array (parameter,)
         What counts as a step of 1 of each parameter.
+    across : float
+        The part of derivatives that is left across a common direction, below which they are alike.
     """
     columns = slope * size
     norms = np.linalg.norm(columns, axis=0)
@@ -150,6 +162,6 @@ def not_told_apart(
     if acting.sum() > 1:
         there, unit = np.flatnonzero(acting), columns[:, acting] / norms[acting]
         values, directions = np.linalg.eigh(unit.T @ unit)
-        for direction in directions.T[values < ONE_DIRECTION**2]:
+        for direction in directions.T[values < across**2]:
             found.append(tuple(names[k] for k in there[np.abs(direction) > SHARE].tolist()))
     return found
