@@ -73,10 +73,25 @@ def throughput(result: dict[str, Any]) -> list[str]:
     return [
         *rows(heading, lines),
         "",
+        f"{over_dashpots(result['over'])} {taken_on(result['over']['machine'])}",
+        "",
         f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of "
         f"{result['rounds']} rounds, all in turn; 8 sensors at each step, the ledger every 200th "
         f"part of the run. One square root a contact and step alone: {floor:.2g} ns.",
     ]
+
+
+def over_dashpots(over: dict[str, Any]) -> str:
+    """In words: what a step of Ma-Liu costs beside one of each dashpot."""
+    costs = {
+        where: ", ".join(f"{ratio(found[where])} {law}" for law, found in over["laws"].items())
+        for where in ("all beads", "behind the front")
+    }
+    return (
+        f"Ma-Liu over each dashpot, per bead and step: over all beads {costs['all beads']}; behind "
+        f"the front {costs['behind the front']}. Medians and quartiles of {over['rounds']} rounds "
+        "of one race."
+    )
 
 
 def against_c(result: dict[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 import plain_numpy
 import plain_python
+import table
 from racing import (
     ROUNDS,
     SMALL_ROUNDS,
@@ -49,13 +50,15 @@ from granchain.contact import laws
 from granchain.engine.state import Recording, State
 from granchain.jit.options import VECTOR
 
-# Hertz, Ma-Liu, and dashpots: those of the naive loops' form, and two that carry an onset weight.
+# Hertz, Ma-Liu, and dashpots: those of the naive loops' form, the one that Wang, Liu & Liu 2022
+# put in Ma-Liu's place, doi:10.1016/j.ijmecsci.2022.107214, and two that carry an onset weight.
 LAWS = (
     "hertz",
     "ma-liu",
     "hunt-crossley",
     "lankarani-nikravesh",
     "flores",
+    "wang-liu-hysteretic",
     "wang-liu-viscous",
     "tsuji",
 )
@@ -130,6 +133,33 @@ def loops() -> dict[str, Run]:
     return found
 
 
+def race_of_runs(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
+    """Seconds per bead and step of runs in one race, each behind the front and over all beads."""
+    racing = {}
+    for name, run in runs.items():
+        pair = {name: granchain(run), f"{name}, all beads": granchain(run, all_beads=True)}
+        assert_same(pair)
+        racing.update(pair)
+        print(f"{name}: {run.step.n_steps} steps", flush=True)
+    return {
+        name: [t / runs[name.split(",")[0]].bead_steps for t in values]
+        for name, values in race(racing, rounds).items()
+    }
+
+
+def ma_liu_over(names: list[str], rounds: int) -> dict[str, Any]:
+    """Ma-Liu's time per bead and step over that of each dashpot in the same round."""
+    times = race_of_runs({name: racing_run(name) for name in names if name != "hertz"}, rounds)
+    return {
+        name: {
+            words: spread(ratios(times["ma-liu" + end], times[name + end]))
+            for words, end in (("behind the front", ""), ("all beads", ", all beads"))
+        }
+        for name in names
+        if name not in ("hertz", "ma-liu")
+    }
+
+
 def race_of_loops(rounds: int) -> dict[str, Any]:
     """Every loop of the library, each once: its time over that of Hertz over all beads in the
     same round."""
@@ -137,16 +167,7 @@ def race_of_loops(rounds: int) -> dict[str, Any]:
         name: replace(run, step=replace(run.step, n_steps=steps_of(run)))
         for name, run in loops().items()
     }
-    racing = {}
-    for name, run in runs.items():
-        pair = {name: granchain(run), f"{name}, all beads": granchain(run, all_beads=True)}
-        assert_same(pair)
-        racing.update(pair)
-        print(f"{name}: {run.step.n_steps} steps", flush=True)
-    times = {
-        name: [t / runs[name.split(",")[0]].bead_steps for t in values]
-        for name, values in race(racing, rounds).items()
-    }
+    times = race_of_runs(runs, rounds)
     base = times["hertz, all beads"]
     return {
         name: {
@@ -192,6 +213,7 @@ def report(result: dict[str, Any]) -> None:
                         f"{label}"
                     )
             print(text)
+    print("\n" + table.over_dashpots(result["over"]))
     print(f"\n{taken_on(result['machine'])}")
 
 
@@ -240,6 +262,10 @@ if __name__ == "__main__":
         result = {
             "machine": machine(), "bodies": N_BODIES, "rounds": options.rounds,
             "laws": {law: race_of_law(law, options.rounds) for law in names},
+            "over": {
+                "machine": machine(), "rounds": options.rounds,
+                "laws": ma_liu_over(names, options.rounds),
+            },
         }  # fmt: skip
         report(result)
         if options.save:

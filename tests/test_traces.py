@@ -4,6 +4,7 @@ as a silent nan."""
 import io
 import json
 import math
+import shutil
 import sys
 import tomllib
 import zipfile
@@ -985,6 +986,39 @@ def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
     brought_in(text(HEAD, *rows()))
     assert "# mine" in Path("folder/about.toml").read_text()
     assert read_trace("folder").about.fact[0].value == 70
+    # once the curve is there, it is changed in the file itself
+    with pytest.raises(TraceError, match=r"got --set for a folder that says"):
+        brought_in(text(HEAD, *rows()), changes=["who=B. Person"])
+
+
+@pytest.mark.parametrize("more", [(), ("uncertainty.time=2e-6", "uncertainty.noise=0.2")])
+def test_a_curve_comes_into_the_folder_of_the_70_beads_in_one_command(more, capsys):
+    shutil.copytree(ROOT / "data" / "carretero-gonzalez2009", "folder")
+    before = read_about("folder")
+    # a curve made here, as a program writes that reads a figure
+    Path("read.csv").write_bytes(text("time [s],bead 9 [N],bead 63 [N]", *rows()))
+    command = ["traces", "import", "read.csv", "--kind", "digitised", "--out", "folder"]
+    assert obey(command) == 2
+    assert '--set digitised="' in capsys.readouterr().err
+    assert not Path("folder/trace.csv").exists() and read_about("folder") == before
+    how = "made up in a test, on no axes; 0.2 N"
+    for said in (f"digitised={how}", "figure=fig. 3 of no paper", *more):
+        command += ["--set", said]
+    assert obey(command) == 0
+    about = read_trace("folder").about
+    assert (about.digitised, about.figure) == (how, "fig. 3 of no paper")
+    assert about.origin.startswith("read.csv, SHA-256 ")
+    assert about.uncertainty.time == (2e-6 if more else 0.0)
+    assert (about.fact, about.table, about.who, about.doi, about.title) == (
+        before.fact,
+        before.table,
+        before.who,
+        before.doi,
+        before.title,
+    )
+    # nothing in it says any more that the curve is missing
+    written = Path("folder/about.toml").read_text()
+    assert "no measured curve" not in written and "not yet" not in written and "#" not in written
 
 
 @pytest.mark.parametrize(

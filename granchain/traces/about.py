@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -144,8 +144,9 @@ class AboutTable(Table):
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
 
 
-def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
-    """What a document states about a trace.
+def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:
+    """What a document states about a trace; where there is no curve yet, nobody has to say how it
+    was read.
 
     Raises
     ------
@@ -170,7 +171,7 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
         for name, missing in (
             ("figure", not about.figure),
             ("doi", not (about.doi or about.who)),
-            ("digitised", not about.digitised),
+            ("digitised", curve and not about.digitised),
         ):
             if missing:
                 problems.add(
@@ -217,6 +218,29 @@ def written(about: AboutTable) -> str:
                 *(f"{key} = {_toml_text(value)}" for key, value in entry if value != ""),
             ]
     return "\n".join(lines) + "\n"
+
+
+def revised(text: str, about: AboutTable, names: Collection[str]) -> str:
+    """The text of an about.toml with such keys above its tables as a trace has them; the comments
+    at its head, which are of the time before, are left out."""
+    lines = text.splitlines()
+    while lines[0].startswith("#") or not lines[0].strip():
+        del lines[0]
+    end = next((i for i, line in enumerate(lines) if line.startswith("[")), len(lines))
+    stated = {
+        line.partition("=")[0].strip(): i
+        for i, line in enumerate(lines[:end])
+        if "=" in line and not line.startswith("#")
+    }
+    new = []
+    for name in names:
+        line = f"{name} = {_toml_text(getattr(about, name))}"
+        if name in stated:
+            lines[stated[name]] = line
+        else:
+            new.append(line)
+    after = max(stated.values()) + 1
+    return "\n".join([*lines[:after], *new, *lines[after:]]) + "\n"
 
 
 def _toml_text(value: Any) -> str:

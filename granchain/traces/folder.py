@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from granchain.keys import Problems, shown
 from granchain.store import write_whole
 from granchain.store.files import folder_for
 from granchain.store.limit import DEFAULT_LIMIT, Limit
-from granchain.traces.about import AboutTable, about_of, written
+from granchain.traces.about import AboutTable, about_of, revised, written
 from granchain.traces.columns import Asked, trace_of
 from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
@@ -67,7 +67,7 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
             f"{folder}: got no folder, allowed one with {ABOUT} and {CURVES}; make one: granchain "
             "traces import FILE"
         )
-    return about_of(document_of(path), str(path))
+    return about_of(document_of(path), str(path), (Path(folder) / CURVES).exists())
 
 
 def document_of(path: Path) -> dict[str, Any]:
@@ -156,7 +156,9 @@ def import_trace(
     file : str or path
         CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB or TDMS.
     folder : str or path
-        Made where it is missing; an `about.toml` in it stays.
+        Made where it is missing. An `about.toml` beside a `trace.csv` stays; one without a curve,
+        of a folder that was prepared for it, gets `changes` and the origin, and loses the comments
+        at its head, or all of them where a change is of one of its tables.
     kind : str
         "measured", "digitised" or "synthetic".
     asked : Asked, optional
@@ -190,16 +192,18 @@ def import_trace(
     del content
     target, existing = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
     document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if existing else {}
-    if existing and (changes or document["kind"] != kind):
-        got = "--set" if changes else f"--kind {shown(kind)[1:-1]}"
+    prepared = existing and not (target / CURVES).exists()
+    refused = bool(changes) and not prepared
+    if existing and (refused or document["kind"] != kind):
+        got = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
         raise TraceError(
             f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, '
             "allowed what it says; change it there, or make it anew with --overwrite"
         )
-    if not existing:
-        document = {"title": source.stem, "kind": kind, "origin": origin} | (
-            {"sensor": {"gain": asked.gain}} if asked.gain else {}
-        )
+    if prepared or not existing:
+        document = {"title": source.stem, "kind": kind} | document | {"origin": origin}
+        if asked.gain:
+            document["sensor"] = document.get("sensor", {}) | {"gain": asked.gain}
         problems = Problems()
         set_values(document, changes, 'who="A. Person"', problems)
         if problems.sentences:
@@ -215,10 +219,25 @@ def import_trace(
                     f"{target / name}: got the file that is imported, allowed a folder that does "
                     "not hold it; name another folder with --out"
                 )
+        # first what a folder prepared for the curve says: broken off here, it is still prepared
+        if prepared:
+            write_whole(target / ABOUT, text_with_curve(target, about, changes), overwrite=True)
         write_whole(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
+
+
+def text_with_curve(folder: Path, about: AboutTable, changes: Sequence[str]) -> bytes:
+    """The `about.toml` of a folder whose curve has come, as it stood where that says the same."""
+    path = folder / ABOUT
+    names = dict.fromkeys([*(change.partition("=")[0].strip() for change in changes), "origin"])
+    if not any("." in name for name in names):
+        text = revised(read_text(path, str(path)), about, names)
+        with suppress(CaseError, TraceError):
+            if about_of(parsed(text, path.name), str(path)).model_dump() == about.model_dump():
+                return text.encode()
+    return written(about).encode()
 
 
 def csv_blocks(trace: Trace) -> Iterator[bytes]:
