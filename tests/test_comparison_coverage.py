@@ -177,7 +177,7 @@ FEW_HELD, HELD = 0.87, 0.91
 # in the flat part.
 MOST_STATED = {
     **{(kind, name): 2.5 for kind in ("50 Hz hum", "20 kHz hum") for name in NAMES},
-    **{("crosstalk", name): 5.0 for name in NAMES},
+    **{("crosstalk", name): 2.5 for name in NAMES},
     **{("clipping", name): 3.0 for name in NAMES},
 }
 
@@ -191,6 +191,8 @@ MOST_STATED = {
 )
 def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(kind, count, figure):
     found = Coverage(count, [kind], NEAR, noisy_rig)
+    # what crosstalk adds to a pulse that begins on its end is part of what is stated
+    assert kind != "crosstalk" or not found.beyond("impulse")
     for name in NAMES:
         what = f"{kind}, {name}"
         held = found.within(name, 2.0)

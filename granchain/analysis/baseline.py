@@ -159,7 +159,8 @@ def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> N
     off = quiet - np.polyval(np.polyfit(x, quiet, 1), x)
     # disturbances are no noise
     limit = _OUTLYING * max(sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE)
-    found = coloured(np.clip(off, -limit, limit), sample)
+    plain = np.abs(off) <= limit
+    found = coloured(np.where(plain, off, 0.0) / math.sqrt(max(plain.mean(), 0.5)), sample)
     return found if stated is None else Noise(found.size * stated / found.sample, found.response)
 
 

@@ -86,6 +86,8 @@ class SensorReading:
         Time of a pulse before a larger one, which may be no wave [s]; nan where there is none.
     small_height, small_width, small_part : float
         Its height [N], its width [s], and its part of the larger one [1].
+    disturbed : float
+        Time of a disturbance that was not taken for the pulse [s]; nan where there is none.
     messages : tuple of str
         What is wrong with the trace, a sentence each.
     """
@@ -102,6 +104,7 @@ class SensorReading:
     small_height: float = 0.0
     small_width: float = 0.0
     small_part: float = 0.0
+    disturbed: float = math.nan
     messages: tuple[str, ...] = ()
 
 
@@ -172,7 +175,9 @@ def reading_of(
                 later = reading_of(
                     time, recorded, noise, filtered, float(time[first.stop]), high_pass
                 )
-                return replace(later, messages=(*messages, note, *later.messages))
+                later = replace(later, messages=(*messages, note, *later.messages))
+                at, wide = float(time[first.top]), interval * (right - left)
+                return _beside_disturbance(later, at, first.height, wide)
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
             baseline = baseline_of(recorded[:quiet], noise)
@@ -219,6 +224,24 @@ def reading_of(
         small_width=small[1],
         small_part=small[2],
     )
+
+
+def _beside_disturbance(
+    reading: SensorReading, at: float, height: float, width: float
+) -> SensorReading:
+    """A reading whose impulse is less sure by what a disturbance before the pulse may add to it.
+
+    Parameters
+    ----------
+    at, height, width : float
+        Of the disturbance, a Gaussian of this width at half height: its time [s], [N], [s].
+    """
+    impulse, scale = reading.impulse, 0.5 * width / math.sqrt(math.log(2.0))
+    if math.isfinite(impulse.value):
+        begin = reading.arrival.value - reading.before
+        area = 0.5 * math.sqrt(math.pi) * height * scale * math.erfc((begin - at) / scale)
+        impulse = Number(impulse.value, math.hypot(impulse.uncertainty, area))
+    return replace(reading, impulse=impulse, disturbed=at)
 
 
 def _numbers_of_pulse(
@@ -598,18 +621,24 @@ def readings_of(
     doubtful = {
         k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)
     }
+    known = [
+        at for reading in readings for at in (reading.small, reading.disturbed) if math.isfinite(at)
+    ]
     for k, at in doubtful.items():
         one, notes = readings[k], []
         near = max(one.small_width, 2.0 * interval)
         # a wave is at two beads at two times, closer to each other than a width where they touch
         alike = near if one.small_part < DISTURBANCE else max(AT_ONE_TIME * near, 2.0 * interval)
-        if any(abs(at - other) < alike for j, other in doubtful.items() if j != k):
+        # its own is one of them
+        if sum(abs(at - other) < alike for other in known) > 1:
             size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
                 f"a disturbance of {size}, at other sensors too, is no wave and not taken for the "
                 "pulse"
             )
+            height, wide = one.small_height, one.small_width
             one = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
+            one = _beside_disturbance(one, at, height, wide)
         if math.isfinite(one.small) and one.small_part < DISTURBANCE:
             size = f"{one.small_height:.3g} N at {1e6 * one.small:.4g} us"
             notes.append(
