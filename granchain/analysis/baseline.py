@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.analysis.noise import Noise, coloured
+from granchain.analysis.noise import Noise, coloured, sine_in
 
 if TYPE_CHECKING:
     from granchain.traces import Trace
@@ -91,6 +91,11 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
             if n
             else NO_BASELINE
         )
+    sine = sine_in(force)
+    if sine.turn:
+        # which is no wander of the line
+        force = force - sine.samples
+        noise = noise_by(force, 0.0)
     x = np.arange(n) - middle
     used = np.ones(n, dtype=bool)
     for _ in range(3):

@@ -41,6 +41,12 @@ SMALLEST_TOP = 0.1
 LEAST_OF_ORDER, MEMORY_SAMPLES, FORGOTTEN = 6, 4096, 1e-4
 # The largest correlation of two samples next to each other: ours.
 MOST_ALIKE = 0.99
+# From this part of the variance of noise about a straight line on a sine is looked for: ours; at so
+# many times as many frequencies as there are samples.
+SINE_TAKES, STEPS_OF_SINE = 0.5, 4
+# Of two descriptions, one whose criterion is so much higher has no support (Burnham & Anderson
+# 2002, Model selection and multimodel inference, sec. 2.6, doi:10.1007/b97636).
+NO_SUPPORT = 10.0
 # Pulses of a trace that are looked at.
 MOST_PULSES = 50
 
@@ -123,7 +129,7 @@ class Autoregression(NamedTuple):
         return np.asarray(lfilter([1.0], self.coefficients, one))
 
 
-def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
+def autoregression(stretches: Sequence[np.ndarray], doubt: float = 0.0) -> Autoregression:
     """The autoregression that Burg's recursion finds in stretches of noise, each of its own size.
 
     Burg 1975, Maximum entropy spectral analysis, thesis, Stanford; Kay & Marple 1981,
@@ -133,6 +139,8 @@ def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
     ----------
     stretches : sequence of array (n,)
         Samples without a force, about their baseline [N].
+    doubt : float
+        By how much its criterion has to be below that of white noise.
     """
     from scipy.signal import lfilter
 
@@ -147,6 +155,7 @@ def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
         # corrected for few samples, Hurvich & Tsai 1989, doi:10.1093/biomet/76.2.297
         room = (n + order) / (n - order - 2)
         criterion = n * (math.log(variance) + room) if variance > 0.0 else math.inf
+        criterion += doubt if order else 0.0
         if criterion < least:
             # of the next sample, by coefficients that are found from the same ones (Akaike 1969,
             # doi:10.1007/BF02532251)
@@ -178,6 +187,109 @@ def autoregression(stretches: Sequence[np.ndarray]) -> Autoregression:
     sizes = sum(count * math.log(one) for count, one in zip(counts, variances, strict=True) if one)
     room = n * (n + order) / (n - order - 2)
     return Autoregression(a, [one * (n + order) / (n - order) for one in variances], sizes + room)
+
+
+class Sine(NamedTuple):
+    """A sine in samples without a force.
+
+    Attributes
+    ----------
+    samples, rest : array (n,)
+        Its own, zeros where there is none, and what is left without it and the straight line that
+        it is beside [N].
+    turn, turn_error : float
+        Of its phase from sample to sample, and one standard deviation of that [rad].
+    """
+
+    samples: np.ndarray
+    rest: np.ndarray
+    turn: float = 0.0
+    turn_error: float = 0.0
+
+    def autocovariance(self, count: int) -> np.ndarray:
+        """Covariance of two of its samples, its phase not being known, by how many samples they are
+        apart [N^2].
+
+        That of a cosine of half the amplitude squared, over the normal distribution of its turn.
+        """
+        apart = np.arange(count)
+        known = np.exp(-0.5 * (self.turn_error * apart) ** 2)
+        return np.asarray(np.mean(self.samples**2) * np.cos(self.turn * apart) * known)
+
+
+def sine_of(quiet: np.ndarray, turn: float) -> Sine:
+    """The sine of a turn that lies nearest to samples beside a straight line, by least squares; the
+    error of the turn is that of Gauss and Newton, beside all the others."""
+    n = len(quiet)
+    x = np.arange(n) - 0.5 * (n - 1)
+    ahead, behind = np.cos(turn * x), np.sin(turn * x)
+    columns = np.column_stack([np.ones(n), x, ahead, behind])
+    inverse = np.linalg.pinv(columns)
+    found = inverse @ quiet
+    rest = quiet - columns @ found
+    by_turn = x * (found[3] * ahead - found[2] * behind)
+    alone = by_turn - columns @ (inverse @ by_turn)
+    # of a line, two amplitudes and the turn
+    variance = float(rest @ rest) / max(n - 5, 1)
+    error = math.sqrt(variance / float(alone @ alone)) if alone.any() else math.inf
+    return Sine(columns[:, 2:] @ found[2:], rest, turn, error)
+
+
+def sine_in(quiet: np.ndarray) -> Sine:
+    """The sine that samples without a force show beside a straight line, of one period in them at
+    least; none where an autoregression alone describes them nearly as well.
+
+    That is judged by the corrected criterion of Akaike, to which the search over frequencies adds
+    that of the largest of their number.
+
+    Parameters
+    ----------
+    quiet : array (n,)
+        [N].
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.signal import detrend
+
+    n = len(quiet)
+    off, none = detrend(quiet), Sine(np.zeros(n), quiet)
+    power_at = np.abs(np.fft.rfft(off, STEPS_OF_SINE * n)) ** 2
+    power_at[:STEPS_OF_SINE] = 0.0
+    highest = int(np.argmax(power_at))
+    # a sine of amplitude a has a^2 n/2 in all, and (a n/2)^2 at its frequency
+    if not 2.0 * power_at[highest] / n > SINE_TAKES * float(off @ off):
+        return none
+    # a line is two steps of the transform of n samples wide
+    step = 2.0 * math.pi / n
+    near = highest / STEPS_OF_SINE * step
+    turn = minimize_scalar(
+        lambda turn: float(np.sum(sine_of(quiet, turn).rest ** 2)),
+        bounds=(max(near - 0.5 * step, step), near + 0.5 * step),
+        method="bounded",
+    )
+    sine = sine_of(quiet, float(turn.x))
+    alone, beside = autoregression([off]), autoregression([sine.rest])
+    order = len(beside.coefficients) - 1
+    # two amplitudes and a frequency
+    rooms = [(n + k) / (n - k - 2) for k in (order, order + 3)]
+    more = n * (rooms[1] - rooms[0]) + 2.0 * math.log(0.5 * n)
+    return sine if beside.criterion + more + NO_SUPPORT < alone.criterion else none
+
+
+def sines_of_one_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
+    """The sines of several sensors, of one turn: the weighted mean of those found, as sure as they
+    agree (Birge 1932, doi:10.1103/PhysRev.40.207)."""
+    sines = [sine_in(one) for one in stretches]
+    seen = [one for one in sines if one.turn]
+    if not seen:
+        return sines
+    turns, weight = np.array([(one.turn, 1.0 / one.turn_error**2) for one in seen]).T
+    turn = float(turns @ weight / weight.sum())
+    ratio = float((turns - turn) ** 2 @ weight) / max(len(seen) - 1, 1)
+    error = math.sqrt(max(ratio, 1.0) / float(weight.sum()))
+    return [
+        sine_of(quiet, turn)._replace(turn_error=error) if one.turn else one
+        for quiet, one in zip(stretches, sines, strict=True)
+    ]
 
 
 def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:

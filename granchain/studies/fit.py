@@ -16,7 +16,7 @@ import numpy as np
 
 from granchain.analysis.baseline import LEAST_QUIET, step_of
 from granchain.analysis.definition import PULSE_BEGINS
-from granchain.analysis.noise import Autoregression, autoregression
+from granchain.analysis.noise import NO_SUPPORT, Autoregression, autoregression, sines_of_one_source
 from granchain.case import Case
 from granchain.case.listing import quantity_of, value_at
 from granchain.comparison.agreement import Agreement
@@ -641,11 +641,11 @@ class Against:
         """Of the samples of each sensor's window, what its quiet stretch foretells of them, and the
         lower Cholesky factor of their covariance where that is known.
 
-        They have the noise of the quiet stretch, with its autocovariance, about a line that the
-        quiet samples determine in part (Rasmussen & Williams 2006, Gaussian processes for machine
-        learning, eq. 2.41 and 2.42). A slope is held near none by what it seems to be in the quiet
-        stretch beyond its error there, and no less than half of that: what is slower than the
-        stretch is a line.
+        They have the noise of the quiet stretch, with its autocovariance and the sine that it may
+        show, about a line that the quiet samples determine in part (Rasmussen & Williams 2006,
+        Gaussian processes for machine learning, eq. 2.41 and 2.42). A slope is held near none by
+        what it seems to be in the quiet stretch beyond its error there, and no less than half of
+        that: what is slower than the stretch is a line.
         """
         from scipy.linalg import cholesky, solve_triangular, toeplitz
 
@@ -654,12 +654,16 @@ class Against:
             force, baseline = self.measured.force[:, k], self.measured.readings[k].baseline
             quiets[k] = force[: baseline.samples]
         enough = [k for k in quiets if len(quiets[k]) >= LEAST_QUIET and quiets[k].any()]
+        sines = dict(zip(enough, sines_of_one_source([quiets[k] for k in enough]), strict=True))
+        rests = {k: one.rest for k, one in sines.items()}
+        # a sine that is taken off leaves a gap about its frequency, which is no colour of the noise
+        doubt = NO_SUPPORT if any(one.turn for one in sines.values()) else 0.0
         models: dict[int, tuple[Autoregression, int]] = {
-            k: (autoregression([quiets[k]]), 0) for k in enough
+            k: (autoregression([rests[k]], doubt), 0) for k in enough
         }
         # sensors of one make have one spectrum, which more samples tell better
         if len(enough) > 1:
-            alike = autoregression([quiets[k] for k in enough])
+            alike = autoregression([rests[k] for k in enough], doubt)
             if alike.criterion < sum(one.criterion for one, _ in models.values()):
                 models = {k: (alike, i) for i, k in enumerate(enough)}
         for k, window in self._windows.items():
@@ -668,12 +672,16 @@ class Against:
             last = min(len(quiet), window.start)
             first = max(0, last - MOST_QUIET)
             count = window.stop - first
-            row = np.zeros(count)
+            row, wave = np.zeros((2, count))
             if k in models:
                 row = models[k][0].autocovariance(models[k][1], count)
+                wave = sines[k].autocovariance(count)
                 if self.trace.about.uncertainty.noise is not None:
-                    row *= noise**2 / row[0]
+                    size = noise**2 / (row[0] + wave[0])
+                    row, wave = size * row, size * wave
                 row *= self._judged(k, len(quiet), row)
+                # two amplitudes and a frequency went with the sine
+                row *= len(quiet) / max(len(quiet) - 3, 1) if sines[k].turn else 1.0
             else:
                 row[0] = noise**2
                 if len(quiet) < LEAST_QUIET:
@@ -681,6 +689,7 @@ class Against:
             least = PULSE_BEGINS**3 * float(np.abs(force[window]).max())
             row[0] = max(row[0], least**2) + least**2 + SEEN_RANGE * row[0]
             row[0] += step_of(self.trace.sensor_force[:, k]) ** 2 / 12.0
+            row += wave
             places = np.r_[first:last, window.start : window.stop]
             # disturbances are no noise
             calm = np.abs(force) <= OUTLYING * math.sqrt(row[0])
