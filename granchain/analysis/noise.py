@@ -276,19 +276,21 @@ def sine_in(quiet: np.ndarray) -> Sine:
 
 
 def sines_of_one_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
-    """The sines of several sensors, of one turn: the weighted mean of those found, as sure as they
-    agree (Birge 1932, doi:10.1103/PhysRev.40.207)."""
+    """The sines of several sensors, each with the turn that the others show, by their weighted mean,
+    as sure as all agree (Birge 1932, doi:10.1103/PhysRev.40.207): what its own samples tell of it
+    is in these. Of a sine alone, the turn is its own, known half as well."""
     sines = [sine_in(one) for one in stretches]
-    seen = [one for one in sines if one.turn]
-    if not seen:
-        return sines
-    turns, weight = np.array([(one.turn, 1.0 / one.turn_error**2) for one in seen]).T
-    turn = float(turns @ weight / weight.sum())
-    ratio = float((turns - turn) ** 2 @ weight) / max(len(seen) - 1, 1)
-    error = math.sqrt(max(ratio, 1.0) / float(weight.sum()))
+    weight = np.array([1.0 / one.turn_error**2 if one.turn else 0.0 for one in sines])
+    turns = np.array([one.turn for one in sines])
+    if np.count_nonzero(turns) < 2:
+        return [one._replace(turn_error=2.0 * one.turn_error) for one in sines]
+    others = weight.sum() - weight
+    turn = (turns @ weight - turns * weight) / others
+    off = turns - turns @ weight / weight.sum()
+    ratio = max(float(off**2 @ weight) / (np.count_nonzero(turns) - 1), 1.0)
     return [
-        sine_of(quiet, turn)._replace(turn_error=error) if one.turn else one
-        for quiet, one in zip(stretches, sines, strict=True)
+        sine_of(quiet, float(t))._replace(turn_error=math.sqrt(ratio / w)) if one.turn else one
+        for quiet, one, t, w in zip(stretches, sines, turn, others, strict=True)
     ]
 
 
