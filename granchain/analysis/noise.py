@@ -276,9 +276,12 @@ def sine_in(quiet: np.ndarray) -> Sine:
 
 
 def sines_of_one_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
-    """The sines of several sensors, each with the turn that the others show, by their weighted mean,
-    as sure as all agree (Birge 1932, doi:10.1103/PhysRev.40.207): what its own samples tell of it
-    is in these. Of a sine alone, the turn is its own, known half as well."""
+    """The sines of several sensors, each with the turn that the others show.
+
+    That is their weighted mean, as sure as all agree (Birge 1932, doi:10.1103/PhysRev.40.207): what
+    its own samples tell of it is in these. Of a sine alone, the turn is its own, known half as
+    well.
+    """
     sines = [sine_in(one) for one in stretches]
     weight = np.array([1.0 / one.turn_error**2 if one.turn else 0.0 for one in sines])
     turns = np.array([one.turn for one in sines])
