@@ -246,17 +246,32 @@ def vertical_chain() -> Any:
     return figures.bead_velocities(gc.run(case), beads=[100, 200, 400, 600, 900])
 
 
-def impact_loops() -> Any:
-    """Two steel beads at 1.77 m/s: an elastoplastic law beside two dashpots. `granchain impact
-    ... --out` draws it."""
+@cache
+def impacts() -> list[gc.ImpactResult]:
+    """Two steel beads under three laws."""
     laws = {
         "ma-liu": {"psi": 2.84, "xi": 13.0},
         "flores": {"restitution": 0.84},
         "tsuji": {"restitution": 0.84},
     }
-    return figures.impact_loops(
-        [gc.impact(law=law, pair=PAIR, speed=1.77, **inputs) for law, inputs in laws.items()]
-    )
+    return [gc.impact(law=law, pair=PAIR, speed=1.77, **inputs) for law, inputs in laws.items()]
+
+
+def impact_loops() -> Any:
+    """Two steel beads at 1.77 m/s: an elastoplastic law beside two dashpots. `granchain impact
+    ... --out` draws it."""
+    return figures.impact_loops(impacts())
+
+
+def impact_history() -> Any:
+    """The same over time: the force of a dashpot, its elastic and its damping part. `granchain
+    impact ... --figures` draws it."""
+    return figures.impact_history(impacts())
+
+
+def phase_curve() -> Any:
+    """The same as rate over overlap. `granchain impact ... --figures` draws it."""
+    return figures.phase_curve(impacts())
 
 
 def restitution_against_speed() -> Any:
@@ -394,6 +409,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     dimer,
     vertical_chain,
     impact_loops,
+    impact_history,
+    phase_curve,
     restitution_against_speed,
     restitution_delivered,
     damping_transition,

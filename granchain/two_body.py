@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +16,7 @@ from granchain.chain import Masses
 from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
-from granchain.contact.model import Functions
+from granchain.contact.model import Functions, Model
 from granchain.contact.pair import Pair
 from granchain.engine.scans import settled
 from granchain.engine.setup import Contacts, contacts_between
@@ -53,7 +55,13 @@ class ImpactResult:
     Parameters
     ----------
     restitution : float
-        Separation speed over approach speed [1].
+        Separation speed over approach speed [1], Newton's.
+    restitution_impulse : float
+        Impulse of the force from the largest overlap on over that up to it [1], Poisson's.
+    restitution_energy : float
+        Root of the work that the force gives back from there on over what it took [1], Stronge's.
+        Where nothing but the contact acts, as here, the three are one: how far they are from each
+        other is what the samples leave of the integrals. Stronge 1990, doi:10.1098/rspa.1990.0125.
     max_overlap, max_force : float
         [m], [N].
     duration, approach_time, recovery_time : float
@@ -71,13 +79,19 @@ class ImpactResult:
     time, overlap, rate, force : (n,) array
         The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step
         only.
+    effective_mass : float
+        Of the pair [kg].
     contact_radius : float or None
         Largest radius of the circle of contact [m]; None where the law's source states none.
+    model : Model or None
+        The law as it ran, with its coefficients: what the parts of the force are found with.
     """
 
     law: str
     speed: float
     restitution: float
+    restitution_impulse: float
+    restitution_energy: float
     max_overlap: float
     max_force: float
     duration: float
@@ -93,12 +107,43 @@ class ImpactResult:
     overlap: np.ndarray = field(repr=False)
     rate: np.ndarray = field(repr=False)
     force: np.ndarray = field(repr=False)
+    effective_mass: float
     contact_radius: float | None = None
+    model: Model | None = field(default=None, repr=False, compare=False)
+    coefficients: tuple[float, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """(n,) Second derivative of the overlap [m/s2]: -F/m."""
+        return -self.force / self.effective_mass
+
+    @cached_property
+    def elastic_force(self) -> np.ndarray:
+        """(n,) Force at the same overlaps and history without a rate [N]: that of spring or dent
+        alone."""
+        if self.model is None or not self.model.uses_rate:
+            return self.force
+        functions, c, found = self.model.functions, self.coefficients, np.zeros_like(self.force)
+        h = functions.history_of(c)
+        rates = self.rate.tolist()
+        for k, (overlap, rate) in enumerate(zip(self.overlap.tolist(), rates, strict=True)):
+            if functions.needs_update(overlap, rate, c, h):
+                h = functions.update((overlap, rate, rate, 1.0), c, h)
+            found[k] = functions.force(overlap, 0.0, c, h)
+        return found
+
+    @property
+    def damping_force(self) -> np.ndarray:
+        """(n,) The rest of the force [N]: what the rate adds; where a force is clamped at zero,
+        what cancels the elastic part."""
+        return self.force - self.elastic_force
 
     def numbers(self) -> dict[str, Any]:
         """The scalars, by name."""
         return {
-            name: value for name, value in vars(self).items() if not isinstance(value, np.ndarray)
+            name: value
+            for name, value in vars(self).items()
+            if isinstance(value, str | float | None)
         }
 
 
@@ -293,6 +338,7 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
         apart = float(time[inside] + overlap[inside] / outgoing)
+    impulses, works = of_both_phases(state.functions, c, h, record, dt, rate, last, part)
     span = slice(0, last + 2)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
@@ -319,6 +365,8 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         law=model.name,
         speed=speed,
         restitution=outgoing / speed,
+        restitution_impulse=impulses[1] / impulses[0],
+        restitution_energy=math.sqrt(max(-works[1] / works[0], 0.0)),
         max_overlap=max_overlap,
         max_force=max_force,
         duration=ended,
@@ -334,8 +382,47 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         overlap=overlap,
         rate=rate,
         force=force,
+        effective_mass=mass,
         contact_radius=contact_radius,
+        model=model,
+        coefficients=c,
     )
+
+
+def of_both_phases(
+    law: Functions,
+    c: tuple,
+    h: tuple,
+    record: ContactRecord,
+    dt: float,
+    rate: np.ndarray,
+    last: int,
+    part: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Impulses [N s] and works [J] of the force up to the largest overlap and from there on: sums
+    over trapezia, of a force as it is beside its jumps at the onset and at the end."""
+    time, overlap = record.steps[: last + 2] * dt, record.overlap[: last + 2].copy()
+    force, rate = record.force[: last + 2].copy(), rate[: last + 2]
+    force[0] = law.force(2.0 * OPEN, float(rate[0]), c, h)
+    # the end of the force lies inside the last step
+    time[-1] = time[-2] + part * (time[-1] - time[-2])
+    overlap[-1] = overlap[-2] + part * (overlap[-1] - overlap[-2])
+    force[-1] = law.force(float(overlap[-1]), float(rate[-1]), c, h)
+    # the largest overlap lies inside a step too, where the rate on a straight line is zero
+    k = int(np.flatnonzero(rate > 0.0)[-1])
+    within = rate[k] / (rate[k] - rate[k + 1])
+    at_top = [column[k] + within * (column[k + 1] - column[k]) for column in (time, force)]
+    top = overlap[k] + 0.5 * rate[k] * (at_top[0] - time[k])
+    time, force, overlap = (
+        np.insert(column, k + 1, value)
+        for column, value in ((time, at_top[0]), (force, at_top[1]), (overlap, top))
+    )
+    mean = 0.5 * (force[1:] + force[:-1])
+    impulse, work = mean * np.diff(time), mean * np.diff(overlap)
+    impulses, works = (
+        np.array([one[: k + 1].sum(), one[k + 1 :].sum()]) for one in (impulse, work)
+    )
+    return impulses, works
 
 
 def force_ends(

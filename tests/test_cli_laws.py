@@ -366,6 +366,21 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure(
     assert b"<svg" in (here / "e.svg").read_bytes()
 
 
+def test_the_figures_of_impacts_go_into_a_folder(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("impact", "flores,tsuji", "--set", "restitution=0.7", "--figures", "drawn")
+    shown = [f"drawn/{name}.png" for name in ("impact-loops", "impact-history", "phase-curve")]
+    text = told(capsys, *command, "--speed", "1")
+    assert text.splitlines()[-3:] == shown
+    assert all((here / name).read_bytes().startswith(b"\x89PNG") for name in shown)
+    # what is there stays
+    assert obey([*command, "--speed", "1"]) == 4
+    assert "replace them with --overwrite" in capsys.readouterr().err
+    given = facts(capsys, *command, "--speeds", "1,2", "--overwrite")
+    assert given["figures"] == ["drawn/restitution-against-speed.png", *shown]
+
+
 def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -457,6 +472,7 @@ WRONG = [
     (f"{FLORES} --speed 1 --out loops.txt", 4, ".txt", ".png, .pdf, .svg"),
     (f"{FLORES} --speed 1 --out nowhere/loops.png", 4, "nowhere", "does not exist"),
     (f"{FLORES} --speeds 1 --out e.png", 2, "two values at least"),
+    ("impact flores --data folder --figures drawn", 2, "--figures beside --data", "--out FILE"),
     ("laws hertz --json --markdown", 2, "--json and --markdown", "leave one out"),
 ]
 

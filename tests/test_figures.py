@@ -340,7 +340,9 @@ CROWDED = {
     "hysteresis": lambda: figures.hysteresis(synthetic(contacts=ALL[1:])),
     "hysteresis of laws": lambda: figures.hysteresis(*many(4)),
     "energy": lambda: figures.energy(synthetic()),
-    "impact_loops": lambda: figures.impact_loops([collision(f"law-{i}") for i in range(9)]),
+    "impact_loops": lambda: figures.impact_loops([collision(f"law-{i}") for i in range(24)]),
+    "impact_history": lambda: figures.impact_history([collision(f"law-{i}") for i in range(24)]),
+    "phase_curve": lambda: figures.phase_curve([collision(f"law-{i}") for i in range(24)]),
     "restitution_against_speed": lambda: figures.restitution_against_speed(
         {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}
     ),
@@ -491,6 +493,8 @@ def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_headi
         for made in [draw()]
     }
     ours["impact_loops"] = partial(figures.impact_loops, two), 1
+    ours["impact_history"] = partial(figures.impact_history, two), 6
+    ours["phase_curve"] = partial(figures.phase_curve, two), 1
     ours["restitution_against_speed"] = partial(figures.restitution_against_speed, curve), 1
     ours["restitution_delivered"] = partial(figures.restitution_delivered, curve, 1.0), 1
     ours["damping_transition"] = figures.damping_transition, 1
@@ -801,12 +805,16 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
     series = {
         "time": np.arange(len(overlap)) * 1e-7,
         "overlap": overlap,
-        "rate": np.zeros(len(overlap)),
+        "rate": np.linspace(speed, -0.83906 * speed, len(overlap)),
         "force": force,
     }
-    return ImpactResult(
-        law=law, speed=speed, restitution=0.83906, residual_overlap=residual, **numbers, **series
+    restitutions = dict.fromkeys(
+        ("restitution", "restitution_impulse", "restitution_energy"), 0.83906
     )
+    return ImpactResult(
+        law=law, speed=speed, residual_overlap=residual, effective_mass=1e-3, **restitutions,
+        **numbers, **series,
+    )  # fmt: skip
 
 
 def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overlap():
@@ -843,7 +851,7 @@ def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overla
     )
 
 
-def test_loops_of_one_law_are_told_apart_by_speed_and_no_more_than_there_are_colours():
+def test_loops_of_one_law_are_told_apart_by_speed():
     figure, axes = figures.impact_loops([collision(speed=speed) for speed in (1.0, 2.0)])
     assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == [
         "1 m/s: e = 0.839",
@@ -856,6 +864,48 @@ def test_loops_of_one_law_are_told_apart_by_speed_and_no_more_than_there_are_col
         "hertz, 2 m/s: e = 0.839",
     ]
     assert any("contact law ma-liu" in text for text in texts(figure))
+
+
+def test_impacts_in_any_number_have_a_look_each():
+    many = [collision(f"law-{i}") for i in range(40)]
+    for draw in (figures.impact_loops, figures.phase_curve, figures.impact_history):
+        _, axes = draw(many)
+        lines = [line for line in np.ravel(axes)[0].get_lines() if line.get_label()[:3] == "law"]
+        looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}
+        assert len(lines) == len(looks) == 40
+
+
+def test_the_history_of_impacts_is_their_arrays_and_the_phase_curve_their_rates():
+    one, other = collision(), collision("hertz")
+    figure, panels = figures.impact_history([one, other])
+    shown = (
+        1e6 * one.overlap,
+        one.rate,
+        1e-3 * one.acceleration,
+        one.force,
+        one.force,
+        0.0 * one.force,
+    )
+    for axes, values in zip(panels, shown, strict=True):
+        line = axes.get_lines()[0]
+        assert line.get_xdata() == pytest.approx(1e6 * one.time, rel=1e-12)
+        assert line.get_ydata() == pytest.approx(values, rel=1e-12, abs=1e-12)
+        assert axes.get_xlabel() == "time (\N{MICRO SIGN}s)"
+    assert [axes.get_ylabel() for axes in panels] == [
+        "overlap (\N{MICRO SIGN}m)",
+        "rate (m/s)",
+        "acceleration (km/s\N{SUPERSCRIPT TWO})",
+        "contact force (N)",
+        "elastic part (N)",
+        "damping part (N)",
+    ]
+    assert panels[3].get_ylim() == panels[4].get_ylim() == panels[5].get_ylim()
+    assert "Two bodies over time at 1.77 m/s" in texts(figure)
+    _, axes = figures.phase_curve([one, other])
+    assert axes.get_lines()[0].get_xdata() == pytest.approx(1e6 * one.overlap, rel=1e-12)
+    assert axes.get_lines()[0].get_ydata() == pytest.approx(one.rate, rel=1e-12)
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["ma-liu: e = 0.839", "hertz: e = 0.839"]
 
 
 def test_the_restitution_over_decades_of_speed_is_drawn_in_order_on_a_logarithmic_axis():
@@ -1158,8 +1208,9 @@ def one_bead():
             "no contact_plastic; to get it, keep the ledger: `ledger = true` under [energy]",
         ),
         (figures.hysteresis, "got no result"),
-        (lambda: figures.impact_loops([collision()] * 11), "got 11 loops, allowed 1 to 9"),
-        (lambda: figures.impact_loops([]), "got 0 loops"),
+        (lambda: figures.impact_loops([]), "got no loop, allowed one at least"),
+        (lambda: figures.impact_history([]), "impact_history: got no impact"),
+        (lambda: figures.phase_curve([]), "phase_curve: got no impact"),
         (
             lambda: figures.restitution_delivered({"flores": [(0.5, 0.47)]}, 1.77),
             "two values at least",

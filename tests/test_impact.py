@@ -467,3 +467,55 @@ def test_a_contact_that_takes_too_many_steps_is_not_said_to_stick(monkeypatch):
         and "allowed: 5000 steps" in told
     )
     assert "0.05/gamma" in told and "a larger restitution" in told
+
+
+# --- the force in parts, and restitution in three ways
+# ---------------------------------------------------------------------------------------------
+
+
+def test_force_and_acceleration_are_those_of_the_equations():
+    # F = K d^1.5 (1 + a rate/v0), Hunt and Crossley 1975, doi:10.1115/1.3423596: a = 3/2 (1 - e)
+    found = impact(law="hunt-crossley", pair=PAIR, speed=2.0, restitution=0.8)
+    spring = float(PAIR.hertz_stiffness) * found.overlap.clip(0.0) ** 1.5
+    assert found.elastic_force[1:-1] == pytest.approx(spring[1:-1], rel=1e-9)
+    damped = spring * 1.5 * 0.2 * found.rate / 2.0
+    # the rates are those of the step's middle: what is left of a step
+    largest = np.abs(damped).max()
+    assert found.damping_force == pytest.approx(damped, abs=0.02 * largest)
+    assert found.elastic_force + found.damping_force == pytest.approx(found.force, rel=1e-14)
+    # m d'' = -F, and d'' by differences of the overlap
+    bends = np.diff(found.overlap, 2) / found.time_step**2
+    assert found.acceleration[1:-1] == pytest.approx(bends, abs=1e-6 * np.abs(bends).max())
+    assert found.effective_mass == MASS and "effective_mass" in found.numbers()
+
+
+def test_an_elastoplastic_force_has_no_damping_part_and_a_clamp_cancels_the_elastic_one():
+    plastic = ma_liu(4.0)
+    assert not plastic.damping_force.any() and (plastic.elastic_force == plastic.force).all()
+    clamped = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, restitution=0.2, stiffness=1e7)
+    assert clamped.force[-1] == 0.0 < clamped.elastic_force[-1] == -clamped.damping_force[-1]
+
+
+def test_restitution_by_impulse_and_by_energy_is_newtons(figure):
+    # nothing but the contact acts on the two bodies: m v' over m v, and m v'^2 over m v^2
+    worst = 0.0
+    for law in laws().values():
+        inputs = vars(example_inputs(law))
+        ways = ("clamped", "tensile") if "separation" in inputs else (None,)
+        for way in ways:
+            more = inputs if way is None else inputs | {"separation": way}
+            found = impact(law=law, pair=BEADS, speed=1.0, **more)
+            for one in (found.restitution_impulse, found.restitution_energy):
+                worst = max(worst, abs(one / found.restitution - 1.0))
+    # the integrals of the samples of the automatic step
+    figure("restitution by impulse and energy over Newton's, relative", worst, at_most=3e-3)
+
+
+def test_restitution_by_impulse_and_energy_tells_them_from_the_force():
+    for e in (0.3, 0.9):
+        found = impact(law="gonthier-exact", pair=BEADS, speed=1.0, refine=4.0, restitution=e)
+        k = int(np.argmax(found.overlap))
+        work = 0.5 * (found.force[1:] + found.force[:-1]) * np.diff(found.overlap)
+        given, taken = -work[k:].sum(), work[:k].sum()
+        assert found.restitution_energy == pytest.approx(math.sqrt(given / taken), rel=1e-4)
+        assert found.restitution_energy == pytest.approx(found.restitution, rel=1e-4)

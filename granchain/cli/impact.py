@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from granchain.comparison.impacts import ImpactComparison
     from granchain.contact.law import ContactLaw
     from granchain.contact.pair import Pair
+    from granchain.figures.registry import Draw
     from granchain.keys import Problems
     from granchain.two_body import ImpactResult
 
@@ -94,6 +96,15 @@ def impact(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")
     ] = None,
+    figures_to: Annotated[
+        str | None,
+        typer.Option(
+            "--figures",
+            metavar="DIR",
+            help="Folder for all figures, as PNG: loops, histories and phase curves of the "
+            "impacts, and the restitutions of several speeds or asked restitutions.",
+        ),
+    ] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -102,6 +113,7 @@ def impact(
     load_laws(law_module)
     from granchain import figures
     from granchain.case.document import set_values
+    from granchain.cli.plot import draw_all
     from granchain.comparison.impacts import compare_impacts
     from granchain.contact import laws as known_laws
     from granchain.keys import Problems
@@ -116,6 +128,7 @@ def impact(
             "neither: impacts have their own",
         ),
         (fit and not data, "--fit without --data", "--data DIR beside it"),
+        (data and figures_to, "--figures beside --data", "--out FILE, of which there is one"),
         (not names and not data, "no law", "one at least, or --data DIR"),
     ):
         if wrong:
@@ -147,16 +160,11 @@ def impact(
     inputs = read_inputs(laws, document, asked, problems)
     problems.close()
     rows = collisions(laws, inputs, pair, numbers)
-    if asked or "--speeds" in numbers:
-        draw = figures.restitution_delivered if asked else figures.restitution_against_speed
-        curves = {
-            law.name: [(row.along, row.restitution) for row in rows if row.law == law.name]
-            for law in laws
-        }
-        save_figure(draw, out, overwrite, curves, *([rows[0].speed] if asked else []))
-    else:
-        loops = [row.result for row in rows if row.result is not None]
-        save_figure(figures.impact_loops, out, overwrite, loops)
+    drawn = pictures(rows, numbers)
+    save_figure(next(iter(drawn.values())), out, overwrite)
+    written: list[str] = []
+    if figures_to is not None:
+        draw_all(drawn, figures_to, "png", None, overwrite, told=written.append)
     facts = {
         "pair": pair.items(),
         "pair_source": source,
@@ -172,13 +180,14 @@ def impact(
             for row in rows
         ],
         "figure": out,
+        "figures": written,
     }
 
     def text() -> str:
         but = f", but for {', '.join(changed)}" if changed else ""
         bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
         lines = [bodies, *(inputs_words(name, own, asked) for name, own in inputs.items())]
-        return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
+        return "\n".join([*map(paragraph, lines), impact_table(rows, numbers), *written])
 
     print_result("impact", facts, as_json, text, [row.problem for row in rows if row.problem])
 
@@ -397,8 +406,32 @@ def collisions(
     return rows
 
 
+def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
+    """The figures of impacts by the names of their files, the one for --out first: restitutions
+    where several are computed, then loops, histories and phase curves."""
+    from granchain import figures
+
+    found: dict[str, Draw] = {}
+    asked = "--restitutions" in numbers
+    if asked or "--speeds" in numbers:
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for row in rows:
+            curves.setdefault(row.law, []).append((row.along, row.restitution))
+        if asked:
+            draw = partial(figures.restitution_delivered, curves, rows[0].speed)
+            found["restitution-delivered"] = draw
+        else:
+            found["restitution-against-speed"] = partial(figures.restitution_against_speed, curves)
+    results = [row.result for row in rows if row.result is not None]
+    for one in (figures.impact_loops, figures.impact_history, figures.phase_curve):
+        found[one.__name__.replace("_", "-")] = partial(one, results)
+    return found
+
+
 UNITS = {
     "restitution": "",
+    "restitution_impulse": "",
+    "restitution_energy": "",
     "max_overlap": "m",
     "max_force": "N",
     "duration": "s",

@@ -216,9 +216,15 @@ def hyphened(name: str) -> str:
 
 
 def draw_all(
-    figures: Mapping[str, Draw], out: str, ending: str, width: str | None, overwrite: bool
+    figures: Mapping[str, Draw],
+    out: str,
+    ending: str,
+    width: str | None,
+    overwrite: bool,
+    told: Callable[[str], Any] = print_text,
 ) -> None:
-    """Draw figures into a folder; nothing is drawn where one of them is there and stays."""
+    """Draw figures into a folder, and tell the name of each; nothing is drawn where one of them
+    is there and stays."""
     from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
@@ -240,7 +246,7 @@ def draw_all(
                 # what one figure lacks is no reason to leave out the others
                 problems.append(error)
             else:
-                print_text(target)
+                told(target)
     if problems:
         raise type(problems[0])("\n".join(str(error) for error in problems))
 

@@ -23,7 +23,9 @@ from granchain.figures.frame import (
 from granchain.figures.laws import (
     damping_transition,
     equivalence,
+    impact_history,
     impact_loops,
+    phase_curve,
     restitution_against_speed,
     restitution_delivered,
 )
@@ -77,6 +79,7 @@ __all__ = [
     "hysteresis",
     "image_of",
     "impact_comparison",
+    "impact_history",
     "impact_loops",
     "joint_force",
     "joint_impact",
@@ -87,6 +90,7 @@ __all__ = [
     "losses",
     "page",
     "peaks",
+    "phase_curve",
     "power_law",
     "pulse_numbers",
     "restitution_against_speed",

@@ -43,7 +43,10 @@ LEGEND_ROOM = 0.35
 # Part of an axis by which it is made longer to end on a tick.
 ROUNDED = 0.005
 # How a line is drawn when all colours have been used: the same colours again with other dashes.
-DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
+DASHES = (
+    "-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)), (0, (5, 1.2, 1, 1.2, 1, 1.2)),
+    (0, (9, 1.5, 3, 1.5)),
+)  # fmt: skip
 # Colours of words beside a figure, of a run that failed, the third of the palette, and of what was
 # measured or has no play, which no computed line has.
 GREY, FAILED, BLACK = "#555555", "#bd1f01", "#222222"
@@ -599,21 +602,22 @@ def draw_loops(
     at the residual overlap; what their legend has to show."""
     from matplotlib.lines import Line2D
 
-    if not 0 < len(loops) <= len(palette()):
-        raise GranchainError(
-            f"figure: got {len(loops)} loops, allowed 1 to {len(palette())}, which is as many as "
-            "there are colours; draw fewer"
-        )
+    if not loops:
+        raise GranchainError("figure: got no loop, allowed one at least; give one")
     factor, unit = scaled(largest(*(loop.overlap for loop in loops)), "m")
     mark: dict[str, Any] = {"ls": "", "marker": "|", "mew": 1.6}
     handles: list[Line2D] = []
     # The later the thinner: contacts of one law load along one curve, and none shall hide another.
     widths = np.linspace(2.4 if len(loops) > 1 else 1.3, 1.0, len(loops))
-    for loop, colour, width in zip(loops, palette(), widths, strict=False):
+    # of more loops than colours the dashes tell which, and the way back is thin
+    crowded = len(loops) > len(palette())
+    way_back: dict[str, Any] = {"linewidth": 0.6} if crowded else {"linestyle": "--"}
+    for i, (loop, width) in enumerate(zip(loops, widths, strict=True)):
         loading, unloading = branches(loop.overlap, loop.force)
-        x = factor * loop.overlap
-        handles += axes.plot(x, loading, color=colour, linewidth=width, label=loop.label)
-        axes.plot(x, unloading, "--", color=colour, linewidth=1.0, label="_back")
+        own, x = look(i), factor * loop.overlap
+        colour = own["color"]
+        handles += axes.plot(x, loading, **own, linewidth=width, label=loop.label)
+        axes.plot(x, unloading, **(own | {"linewidth": 1.0} | way_back), label="_back")
         if loop.residual != 0.0:
             at = [factor * loop.residual], [0.0]
             axes.plot(*at, **mark, ms=11, color=colour, clip_on=False, label="_residual")
@@ -621,7 +625,7 @@ def draw_loops(
     low = min(0.0, axes.dataLim.y0)
     axes.set(xmargin=0.03, ylim=(low - 0.03 * (axes.dataLim.y1 - low), None))
     handles.append(Line2D([], [], color=GREY, label=there))
-    handles.append(Line2D([], [], color=GREY, ls="--", lw=1.0, label=back))
+    handles.append(Line2D([], [], color=GREY, **({"linewidth": 1.0} | way_back), label=back))
     if any(loop.residual != 0.0 for loop in loops):
         handles.append(Line2D([], [], **mark, ms=9, color=GREY, label=f"residual {overlap}"))
     return handles

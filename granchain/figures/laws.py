@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,15 +16,19 @@ from granchain.figures.frame import (
     Loop,
     Sheet,
     draw_loops,
+    largest,
     look,
     make_log,
     named_laws,
     narrow,
+    over_time,
     palette,
+    scaled,
     set_panel,
     side_by_side,
     small_type,
     styled,
+    time_unit,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 
 # Impacts whose names find room between the loops.
 FEW = 3
+# Height of a line of a legend beside a figure [inch].
+LEGEND_ROW = 0.19
 
 
 @styled
@@ -44,7 +50,7 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
     Parameters
     ----------
     results : sequence of ImpactResult
-        One to nine.
+        One at least.
     ax : Axes, optional
         Of matplotlib, to draw into: the heading is then left to its figure.
 
@@ -52,19 +58,135 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
     -------
     Figure, Axes
     """
-    laws, speeds = {one.law for one in results}, sorted({one.speed for one in results})
-    loops = []
-    for one in results:
-        words = [one.law] if len(laws) > 1 else []
-        words += [f"{one.speed:g} m/s"] if len(speeds) > 1 or not words else []
-        label = f"{', '.join(words)}: e = {one.restitution:.3f}"
-        loops.append(Loop(label, one.overlap, one.force, one.residual_overlap))
-    sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, 4.4)
+    loops = [
+        Loop(label, one.overlap, one.force, one.residual_overlap)
+        for label, one in zip(impact_labels(results), results, strict=True)
+    ]
+    sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, legend_height(results))
     handles = draw_loops(sheet.top, loops, "approach", "recovery")
     room = {"loc": "best"} if len(results) <= FEW else None
     sheet.legend(sheet.top, beside=True, inside=room, handles=handles)
-    title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
+    return impact_heading(sheet, results, "Impact of two bodies")
+
+
+def impact_labels(results: Sequence[ImpactResult]) -> list[str]:
+    """What tells impacts apart, law or speed, and what each returns."""
+    laws, speeds = {one.law for one in results}, {one.speed for one in results}
+    labels = []
+    for one in results:
+        words = [one.law] if len(laws) > 1 else []
+        words += [f"{one.speed:g} m/s"] if len(speeds) > 1 or not words else []
+        labels.append(f"{', '.join(words)}: e = {one.restitution:.3f}")
+    return labels
+
+
+def legend_height(results: Sequence[ImpactResult]) -> float:
+    """Height of a figure with a legend of all of them beside it [inch]."""
+    return max(4.4, 1.6 + LEGEND_ROW * len(results))
+
+
+def impact_heading(sheet: Sheet, results: Sequence[ImpactResult], title: str) -> tuple[Figure, Any]:
+    """The heading of a figure of impacts."""
+    speeds = {one.speed for one in results}
+    title += f" at {min(speeds):g} m/s" if len(speeds) == 1 else ""
     return sheet.write(title, "simulated", named_laws(one.law for one in results))
+
+
+# What `impact_history` shows over time: quantity, name, unit.
+HISTORIES = (
+    ("overlap", "overlap", "m"),
+    ("rate", "rate", "m/s"),
+    ("acceleration", "acceleration", "km/s\N{SUPERSCRIPT TWO}"),
+    ("force", "contact force", "N"),
+    ("elastic_force", "elastic part", "N"),
+    ("damping_force", "damping part", "N"),
+)
+
+
+@styled
+def impact_history(
+    results: Sequence[ImpactResult], ax: Sequence[Axes] | None = None
+) -> tuple[Figure, np.ndarray]:
+    """Impacts over time: overlap, rate, acceleration, and the force with its elastic and its
+    damping part.
+
+    Parameters
+    ----------
+    results : sequence of ImpactResult
+        One at least.
+    ax : sequence of Axes, optional
+        Six of matplotlib to draw into: the heading is then left to their figure.
+
+    Returns
+    -------
+    Figure, array of Axes
+    """
+    check_impacts(results, "impact_history")
+    across = 2 if narrow() else 3
+    rows, columns = [1.0] * (len(HISTORIES) // across), [1.0] * across
+    height = (9.0 if narrow() else 5.6) + LEGEND_ROW * (len(results) // 4)
+    sheet = Sheet(ax, 9.6, height, rows, columns, head=0.02)
+    factor, unit = time_unit(largest(*(one.time for one in results)))
+    for axes, (name, words, own) in zip(sheet.panels, HISTORIES, strict=True):
+        series = [getattr(one, name) for one in results]
+        scale, shown = 1e-3 if own.startswith("k") else 1.0, own
+        if own in ("m", "N"):
+            # the parts of the force in the unit of the force
+            size = largest(*(one.overlap if own == "m" else one.force for one in results))
+            scale, shown = scaled(size, own)
+        for label, one, values, line in zip(
+            impact_labels(results), results, series, impact_looks(results), strict=True
+        ):
+            axes.plot(factor * one.time, scale * values, label=label, **line)
+        over_time(axes, unit, zero=True, ylabel=f"{words} ({shown})")
+    # forces on one scale: the parts add up
+    low, high = np.array([axes.get_ylim() for axes in sheet.panels[3:]]).T
+    for axes in sheet.panels[3:]:
+        axes.set_ylim(low.min(), high.max())
+    lines = [line for line in sheet.panels[0].get_lines() if not line.get_label().startswith("_")]
+    sheet.legend(sheet.panels[0], handles=lines)
+    return impact_heading(sheet, results, "Two bodies over time")
+
+
+@styled
+def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """Phase curve of impacts: rate over overlap, from the approach speed down to the speed of
+    separation.
+
+    Parameters
+    ----------
+    results : sequence of ImpactResult
+        One at least.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    check_impacts(results, "phase_curve")
+    sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, legend_height(results))
+    factor, unit = scaled(largest(*(one.overlap for one in results)), "m")
+    for label, one, line in zip(
+        impact_labels(results), results, impact_looks(results), strict=True
+    ):
+        sheet.top.plot(factor * one.overlap, one.rate, label=label, **line)
+    set_panel(sheet.top, zero=True, xmargin=0.03, xlabel=f"overlap ({unit})", ylabel="rate (m/s)")
+    sheet.legend(sheet.top, beside=True)
+    return impact_heading(sheet, results, "Phase curve of two bodies")
+
+
+def check_impacts(results: Sequence[ImpactResult], what: str) -> None:
+    """Refuse a figure of nothing."""
+    if not results:
+        raise GranchainError(f"{what}: got no impact, allowed one at least; give one")
+
+
+def impact_looks(results: Sequence[ImpactResult]) -> list[dict[str, Any]]:
+    """Colour, dashes and width of the line of each impact."""
+    # The later the thinner: several laws may lie on each other, and none shall hide another.
+    widths = np.linspace(1.9 if len(results) > 1 else 1.3, 1.0, len(results))
+    return [look(i) | {"linewidth": width} for i, width in enumerate(widths)]
 
 
 @styled
