@@ -109,6 +109,12 @@ def losses() -> Any:
     return figures.losses(steel_chain())
 
 
+def overlaps() -> Any:
+    """How far each contact was pressed together, and the dent that it keeps. `granchain plot` draws
+    it."""
+    return figures.overlaps(steel_chain())
+
+
 def comparison() -> Any:
     """A run beside a trace, here a synthetic one: no measurement. `granchain compare ...
     --figure` draws it."""
@@ -396,6 +402,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     hysteresis,
     energy,
     losses,
+    overlaps,
     comparison,
     pulse_numbers,
     band_traces,

@@ -13,13 +13,16 @@ import numpy as np
 from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case
 from granchain.chain import Chain
+from granchain.contact.law import OPEN
+from granchain.contact.model import Model
 from granchain.engine import fields
-from granchain.engine.outcome import contact_radii, losses_for_good
+from granchain.engine.outcome import contact_radii, final_phases, losses_for_good, phases
 from granchain.engine.scans import alike
 from granchain.engine.state import State
 from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
 from granchain.status import Message, Status
 from granchain.store import Result
+from granchain.store.variables import LOSSES
 
 # Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small
 # beside the bodies; with its contact radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics,
@@ -76,6 +79,10 @@ def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
     for places in alike(id(run.state.model) for run in runs):
         whole = [place for place in places if not runs[place].status.failed]
         kept = [place for place in whole if runs[place].state.recording.ledger]
+        if whole:
+            doing = final_phases([runs[place].state for place in whole])
+            for place, values in zip(whole, doing, strict=True):
+                found[place]["phase"] = values
         if whole and runs[whole[0]].state.model.law.has_contact_radius():
             chains = [runs[place].chain for place in whole]
             radii = [chain.effective_radii()[chain.contacts] for chain in chains]
@@ -113,6 +120,8 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         "final_velocity": state.bodies.v[1 : n + 1].copy(),
         "contact": chain.contact_labels[exists],
         "contact_peak_force": state.contacts.peak[exists].copy(),
+        "largest_overlap": closed_to(state.contacts.reach[exists]),
+        "residual_overlap": residual_overlaps(state.model, state.h[:, exists]).copy(),
     }
     if plan.sensor_beads or plan.sensor_contacts:
         data["time"] = state.sample_step[:samples] * dt
@@ -136,15 +145,43 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"] = records.displacement[:snapshots]
         data["velocity"] = records.velocity[:snapshots]
+    if records.snapshot_reach.size:
+        data |= histories_of(run)
     for quantity, row in zip(state.model.history, state.h, strict=True):
-        if quantity.output:
+        if quantity.output and quantity.name not in data:
             data[quantity.name] = row[exists].copy()
     kept = records.energy_at.size and state.clock.entry
     if kept:
         data |= ledger_of(state)
-    return data | {
-        name: values for name, values in outcome.items() if kept or name == "contact_radius"
+    return data | {name: values for name, values in outcome.items() if kept or name not in LOSSES}
+
+
+def closed_to(reach: np.ndarray) -> np.ndarray:
+    """Largest overlaps [m]; 0 where a contact never closed."""
+    return np.where(reach > OPEN, reach, 0.0)
+
+
+def residual_overlaps(model: Model, h: np.ndarray) -> np.ndarray:
+    """(..., n_contacts) Overlap [m] at which each contact opens when it is unloaded, of histories
+    (..., n_history, n_contacts); 0 under a law that leaves no dent."""
+    place = model.remembered("residual_overlap")
+    values: np.ndarray = h[..., place, :] if place >= 0 else np.zeros((*h.shape[:-2], h.shape[-1]))
+    return values
+
+
+def histories_of(run: Ended) -> dict[str, np.ndarray]:
+    """What each contact had come to in each snapshot; of a run that failed, without the phases."""
+    state, exists = run.state, run.chain.contacts
+    shots, records = slice(int(state.clock.snapshot)), state.records
+    h = records.snapshot_history[shots][..., exists]
+    overlap, rate = records.snapshot_overlap[shots, exists], records.snapshot_rate[shots, exists]
+    found = {
+        "snapshot_largest_overlap": closed_to(records.snapshot_reach[shots, exists]),
+        "snapshot_residual_overlap": residual_overlaps(state.model, h),
     }
+    if not run.status.failed:
+        found["snapshot_phase"] = phases(state.model, state.c[:, exists], h, overlap, rate)
+    return found
 
 
 def ledger_of(state: State) -> dict[str, np.ndarray]:

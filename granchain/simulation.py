@@ -329,4 +329,5 @@ def recording_of(case: Case) -> Recording:
         snapshot_interval=case.snapshots.interval if case.snapshots else None,
         ledger=case.energy.ledger,
         energy_interval=case.energy.interval,
+        snapshot_history=case.snapshots is not None and case.snapshots.history,
     )

@@ -617,7 +617,7 @@ def test_plot_draws_what_it_can_and_says_what_is_lacking(
         assert out in capsys.readouterr().err
     assert obey(["plot", "bare.h5", "--out", "figures"]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines() == ["figures/bare-energy.png"]
+    assert said.out.splitlines() == ["figures/bare-energy.png", "figures/bare-overlaps.png"]
     assert (here / "figures" / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
     assert "[sensors]" in said.err and "[snapshots]" in said.err
 

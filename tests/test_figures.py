@@ -88,6 +88,7 @@ def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
         "hysteresis",
         "energy",
         "losses",
+        "overlaps",
     ]
     for figure, _ in plain.values():
         assert "synthetic wave, run 7" in texts(figure)
@@ -110,6 +111,7 @@ def test_every_axis_says_its_unit(plain):
         "hysteresis": ("contact force (N)", "overlap (\N{MICRO SIGN}m)"),
         "energy": ("energy (mJ)", "residual\n/ put in", "time (\N{MICRO SIGN}s)"),
         "losses": ("energy lost (\N{MICRO SIGN}J)", "contact (k joins body k and k + 1)"),
+        "overlaps": ("overlap (\N{MICRO SIGN}m)", "contact (k joins body k and k + 1)"),
     }
     for name, (figure, _) in plain.items():
         assert set(expected[name]) <= set(texts(figure))
@@ -398,7 +400,15 @@ def test_no_two_lines_of_a_figure_look_alike(name):
 def test_every_public_figure_with_lines_is_looked_at():
     # of areas, of numbers in squares, of marks beside measured ones; and those that look at a
     # comparison, whose lines are `look`'s
-    others = {"losses", "study_map", "fit", "band_traces", "impact_comparison", "comparison"}
+    others = {
+        "losses",
+        "overlaps",
+        "study_map",
+        "fit",
+        "band_traces",
+        "impact_comparison",
+        "comparison",
+    }
     # one line each, pale where it is not coherent
     others |= {"spectrum", "transmission", "wave_map"}
     drawing = set()
@@ -994,6 +1004,27 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
     ]
 
 
+def test_the_largest_and_the_residual_overlap_of_every_contact_stand_over_the_row():
+    dents = {"residual_overlap": np.linspace(2e-6, 0.0, 19)}
+    result = synthetic(change=dents)
+    _, axes = figures.overlaps(result)
+    dent, deepest = axes.patches
+    assert [patch.get_label() for patch in axes.patches] == ["residual (dent)", "largest"]
+    # in micrometre; the edges lie between the contacts
+    assert dent.get_data().values == pytest.approx(1e6 * result.residual_overlap, rel=1e-12)
+    assert deepest.get_data().values == pytest.approx(1e6 * result.largest_overlap, rel=1e-12)
+    assert dent.get_data().edges == pytest.approx(np.arange(20) + 0.5)
+    assert dent.get_fill() and not deepest.get_fill() and axes.get_ylim()[0] == 0.0
+
+
+def test_without_a_dent_the_figure_of_the_overlaps_says_so_and_without_contact_there_is_none():
+    figure, axes = figures.overlaps(synthetic())
+    assert [patch.get_label() for patch in axes.patches] == ["largest"]
+    assert any("no contact keeps a dent" in text for text in texts(figure))
+    apart = synthetic(change={"largest_overlap": np.zeros(19)})
+    assert figures.lacking(apart)["overlaps"].startswith("got no contact that closed, allowed one")
+
+
 def test_what_a_figure_lacks_is_told_beforehand_too():
     lost = "got no contact that lost anything, allowed a law with losses; look at the energy"
     assert figures.lacking(synthetic(change=NOTHING_LOST))["losses"] == lost
@@ -1010,6 +1041,7 @@ def test_a_result_makes_the_figures_it_has_the_variables_for_and_says_what_other
         "hysteresis",
         "energy",
         "losses",
+        "overlaps",
     ]
     lacking = figures.lacking(poor)
     assert list(lacking) == ["bead_velocities", "space_time"]

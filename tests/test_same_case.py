@@ -64,6 +64,7 @@ STRUCK = {
     "sensors.contacts": [1],
     "sensors.interval": 2e-7,
     "snapshots.interval": 1e-5,
+    "snapshots.history": True,
     "energy.ledger": False,
     "energy.interval": 1e-5,
     "energy.bound": 0.02,

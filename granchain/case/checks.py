@@ -46,8 +46,8 @@ ARRAYS = 40
 # Sensors that words may stand for, ours: at one sample each already 8 MB.
 MOST_LABELS = 1_000_000
 # Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion
-# at the end, peak, losses, history.
-PER_BODY = 20
+# at the end, peak, losses, largest overlap, phase, history.
+PER_BODY = 23
 
 FACTORS = ("radius_factor", "mass_factor", "modulus_factor")
 
@@ -367,10 +367,12 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     beads = "chain.segment" if tables["chain"].segment else "chain.beads"
     size = 8.0 * bodies * (ARRAYS + len(law.coefficients) + len(law.history))
     parts = [(size, beads, f"{bodies} bodies", "take fewer beads")]
+    # of every contact its overlaps and rate, and what its law remembers
+    kept = (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
     # Numbers per row: the time and what is recorded at it; the ledger has seven energies.
     for name, interval, numbers in (
         ("sensors", sensors.interval, 1 + len(sensors.beads) + 2 * len(sensors.contacts)),
-        ("snapshots", snapshots.interval if snapshots else math.inf, 1 + 2 * bodies),
+        ("snapshots", snapshots.interval if snapshots else math.inf, 1 + 2 * bodies + kept),
         ("energy", ledger_interval(energy, time) if energy.ledger else math.inf, 1 + 7),
     ):
         rows = time.end / max(interval, step)

@@ -463,6 +463,12 @@ class SnapshotsTable(Table):
     """Displacement and velocity of every body."""
 
     interval: float = number_key("s", "the time between snapshots", above=0.0)
+    history: bool = key(
+        "true to hold what every contact has come to as well: largest overlap, residual overlap, "
+        "phase",
+        "true or false",
+        False,
+    )
 
 
 class EnergyTable(Table):

@@ -19,7 +19,7 @@ import numpy as np
 
 from granchain.contact import elementary
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import AS_PRINTED, DENTS, REVIEW, Quantity, Source, positive
+from granchain.contact.law import AS_PRINTED, DENTS, PHASES, REVIEW, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_contact_radius, yield_force, yield_overlap
 from granchain.errors import LawError
 
@@ -121,6 +121,12 @@ class ConstantPressure(Elastoplastic):
         PLASTIC_STIFFNESS,
         YIELD_WORK,
     )
+    # fully plastic from first yield on
+    phases: ClassVar[tuple[str, ...]] = tuple(p for p in PHASES if p != "elastoplastic")
+
+    @staticmethod
+    def plastic_overlap(c: tuple) -> float:
+        return c[0]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -226,6 +232,7 @@ class Stronge(Elastoplastic):
         AS_PRINTED,
         DENTS,
     )
+    phases = PHASES
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,
@@ -254,6 +261,10 @@ class Stronge(Elastoplastic):
             HARDNESS / inputs.theta,
             0.4 * f_y * d_y,
         )
+
+    @staticmethod
+    def plastic_overlap(c: tuple) -> float:
+        return 0.5 * c[0] * (1.0 + c[3])
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -688,6 +699,7 @@ class Brake(Elastoplastic):
     name = "brake"
     source = Source(f"Brake 2012; {REVIEW}, table 3", "", "10.1016/j.ijsolstr.2012.06.013")
     inputs = (HARDNESS_FACTOR, AS_PRINTED, DENTS)
+    phases = PHASES
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,
@@ -727,6 +739,10 @@ class Brake(Elastoplastic):
         work_y = 0.4 * f_y * d_y
         work_p = work_y + span * (f_y + linear / 2.0 + quadratic / 3.0 + cubic / 4.0)
         return d_y, f_y, hertz, d_p, f_p, linear, quadratic, cubic, slope_p, radius, work_y, work_p
+
+    @staticmethod
+    def plastic_overlap(c: tuple) -> float:
+        return c[3]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -786,6 +802,7 @@ class BurgoyneDaraio(Elastoplastic):
         AS_PRINTED,
         DENTS,
     )
+    phases = PHASES
     coefficients = (
         YIELD_OVERLAP,
         YIELD_FORCE,
@@ -847,6 +864,10 @@ class BurgoyneDaraio(Elastoplastic):
             work_y,
             work_p,
         )
+
+    @staticmethod
+    def plastic_overlap(c: tuple) -> float:
+        return c[3]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from granchain.contact import elementary
-from granchain.contact.law import OPEN, ContactLaw, Quantity
+from granchain.contact.law import OPEN, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Guarded, Model
 
 # How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the
@@ -48,12 +48,14 @@ class Elastoplastic(ContactLaw):
     A law declares `loading(d, c)`, `loading_work(d, c)`, `residual(d_max, force_max, c)`; where its
     first and third coefficients are not the overlap of first yield and Hertz's stiffness,
     `elastic_limit(c)`, `elastic_stiffness(c)`; where it is not 3/2, `exponent(d_max, c)`; where the
-    loading curve jumps, `jumps(c)`. Unloading and reloading follow F = K (d - d_r)^n through
+    loading curve jumps, `jumps(c)`; where it has a fully plastic part, `plastic_overlap(c)` and
+    `phases`. Unloading and reloading follow F = K (d - d_r)^n through
     (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being negative or falling,
     so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
     """
 
     varying_exponent: ClassVar[bool] = False
+    phases: ClassVar[tuple[str, ...]] = tuple(phase for phase in PHASES if phase != "plastic")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "name" in cls.__dict__:

@@ -25,6 +25,8 @@ class PermanentIndentation(Elastoplastic):
         Quantity("stiffness", "N/m^1.5", "K, loading"),
         Quantity("dent_share", "1", "1 - e^2, dent over largest overlap"),
     )
+    # any overlap leaves a dent, of the same part
+    phases = ("open", "elastoplastic", "unloading", "reloading")
     validity = "the first impact of two spots"
     status = "verified: the first impact delivers the asked restitution"
 

@@ -26,6 +26,9 @@ from granchain.errors import LawError
 # laws stay normal numbers: no slow denormals.
 OPEN = 1e-60
 
+# What a contact is doing, in the order of the numbers that results hold: 0 is open.
+PHASES = ("open", "elastic", "elastoplastic", "plastic", "unloading", "reloading")
+
 # Sentinel for "no default: the case must give a value".
 REQUIRED: Any = object()
 
@@ -267,6 +270,8 @@ class ContactLaw:
     order : int
         Order in time of the scheme under this law; 1 where the force jumps at an overlap that
         `jumps` does not name.
+    phases : tuple of str
+        Those of PHASES that occur; without a dent, open and elastic.
     fixed_units : bool
         Whether constants of the source hold in its own units only, so that the force does not scale
         with metre, kilogram and second.
@@ -286,6 +291,7 @@ class ContactLaw:
     forgets: ClassVar[bool] = False
     onset_jump: ClassVar[bool] = False
     order: ClassVar[int] = 2
+    phases: ClassVar[tuple[str, ...]] = PHASES[:2]
     fixed_units: ClassVar[bool] = False
     examples: ClassVar[dict[str, Any]] = {}
     validity: ClassVar[str] = ""
@@ -372,6 +378,15 @@ class ContactLaw:
         return math.nan
 
     @staticmethod
+    def plastic_overlap(c: tuple) -> float:
+        """Overlap [m] from which a contact that is loaded further than ever is fully plastic.
+
+        No loop calls it: a run evaluates it afterwards, for laws that leave a dent. A law without
+        full plasticity leaves it out.
+        """
+        return math.inf
+
+    @staticmethod
     def jumps(c: tuple) -> tuple:
         """Overlaps [m] at which the force jumps, or has a kink at which it may be largest.
 
@@ -395,6 +410,11 @@ class ContactLaw:
     def has_contact_radius(cls) -> bool:
         """Whether the law says how large the circle of contact is."""
         return cls.contact_radius is not ContactLaw.contact_radius
+
+    @classmethod
+    def has_full_plasticity(cls) -> bool:
+        """Whether the law says from which overlap a contact is fully plastic."""
+        return cls.plastic_overlap is not ContactLaw.plastic_overlap
 
     @classmethod
     def has_jumps(cls) -> bool:
@@ -421,7 +441,7 @@ def check_law(cls: type[ContactLaw]) -> None:
         given = getattr(cls, group)
         whole = isinstance(given, tuple) and all(isinstance(one, Quantity) for one in given)
         groups[group] = [one.name for one in given] if whole else None
-    functions = (*Functions._fields, "contact_radius")
+    functions = (*Functions._fields, "contact_radius", "plastic_overlap")
     wrong: list[tuple[object, str]] = [
         (
             not isinstance(name, str) or not name or name != name.lower() or " " in name,
@@ -455,6 +475,12 @@ def check_law(cls: type[ContactLaw]) -> None:
             cls.onset_jump and ONSET_HISTORY[0].name not in (groups["history"] or ()),
             "onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see "
             "KelvinVoigt",
+        ),
+        (
+            not set(cls.phases) <= set(PHASES)
+            or ("plastic" in cls.phases) != cls.has_full_plasticity(),
+            f"phases: got {', '.join(cls.phases)}, allowed: some of {', '.join(PHASES)}, plastic "
+            "where plastic_overlap is defined and nowhere else; name those that occur",
         ),
         *(
             (

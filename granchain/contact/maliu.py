@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.contact import elementary
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import AS_PRINTED, DENTS, PSI, XI, Quantity, Source
+from granchain.contact.law import AS_PRINTED, DENTS, PHASES, PSI, XI, Quantity, Source
 from granchain.contact.pair import Pair, hertz_contact_radius, ma_liu_constants, ma_liu_points
 
 
@@ -53,6 +53,7 @@ class MaLiu(Elastoplastic):
         AS_PRINTED,
         DENTS,
     )
+    phases = PHASES
     coefficients = (
         Quantity("yield_overlap", "m", "d_y, first yield"),
         Quantity("plastic_overlap", "m", "d_p, full plasticity"),
@@ -97,6 +98,10 @@ class MaLiu(Elastoplastic):
         return d_y, d_p, hertz, c1, c2, c3, f_p, k1, unloading, work_y, work_p
 
     loading = staticmethod(loading_force)
+
+    @staticmethod
+    def plastic_overlap(c: tuple) -> float:
+        return c[1]
 
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:

@@ -218,6 +218,10 @@ RECORD = (
     Field("jump_time", "sample", "of that jump [s]", np.nan),
     Field("displacement", "snapshot", "of every body [m]"),
     Field("velocity", "snapshot", "of every body at the step [m/s]"),
+    Field("snapshot_reach", "snapshot", "largest overlap of every contact until then [m]"),
+    Field("snapshot_overlap", "snapshot", "of every contact [m]"),
+    Field("snapshot_rate", "snapshot", "of every contact [m/s]"),
+    Field("snapshot_history", "snapshot", "of every contact, a row for each quantity"),
     Field("energies", "entry", "in the order of ENERGIES [J]"),
     Field("drag", "entry", "energy taken by drag, of a chain that has some [J]"),
 )

@@ -54,6 +54,8 @@ def functions_sha256(model: Model) -> str:
     hashes = [_hash_of(frozen(*model.functions))]
     if law.has_contact_radius():
         hashes.append(_hash_of(frozen(law.contact_radius)))
+    if law.has_full_plasticity():
+        hashes.append(_hash_of(frozen(law.plastic_overlap)))
     facts: list[Any] = [
         model.uses_rate,
         model.forgets,

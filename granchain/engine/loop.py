@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from granchain.contact.model import Functions
-from granchain.engine.contact_step import Features, contact_step
+from granchain.engine.contact_step import Features, contact_step, overlap_of, past_rate
 from granchain.engine.drag import kick_with_drag
 from granchain.engine.drives import NO_JUMP, follow, hold, jolting, power_of_drives
 from granchain.engine.fields import beads_of
@@ -38,6 +38,18 @@ def loop_of(law: Functions, features: Features) -> Callable:
     """The compiled time loop for the functions of a law, which are `frozen`: laws whose
     functions do the same share one."""
     return compiled(time_loop(law, features))
+
+
+@shared
+def keep_history(row, records, clock, back):
+    """What every contact has come to, in this snapshot."""
+    b, k, shot = row.bodies, row.contacts, clock.snapshot
+    for i in range(records.snapshot_reach.shape[1]):
+        records.snapshot_reach[shot, i] = k.reach[i]
+        records.snapshot_overlap[shot, i] = overlap_of(b.u[i], b.u[i + 1], k.start[i])
+        records.snapshot_rate[shot, i] = past_rate(b.v[i] - b.v[i + 1], b.a[i] - b.a[i + 1], back)
+        for quantity in range(row.h.shape[0]):
+            records.snapshot_history[shot, quantity, i] = row.h[quantity, i]
 
 
 @shared
@@ -73,6 +85,8 @@ def complete(
         for i in range(clock.n_bodies):
             records.displacement[clock.snapshot, i] = b.u[i + 1]
             records.velocity[clock.snapshot, i] = b.v[i + 1] - back * b.a[i + 1]
+        if clock.snapshot < records.snapshot_reach.shape[0]:
+            keep_history(row, records, clock, back)
         clock.snapshot += 1
     if step < n_steps:
         drift(b.u, b.v, dt, n)

@@ -1,4 +1,5 @@
-"""What the contacts of a run have come to: energy lost for good, and the largest circle of contact.
+"""What the contacts of a run have come to: energy lost for good, the largest circle of contact, and
+what each is doing.
 
 Plain functions of one contact each; compiled for a long row, or many runs at once, to the same
 bits.
@@ -12,9 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from granchain.contact.law import OPEN
+from granchain.contact.law import OPEN, PHASES
 from granchain.contact.model import Model
-from granchain.engine.scans import compiled_scan, in_parts
+from granchain.engine.contact_step import overlap_of
+from granchain.engine.scans import compiled_scan, in_parts, kinds_of_columns
 from granchain.engine.setup import start_histories
 from granchain.engine.state import State
 from granchain.errors import LawError
@@ -67,6 +69,58 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     sizes = deepest[met], np.concatenate(radii)[met]
     found[met] = _over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
     return in_parts(found, radii)
+
+
+def final_phases(states: Sequence[State]) -> list[np.ndarray]:
+    """(n_contacts,) What each contact is doing at the end, of some runs of one model; see
+    `phases`."""
+    places = [state.chain.contacts for state in states]
+    motions = [
+        (
+            overlap_of(u[:-1], u[1:], state.contacts.start[: u.size - 1])[place],
+            (v[:-1] - v[1:])[place],
+        )
+        for state, place in zip(states, places, strict=True)
+        for u, v in [(row[: state.chain.n_bodies + 2] for row in state.bodies[:2])]
+    ]
+    overlap, rate = (np.concatenate(parts) for parts in zip(*motions, strict=True))
+    return in_parts(
+        phases(states[0].model, *_tables(states), overlap, rate), [d for d, _ in motions]
+    )
+
+
+def phases(
+    model: Model, c: np.ndarray, h: np.ndarray, overlap: np.ndarray, rate: np.ndarray
+) -> np.ndarray:
+    """(..., n_contacts) What contacts are doing, as places in `PHASES`.
+
+    One that leaves a dent is on the loading curve as long as it is loaded further than ever; with
+    less it unloads or is loaded again, and is open from its residual overlap on.
+
+    Parameters
+    ----------
+    model : Model
+    c : (n_coefficients, n_contacts) array
+    h : (..., n_history, n_contacts) array
+        Histories, as the force of these overlaps takes them.
+    overlap, rate : (..., n_contacts) array
+        [m], [m/s].
+    """
+    limit, residual = (model.remembered(name) for name in ("elastic_limit", "residual_overlap"))
+    is_open, elastic, elastoplastic, plastic, unloading, reloading = range(len(PHASES))
+    dent = h[..., residual, :] if residual >= 0 else 0.0
+    found = np.where(overlap - dent > OPEN, elastic, is_open)
+    if min(limit, residual) < 0:
+        return found
+    first, which = kinds_of_columns((c,))
+    kinds = [tuple(column) for column in c[:, first].T.tolist()]
+    fresh = np.array([model.functions.history_of(kind)[limit] for kind in kinds])[which]
+    full = np.array([model.law.plastic_overlap(kind) for kind in kinds])[which]
+    deepest = np.maximum(h[..., limit, :], overlap)
+    loading = np.where(deepest >= full, plastic, elastoplastic)
+    back = np.where(rate > 0.0, reloading, unloading)
+    dented = np.where(overlap >= deepest, loading, back)
+    return np.where((found != is_open) & (deepest > fresh), dented, found)
 
 
 def _tables(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:

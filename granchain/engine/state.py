@@ -43,6 +43,8 @@ class Recording:
         Whether the energy ledger is recorded.
     energy_interval : float, optional
         Of the ledger [s].
+    snapshot_history : bool
+        Whether snapshots hold what every contact has come to.
     """
 
     sensor_beads: tuple[int, ...] = ()
@@ -51,6 +53,7 @@ class Recording:
     snapshot_interval: float | None = None
     ledger: bool = True
     energy_interval: float | None = None
+    snapshot_history: bool = False
 
 
 # Tables that a run changes, with what their rows are; the history's rows are the law's own.
@@ -195,6 +198,7 @@ class State:
             plan["recorded"].size,
             plan["snapshot_at"].size,
         )
+        kept = shots if recording.snapshot_history else 0
         return {
             "sensor_force": (sampled, beads),
             "contact_force": (sampled, contacts),
@@ -203,6 +207,10 @@ class State:
             "jump_time": (jumps, beads),
             "displacement": (shots, n),
             "velocity": (shots, n),
+            "snapshot_reach": (kept, n + 1),
+            "snapshot_overlap": (kept, n + 1),
+            "snapshot_rate": (kept, n + 1),
+            "snapshot_history": (kept, len(self.model.history), n + 1),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
             "drag": (plan["energy_at"].size if self.features.drag else 0,),
             **{name: values.shape for name, values in plan.items()},

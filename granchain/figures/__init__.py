@@ -49,7 +49,7 @@ from granchain.figures.registry import (
     several_figures,
     single_figures,
 )
-from granchain.figures.run import bead_velocities, energy, hysteresis, losses, space_time
+from granchain.figures.run import bead_velocities, energy, hysteresis, losses, overlaps, space_time
 from granchain.figures.spectrum import spectrum, transmission, wave_map
 from granchain.figures.studies import (
     study_curves,
@@ -88,6 +88,7 @@ __all__ = [
     "known_figures",
     "lacking",
     "losses",
+    "overlaps",
     "page",
     "peaks",
     "phase_curve",

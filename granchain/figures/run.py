@@ -398,3 +398,57 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         ylabel=f"energy lost ({joule})",
     )
     return sheet.head([result])
+
+
+def never_closed(result: Result) -> str:
+    """What is said where no contact was ever closed."""
+    closed = np.any(result.largest_overlap > 0.0)
+    return "" if closed else "got no contact that closed, allowed one at least; run longer"
+
+
+@of_results("largest_overlap", "residual_overlap", "contact", unless=never_closed)
+def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """Largest overlap of each contact over the row, and the residual overlap that it keeps of it.
+
+    Parameters
+    ----------
+    result : Result
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    scale, metre = scaled(largest(result.largest_overlap), "m")
+    sheet = Sheet(ax, 7.0, 4.0)
+    edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
+    dent = scale * result.residual_overlap
+    if np.any(dent != 0.0):
+        sheet.top.stairs(
+            dent,
+            edges,
+            fill=True,
+            color=palette()[1],
+            alpha=0.85,
+            linewidth=0.0,
+            label="residual (dent)",
+        )
+    sheet.top.stairs(
+        scale * result.largest_overlap,
+        edges,
+        baseline=None,
+        color=palette()[0],
+        linewidth=1.2,
+        label="largest",
+    )
+    sheet.legend(sheet.top, beside=True)
+    set_panel(
+        sheet.top,
+        whole="x",
+        xlim=(edges[0], edges[-1]),
+        ylim=(min(0.0, 1.05 * float(dent.min())), None),
+        xlabel="contact (k joins body k and k + 1)",
+        ylabel=f"overlap ({metre})",
+    )
+    return sheet.head([result], "" if np.any(dent != 0.0) else "no contact keeps a dent")

@@ -14,7 +14,7 @@ from granchain.certificates.measure import ASKED, Certificate
 from granchain.certificates.words import delivered_words, findings, toml
 from granchain.contact import families
 from granchain.contact.guard import GUARD
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import PHASES, ContactLaw
 from granchain.pages.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
 
 # --------------------------------------------------------------------------------------------------
@@ -41,6 +41,7 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     blocks += [Paragraph(f"Source: {law.source}.")]
     blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
     blocks += [Paragraph(f"Status: {law.status}.")]
+    blocks += [Paragraph(phases_of(law))] if seen is None or len(law.phases) > 2 else []
     tables = {"Inputs": inputs_of_law(law), "In each contact": carried_by(law)}
     first = {title: known.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows}
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
@@ -61,6 +62,13 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
     blocks += [restitutions_of(one)] if one.delivered and seen is None else []
     return [*blocks, Grid(("measured", "result"), findings(one))]
+
+
+def phases_of(law: type[ContactLaw]) -> str:
+    """Which phases of a contact occur, and which cannot."""
+    absent = [phase for phase in PHASES if phase not in law.phases]
+    cannot = f"; cannot occur: {', '.join(absent)}" if absent else ""
+    return f"Phases: {', '.join(law.phases)}{cannot}."
 
 
 def inputs_of_law(law: type[ContactLaw]) -> Grid:
@@ -115,6 +123,11 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
             f"g, yield stress {pair.yield_stress / 1e6:g} MPa), at an impact speed of "
             f"{IMPACT_SPEEDS[1]:g} m/s where none is named. No law has been validated against a "
             "measured trace unless its page says so."
+        ),
+        Paragraph(
+            f"A contact is {', '.join(PHASES[:-1])} or {PHASES[-1]}: its phase. Under a law that "
+            f"leaves no dent it is {' or '.join(ContactLaw.phases)}, the others cannot occur; the "
+            "pages of the others say which do."
         ),
         Heading("At a glance", 2),
         Paragraph(

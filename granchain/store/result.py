@@ -360,7 +360,10 @@ def dataset_of(
     """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too."""
     import xarray
 
-    arrays = {name: (v.dims, v.data, attributes_in_file(name, v)) for name, v in variables.items()}
+    law = str(attributes.get("law", ""))
+    arrays = {
+        name: (v.dims, v.data, attributes_in_file(name, v, law)) for name, v in variables.items()
+    }
     inner = {name for name, v in variables.items() if v.dims == (name,) or name in coordinates}
     return xarray.Dataset(
         {name: array for name, array in arrays.items() if name not in inner},

@@ -27,7 +27,7 @@ from granchain.store.reader import (
     refusing,
 )
 from granchain.store.result import Result
-from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, Unread
+from granchain.store.variables import ENSEMBLE, LABELS, PHASE, VARIABLES, Unread
 
 # What the provenance of an ensemble has beside that of a result.
 MORE = ("cases", "kinds", "laws", "run_sha256")
@@ -103,7 +103,7 @@ class StoredEnsemble:
             kind, data = self._about["kinds"][self._kind[place]], {}
             for name, column, *_ in kind["variables"]:
                 values = self._datasets[column][self._place(place, name, column)]
-                data[name] = values.astype(np.int64) if name in LABELS else values
+                data[name] = values.astype(np.int64) if name in (*LABELS, *PHASE) else values
             result = Result(
                 data,
                 case=case,

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.contact.law import Quantity
+from granchain.contact import laws
+from granchain.contact.law import PHASES, Quantity
 from granchain.errors import nearest
 from granchain.store.units import unit_attributes
 
@@ -27,10 +28,11 @@ class VariableEntry(NamedTuple):
     long_name: str
 
 
-_OVER_SAMPLES, _RECORDED, _SHOTS = (
+_OVER_SAMPLES, _RECORDED, _SHOTS, _HISTORIES = (
     ("time", "sensor_bead"),
     ("time", "sensor_contact"),
     ("snapshot_time", "bead"),
+    ("snapshot_time", "contact"),
 )
 _LEDGER = ("energy_time",)
 
@@ -75,6 +77,13 @@ VARIABLES: dict[str, VariableEntry] = {
     "final_velocity": VariableEntry(("bead",), "m/s", "velocity at the end"),
     "contact": VariableEntry(("contact",), "1", "label of the contact: k joins body k and k+1"),
     "contact_peak_force": VariableEntry(("contact",), "N", "largest force of the contact"),
+    "largest_overlap": VariableEntry(
+        ("contact",), "m", "largest overlap of the contact; 0 where it never closed"
+    ),
+    "residual_overlap": VariableEntry(
+        ("contact",), "m", "overlap at which the unloading contact opens"
+    ),
+    "phase": VariableEntry(("contact",), "1", "what the contact is doing at the end"),
     "contact_radius": VariableEntry(("contact",), "m", "largest radius of the circle of contact"),
     "contact_plastic": VariableEntry(
         ("contact",), "J", "energy that the contact has lost to its dent"
@@ -113,6 +122,13 @@ VARIABLES: dict[str, VariableEntry] = {
     "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
     "displacement": VariableEntry(_SHOTS, "m", "displacement from the start"),
     "velocity": VariableEntry(_SHOTS, "m/s", "velocity"),
+    "snapshot_largest_overlap": VariableEntry(
+        _HISTORIES, "m", "largest overlap of the contact until then; 0 where it had not closed"
+    ),
+    "snapshot_residual_overlap": VariableEntry(
+        _HISTORIES, "m", "overlap at which the unloading contact opens"
+    ),
+    "snapshot_phase": VariableEntry(_HISTORIES, "1", "what the contact is doing"),
 }
 # The axis in CF conventions, 4: along time, and along the row.
 AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
@@ -157,6 +173,8 @@ def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
 
 
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
+# Places in the list of what a contact can be doing.
+PHASE = ("phase", "snapshot_phase")
 # Of most samples, and of some pulses, there is no message.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
@@ -169,7 +187,7 @@ _ASKED_BY = {
     "snapshot_time": "set `interval` under [snapshots]",
 }
 # Of the ledger, though along another dimension.
-_LOSSES = ("contact_plastic", "contact_viscous", "contact_clamp")
+LOSSES = ("contact_plastic", "contact_viscous", "contact_clamp")
 
 
 @dataclass(frozen=True)
@@ -218,12 +236,26 @@ FLAGS: dict[str, dict[str, Any]] = {
 }
 
 
-def attributes_in_file(name: str, variable: Variable) -> dict[str, Any]:
+def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str, Any]:
     """What a file says of the variable of this name; a text, and a key of the case, have no
-    unit."""
+    unit. `law` names the contact law, or several with commas between."""
     axis = {"axis": AXES[name]} if name in AXES else {}
     about = {"long_name": variable.long_name} | unit_attributes(variable.unit)
-    return about | axis | FLAGS.get(name, {})
+    return about | axis | FLAGS.get(name, {}) | _about_phases(name, variable, law)
+
+
+def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
+    """Flags as the CF conventions, 3.5, have them, and which of them cannot occur."""
+    if name not in PHASE:
+        return {}
+    numbers = np.arange(len(PHASES)).astype(variable.data.dtype)
+    known, lines = laws(), []
+    for one in law.split(", "):
+        # the law of a file need not be installed
+        absent = [phase for phase in PHASES if one in known and phase not in known[one].phases]
+        lines += [f"under {one} cannot occur: {', '.join(absent)}"] if absent else []
+    comment = {"comment": "; ".join(lines)} if lines else {}
+    return {"flag_values": numbers, "flag_meanings": " ".join(PHASES)} | comment
 
 
 class Unread(NamedTuple):
@@ -261,6 +293,8 @@ def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str
     laws = {
         q.name: VariableEntry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " "))
         for q in history
+        # which every result has, whatever its law remembers
+        if q.name != "residual_overlap"
     }
     for name in laws:
         if not name.isidentifier() or name.startswith("_") or name in table or name in _RESERVED:
@@ -284,7 +318,7 @@ def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[i
             )
 
 
-# Kinds of values: of labels, and of everything else.
+# Kinds of values: of labels and phases, and of everything else.
 _WHOLE, _REAL = np.dtype("<i8"), np.dtype("<f8")
 
 
@@ -294,9 +328,9 @@ def holds_nan(values: np.ndarray) -> bool:
 
 
 def as_stored(name: str, values: Any) -> np.ndarray:
-    """Values as the file holds them: labels whole numbers, everything else f8, in C order;
-    read-only."""
-    kind = _WHOLE if name in LABELS else _REAL
+    """Values as the file holds them: labels and phases whole numbers, everything else f8, in C
+    order; read-only."""
+    kind = _WHOLE if name in (*LABELS, *PHASE) else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
     else:
@@ -311,7 +345,12 @@ def as_stored(name: str, values: Any) -> np.ndarray:
 def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
     """Why a result has nothing of this name, and the keys of a case that give it."""
     if name in VARIABLES:
-        dims = _LEDGER if name in _LOSSES else VARIABLES[name].dims
+        dims = _LEDGER if name in LOSSES else VARIABLES[name].dims
+        if dims == _HISTORIES:
+            return (
+                f"this result has no {name}; to get it, set `interval` and `history = true` under "
+                "[snapshots] in the case, and run it again"
+            )
         for axis, advice in _ASKED_BY.items():
             if axis in dims:
                 return (

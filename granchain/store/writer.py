@@ -100,7 +100,7 @@ def fill_file(
     already has only its meaning written."""
     import h5py
 
-    text = h5py.string_dtype()
+    text, law = h5py.string_dtype(), str(attributes.get("law", ""))
     for name, value in attributes.items():
         file.attrs.create(name, value, dtype=None if isinstance(value, (int, float)) else text)
     size, done = (
@@ -125,7 +125,7 @@ def fill_file(
             done += v.data[at : at + rows].nbytes
             progress(done / size)
     for name, v in variables.items():
-        for attribute, value in attributes_in_file(name, v).items():
+        for attribute, value in attributes_in_file(name, v, law).items():
             file[name].attrs[attribute] = value
         if v.dims == (name,):
             file[name].make_scale(name)

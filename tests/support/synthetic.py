@@ -83,6 +83,8 @@ def synthetic(
         "contact_overlap": largest * overlaps[:, contacts],
         "contact": np.arange(1, beads),
         "contact_peak_force": np.full(beads - 1, PEAK_FORCE),
+        "largest_overlap": np.full(beads - 1, largest),
+        "residual_overlap": np.zeros(beads - 1),
         "contact_plastic": np.full(beads - 1, 1e-5),
         "contact_viscous": 1e-6 * np.arange(beads - 1),
         "contact_clamp": np.zeros(beads - 1),
