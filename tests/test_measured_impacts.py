@@ -662,7 +662,7 @@ def test_the_lines_of_some_laws_are_what_the_script_prints(script):
             f"{line}\nwrite it anew: python docs/measured.py > docs/measured.md"
         )
     # e(C)/e(D) of the blocks: 822/760 and 590/530
-    assert script.rate_measured()[3:5] == ["1.082", "1.113"]
+    assert [cell.split()[0] for cell in script.rate_measured()[3:5]] == ["1.082", "1.113"]
 
 
 @pytest.mark.long
