@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from granchain.store import Result, open_result
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
+    from granchain.studies.collisions import impacts
     from granchain.studies.equivalent import Equivalent, equivalent
     from granchain.studies.fit import Fit, fit
     from granchain.studies.plan import (
@@ -79,6 +80,7 @@ _HOMES = {
         "normal",
         "uniform",
     ),
+    "granchain.studies.collisions": ("impacts",),
     "granchain.studies.equivalent": ("Equivalent", "equivalent"),
     "granchain.studies.fit": ("Fit", "fit"),
     "granchain.studies.sweep": ("sweep",),

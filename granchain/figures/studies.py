@@ -127,7 +127,7 @@ def study_words(study: Any, key: str, place: int) -> str:
         return f"no {key}"
     text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
     unit = unit_of_attributes(study[key].attrs)
-    if key == "contact.law":
+    if key in ("contact.law", "law"):
         return text
     return f"{key} {text}" + (f" {unit}" if unit not in ("", "1") else "")
 
@@ -160,7 +160,8 @@ def put_study_heading(study: Any, sheet: Sheet, notes: list[str]) -> tuple[Figur
     laws = named_laws(str(study.attrs.get("law", "")).split(", "))
     more = f"{failed} of them not complete" if failed else ""
     title = str(study.attrs.get("title", "study"))
-    return sheet.write(title, "simulated", laws, f"{states.size} members", *notes, more)
+    members = f"{states.size} members" if "status" in study else ""
+    return sheet.write(title, "simulated", laws, members, *notes, more)
 
 
 def number_values(study: Any, key: str, what: str) -> np.ndarray:

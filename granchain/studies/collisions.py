@@ -1,0 +1,142 @@
+"""Impacts of two bodies over laws, speeds and inputs: numbers of each, as the Dataset of a
+study."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from granchain.contact import laws as known_laws
+from granchain.contact.pair import Pair
+from granchain.errors import CaseError, GranchainError
+from granchain.keys import Problems, shown
+from granchain.two_body import impact
+
+# Numbers of an impact, their units, and what they are. The restitution has a name of its own beside
+# the key that asks for one.
+DELIVERED = "delivered_restitution"
+NUMBERS = {
+    DELIVERED: ("1", "separation speed over approach speed"),
+    "restitution_impulse": ("1", "impulse of recovery over that of approach"),
+    "restitution_energy": ("1", "root of the work given back over the work taken"),
+    "max_overlap": ("m", "largest overlap"),
+    "max_force": ("N", "largest force"),
+    "duration": ("s", "time until the force is zero for good"),
+    "approach_time": ("s", "time to the largest overlap"),
+    "recovery_time": ("s", "time from the largest overlap on"),
+    "overlap_duration": ("s", "time until the overlap is zero"),
+    "residual_overlap": ("m", "overlap at which the contact opens for good"),
+    "dissipated": ("J", "energy lost"),
+    "dissipated_approach": ("J", "energy lost up to the largest overlap"),
+    "dissipated_recovery": ("J", "energy lost from the largest overlap on"),
+    "time_step": ("s", "time step"),
+}
+
+
+def impacts(
+    laws: str | Sequence[str], pair: Pair, vary: Mapping[str, Sequence[float]], **inputs: Any
+) -> Any:
+    """Impacts of one pair under some laws, over speeds and inputs of the laws.
+
+    Parameters
+    ----------
+    laws : str or sequence of str
+        Names of laws.
+    pair : Pair
+        The two bodies.
+    vary : mapping of str to sequence of float
+        "speed" [m/s] or an input of a law, e.g. "restitution", each with its values; all
+        combinations are run.
+    **inputs
+        The speed, where it is not varied, and inputs that all impacts share; each law takes those
+        that it has.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions "law" and each key of `vary`; the scalars of an ImpactResult with their units,
+        its restitution as `delivered_restitution`; nan where there is no impact, and `reason`,
+        which says why not: a law without that input, a value that it refuses, bodies that stay
+        together. Drawn by `figures.study_curves`, with lines="law", and `figures.study_map`.
+
+    Raises
+    ------
+    CaseError
+        For an unknown law, a key that none of the laws has, values that are no numbers, no speed.
+    """
+    import xarray
+
+    names = [laws] if isinstance(laws, str) else list(laws)
+    values = checked(names, vary, inputs)
+    shape = (len(names), *map(len, values.values()))
+    found = {name: np.full(shape, math.nan) for name in NUMBERS}
+    reasons = np.full(shape, "", dtype=object)
+    for place in itertools.product(*map(range, shape)):
+        law = known_laws()[names[place[0]]]
+        here = {
+            key: float(column[k])
+            for k, (key, column) in zip(place[1:], values.items(), strict=True)
+        }
+        takes = {"speed", *(quantity.name for quantity in law.inputs)}
+        lacking = [key for key in here if key not in takes]
+        try:
+            if lacking:
+                raise CaseError(f"{law.name} has no input {', '.join(lacking)}")
+            given = {name: value for name, value in inputs.items() if name in takes}
+            numbers = impact(law=law, pair=pair, **given, **here).numbers()
+        except GranchainError as error:
+            reasons[place] = str(error)
+            continue
+        for name, array in found.items():
+            array[place] = numbers["restitution" if name == DELIVERED else name]
+    dims = ("law", *values)
+    units = {
+        quantity.name: quantity.unit for name in names for quantity in known_laws()[name].inputs
+    } | {"speed": "m/s"}
+    return xarray.Dataset(
+        {
+            name: (dims, array, {"units": NUMBERS[name][0], "long_name": NUMBERS[name][1]})
+            for name, array in found.items()
+        }
+        | {"reason": (dims, reasons, {"long_name": "why there is no impact"})},
+        coords={"law": names}
+        | {key: (key, column, {"units": units[key]}) for key, column in values.items()},
+        attrs={"title": "impacts of two bodies", "law": ", ".join(names)},
+    )
+
+
+def checked(
+    names: Sequence[str], vary: Mapping[str, Sequence[float]], inputs: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """The values of each key; all that is wrong is told at once."""
+    problems, known = Problems(), known_laws()
+    for name in names:
+        where = f'"{shown(name)[1:-1]}"'
+        problems.check(name in known, "laws", where, ", ".join(known), "granchain laws lists them")
+    problems.check(bool(names), "laws", "none", "the name of a law, or more", "granchain laws")
+    example = 'for example {"speed": [0.5, 1.0]}'
+    problems.check(bool(vary), "vary", "nothing", "keys with their values", example)
+    takes = ["speed", *dict.fromkeys(q.name for n in names if n in known for q in known[n].inputs)]
+    for key in (*vary, *inputs):
+        advice = "ask for a law that has it"
+        problems.check(key in takes, key, "an input of none of the laws", ", ".join(takes), advice)
+    for key in inputs:
+        problems.check(key not in vary, key, "it varied and fixed", "one of them", "leave one out")
+    if "speed" not in (*vary, *inputs):
+        problems.add("speed", "none", "a number above 0 [m/s]", "give one, or some in vary")
+    values = {}
+    for key, given in vary.items():
+        try:
+            column = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            column = np.full(1, math.nan)
+        good = column.ndim == 1 and column.size > 0 and bool(np.isfinite(column).all())
+        problems.check(good, key, shown(given), "a list of finite numbers", example)
+        values[key] = column
+    if problems.sentences:
+        raise CaseError([f"impacts: {sentence}" for sentence in problems.sentences])
+    return values
