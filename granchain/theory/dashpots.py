@@ -261,10 +261,10 @@ def lee_wang_transition(overlap: ArrayLike, q: float, epsilon: float) -> NDArray
     """Part of the dashpot of Lee and Wang's second law that acts at an overlap: T in F = K d + c T
     rate.
 
-    T = (d + |d|)/(2 d) exp{(q/epsilon) [(d - epsilon) - |d - epsilon|]}: 0 where the contact is
-    open, exp(-2 q (1 - d/epsilon)) up to epsilon, 1 above it. Lee & Wang 1983, part 1,
-    doi:10.1115/1.3267392; Autiero et al. 2022, eq. (41), doi:10.3390/machines10110966, print |rate|
-    for |d| in the numerator, whose dimension does not fit.
+    T = (d + abs(d))/(2 d) exp{(q/epsilon) [(d - epsilon) - abs(d - epsilon)]}: 0 where the contact
+    is open, exp(-2 q (1 - d/epsilon)) up to epsilon, 1 above it. Lee & Wang 1983, part 1,
+    doi:10.1115/1.3267392; Autiero et al. 2022, eq. (41), doi:10.3390/machines10110966, print
+    abs(rate) for abs(d) in the numerator, whose dimension does not fit.
 
     Parameters
     ----------
