@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.short_chains import AS_OPTIONS, short
+from support.short_chains import AS_OPTIONS, SHORT, short
 
 import granchain as gc
 from granchain import analysis, figures
@@ -231,7 +231,8 @@ def test_a_sensor_that_no_pulse_reaches_is_named():
 
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    case = short(snapshots=gc.load_case("steel-chain").snapshots)
+    kept_snapshots = {key: value for key, value in SHORT.items() if key != "snapshots"}
+    case = gc.load_case("steel-chain").replace(**kept_snapshots)
     command = ["equivalent", "steel-chain", "--free", "restitution=0.1:0.9", "--law", "flores"]
     command += AS_OPTIONS
     command += ["--law", '{ law = "hunt-crossley" }']

@@ -126,7 +126,7 @@ def test_no_figure_has_the_markers_of_a_measurement(plain):
 def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_figure(broken):
     import matplotlib.text
 
-    assert len(broken) == 7
+    assert len(broken) == 8
     for figure, _ in broken.values():
         (heading,) = (
             found
@@ -1174,7 +1174,11 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
 
 
 def one_bead():
-    change = {"contact": np.zeros(1, int), "contact_peak_force": np.zeros(1)}
+    change = {"contact": np.zeros(1, int)}
+    change |= dict.fromkeys(
+        ("contact_peak_force", "largest_overlap", "residual_overlap"), np.zeros(1)
+    )
+    change["phase"] = np.zeros(1, int)
     losses = ("contact_plastic", "contact_viscous", "contact_clamp")
     return synthetic(beads=1, sensors=(1,), contacts=(0,), change=change, without=losses)
 

@@ -175,6 +175,7 @@ def test_a_spectrum_shows_edges_beside_the_dispersion():
         measured="velocity",
         band_edges=np.array([[0.0, 101.5]]),
         band_edge_errors=np.array([[5.0, 2.0]]),
+        band_edge_reasons=np.array([["", ""]], dtype=object),
         messages=("no map",),
         dispersion=gc.theory.dispersion([1.0], [1e5]),
         **arrays,
