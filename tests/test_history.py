@@ -213,6 +213,7 @@ def test_a_law_with_phases_that_are_none_is_refused():
 # --- a run
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("base", "changes"),
     [

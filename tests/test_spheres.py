@@ -24,6 +24,7 @@ BALL = gc.Material(youngs_modulus=200e9, poissons_ratio=0.29, density=7800.0)
 SOCKET = gc.Material(youngs_modulus=65e9, poissons_ratio=0.33, yield_stress=30e6)
 
 
+@pytest.mark.plain
 def test_two_spheres_are_two_beads_of_a_chain() -> None:
     for other_radius, other in ((2e-3, STEEL), (5e-3, BRASS)):
         radius = np.array([2e-3, other_radius])
@@ -42,6 +43,7 @@ def test_two_spheres_are_two_beads_of_a_chain() -> None:
     assert found["yield_stress"] == BRASS.yield_stress < STEEL.yield_stress
 
 
+@pytest.mark.plain
 def test_a_wall_is_flat_and_held_fast() -> None:
     pair = gc.Pair.of_spheres(2e-3, "steel-316", math.inf, "brass-260-half-hard")
     volume = 4.0 / 3.0 * math.pi * 2e-3**3
@@ -54,6 +56,7 @@ def test_a_wall_is_flat_and_held_fast() -> None:
     assert rigid.yield_stress == BRASS.yield_stress
 
 
+@pytest.mark.plain
 def test_a_ball_in_a_socket_is_that_of_the_paper() -> None:
     pair = gc.Pair.of_spheres(0.02, BALL, 0.0205, SOCKET, internal=True)
     # R1 R2/(R2 - R1) = .82 m
@@ -69,6 +72,7 @@ def test_a_ball_in_a_socket_is_that_of_the_paper() -> None:
     assert found.max_overlap == pytest.approx(1.1152e-4, abs=5e-9)
 
 
+@pytest.mark.plain
 def test_spheres_without_a_density_have_no_mass() -> None:
     pair = gc.Pair.of_spheres(0.02, BALL, 0.03, SOCKET)
     assert not pair.has("effective_mass") and pair.has("effective_modulus")
@@ -76,6 +80,7 @@ def test_spheres_without_a_density_have_no_mass() -> None:
         gc.impact(law="hertz", pair=pair, speed=1.0)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -93,6 +98,7 @@ def test_what_is_no_pair_of_spheres_is_refused(arguments: tuple, words: str) -> 
         gc.Pair.of_spheres(*arguments)
 
 
+@pytest.mark.plain
 def test_mistakes_of_spheres_are_told_together() -> None:
     with pytest.raises(LawError) as caught:
         gc.Pair.of_spheres(-1.0, "copper", 0.0, "gold")
@@ -128,6 +134,7 @@ def test_spheres_collide_on_the_command_line(capsys: pytest.CaptureFixture[str])
     )
 
 
+@pytest.mark.plain
 def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     one = "impact hertz --speed 1 --set sphere_1.radius=5e-3 --set sphere_1.material=steel-316"
     given = facts(capsys, one)
@@ -142,6 +149,7 @@ def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     assert given["pair_changes"] == ["effective_mass = 0.5"]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
