@@ -849,7 +849,7 @@ def table_6() -> Shown:
         f"signs; errors over the measured and over the computed peak. (Another effective mass in the damping is another restitution.) The best pair, {e1:g} "
         f"{first} with {e2:g} {second}, misses a bead by {100.0 * off:.1f} %; over the computed peak {f1:g} {first_model} with {f2:g} {second_model}, "
         f"{100.0 * off_model:.1f} %: table 6 is printed to .01 %. At restitutions near 1 both laws are nearly elastic, and eq. (55)'s peaks are then around 50 "
-        "to 60 N, without the decay that figures 12 and 13 show.",
+        "to 60 N. The curves of figures 12 and 13 are not at hand to compare. Not tried: other psi and xi, another law up to first yield.",
     )
 
 
