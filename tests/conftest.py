@@ -44,6 +44,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time loop as plain Python: where a compiled one would be this test's alone and take
+    longer than its few steps; that both give the same bits is test_plain.py's."""
+    from granchain.engine.loop import time_loop
+
+    monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
+
+
+@pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
     """figure(what, value, at_least=..., at_most=...): keeps a measured value, and fails the test
     outside its bounds.
