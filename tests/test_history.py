@@ -425,7 +425,11 @@ PINS: dict[tuple[str, tuple[tuple[str, Any], ...]], tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("base", "changes"), PINS)
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    # those with changes have loops of their own
+    [pytest.param(*pin, marks=pytest.mark.long if pin[1] else ()) for pin in PINS],
+)
 def test_the_old_variables_have_their_hash_and_the_history_has_one_of_its_own(base, changes):
     result = gc.run(short(base, **dict(changes)))
     dents = "elastic_limit" in result.variables

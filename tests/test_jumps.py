@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE
 from support.rows import RADIUS, inputs_for, run_row, standing_row, steel_row
 
 import granchain as gc
@@ -47,8 +46,9 @@ JUMPING: dict[str, dict[str, Any]] = {
     "kogut-etsion": {},
     "jackson-green": {},
 }
-# One of each kind at once: a jump at the onset, one inside with a rate, one inside without.
-KINDS = ("kelvin-voigt", "wang-liu-hysteretic", "kogut-etsion")
+# One of each kind at once, a jump at the onset and one inside with a rate; inside without a rate it
+# takes a loop of its own (test_jumps_at_a_stride has it, as plain Python).
+KINDS = ("kelvin-voigt", "wang-liu-hysteretic")
 EVERY = [pytest.param(law, marks=() if law in KINDS else pytest.mark.long) for law in JUMPING]
 
 
@@ -229,8 +229,8 @@ def test_peaks_of_random_chains_under_laws_with_jumps(seed, figure):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", ["kelvin-voigt", "wang-liu-hysteretic", "kogut-etsion"])
-def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law):
+@pytest.mark.parametrize("law", [*KINDS, "kogut-etsion"])
+def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loop):
     def state_at(stride: int) -> State:
         chain = steel_row(4, gap=np.array([3e-7, 0.0, 2e-6]))
         dt = 5e-8
@@ -256,7 +256,7 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law):
 
 
 @pytest.mark.plain
-def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
+def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together(plain_loop):
     # a bead between two that fly at it: each contact jumps to c v, and so does their mean
     chain = steel_row(
         3, gap=np.array([3.3e-7, 3.3e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False
@@ -292,7 +292,7 @@ def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
 
 
 @pytest.mark.plain
-def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record():
+def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(plain_loop):
     chain = steel_row(3, gap=np.array([0.0, 1e-8]))
     inputs = {**JUMPING["kelvin-voigt"], "separation": "tensile"}
     coarse, fine = (
@@ -319,7 +319,7 @@ def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", ["kelvin-voigt", "wang-liu-hysteretic"])
+@pytest.mark.parametrize("law", KINDS)
 def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law):
     chain = steel_row(3, gap=np.array([3e-7, 2e-6]))
     contacts = contacts_of(laws()[law], chain, inputs_for(law, **JUMPING[law]))
@@ -402,10 +402,7 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Re
 
 
 @pytest.mark.plain
-@pytest.mark.skipif(
-    not PLAIN_HERE, reason="run as plain Python: compiled, it takes a loop of its own"
-)
-def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own():
+def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own(plain_loop):
     # the wall meets the first bead at .1 m/s: c v between a wall and a bead
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
     state = run_row(

@@ -37,32 +37,18 @@ LATER_STEPS, LATER_REFERENCE = (5, 2, 1, 0.5, 0.25), 0.025
 INTERVALS = 12
 
 
-def cases() -> list:
-    """A law of each shape of the loop, two with another of their inputs; in the long run all
-    laws, with all alternatives."""
-    near, families = one_per_shape(), ("jankowski", "ma-liu")
-    found = []
-    for name, law in laws().items():
-        for index in range(len(alternatives(law))):
-            fast = name in near if index == 0 else index == 1 and name in families
-            found.append(
-                pytest.param(
-                    name, index, id=f"{name}-{index}", marks=() if fast else pytest.mark.long
+def settings() -> list:
+    """Laws, touching and with a gap that each bead crosses in a few microseconds, so that contacts
+    open and close with rates of their own: a law of each shape of the loop, in the long run all,
+    with all alternatives of their inputs."""
+    near, found = one_per_shape(), []
+    for word, gap in (("touching", 0.0), ("gap", 2e-6)):
+        for name, law in laws().items():
+            for index in range(len(alternatives(law))):
+                marks = () if name in near and index == 0 else pytest.mark.long
+                found.append(
+                    pytest.param(name, index, gap, id=f"{word}-{name}-{index}", marks=marks)
                 )
-            )
-    return found
-
-
-def rows(gap: float, word: str) -> list:
-    """The cases of a gap; with a gap, other alternatives of the inputs in the long run."""
-    found = []
-    for case in cases():
-        (name, index), later = case.values, bool(case.marks) or (gap > 0.0 and case.values[1] > 0)
-        found.append(
-            pytest.param(
-                name, index, gap, id=f"{word}-{case.id}", marks=pytest.mark.long if later else ()
-            )
-        )
     return found
 
 
@@ -105,10 +91,8 @@ def observed(
     return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
 
-# touching; and a gap that each bead crosses in a few microseconds, so that contacts open and close
-# with rates of their own
 @pytest.mark.promise("N4")
-@pytest.mark.parametrize(("name", "index", "gap"), [*rows(0.0, "touching"), *rows(2e-6, "gap")])
+@pytest.mark.parametrize(("name", "index", "gap"), settings())
 def test_the_motion_converges_with_the_order_that_the_law_states(name, index, gap, figure):
     if (name, index) in LATER:
         order = observed(name, index, gap, LATER_STEPS, LATER_REFERENCE)
@@ -132,11 +116,10 @@ def test_the_motion_converges_with_the_order_that_the_law_states(name, index, ga
 
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize("gap", [0.0, 2e-6], ids=["touching", "gap"])
-# the integral of jackson-green takes a quarter of a minute
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long if name == "jackson-green" else ())
+        pytest.param(name, marks=() if name in one_per_shape() else pytest.mark.long)
         for name, law in laws().items()
         if law.jumps is not ContactLaw.jumps
     ],

@@ -138,7 +138,7 @@ def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
         own_coefficients(law.model(inputs), example_pair(), inputs, 2)
 
 
-def test_restitutions_from_other_laws_are_those_of_single_runs():
+def test_restitutions_from_other_laws_are_those_of_single_runs(plain_loop):
     base = gc.load_case("steel-chain").replace(
         **{
             "chain.beads": 8,

@@ -341,7 +341,6 @@ def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:
             chain={"beads": 1, "radius": 2e-3, "material": materials[other]},
             striker={"speed": 1.0, "material": materials[one]},
             time__end=3e-4,
-            energy={"ledger": False},
             contact__damping="identified",
             contact__pair=[{"materials": [one, other], "restitution": asked}],
             contact__restitution=0.11,

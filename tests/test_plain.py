@@ -69,7 +69,7 @@ def test_compiled_equals_plain_bit_for_bit(
 
 
 @pytest.mark.bounds
-@pytest.mark.parametrize("law", ["jankowski", "ma-liu"])
+@pytest.mark.parametrize("law", ["tsuji", "ma-liu"])
 def test_the_same_chains_run_within_bounds(law: str) -> None:
     """The comparison itself is made above; here the runs alone, where each index is checked: of
     the loop, for a law itself has none."""

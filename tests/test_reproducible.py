@@ -1,5 +1,5 @@
-"""The same case gives the same bits: over processes, threads, block sizes, recordings, a warm
-and a cold cache, and a plainer processor."""
+"""The same case gives the same bits: over processes, threads, a warm and a cold cache, and a
+plainer processor; over blocks and recordings: test_reference_loop.py and test_restart.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from support.processes import answer
 
 import granchain as gc
-from granchain import simulation
 from granchain.store import open_result
 
 ROOT = Path(gc.__file__).parents[1]
@@ -46,50 +45,6 @@ def hashes_elsewhere(names: list[str], cache: Path | None = None, **environment:
     return answer(
         SCRIPT.format(cases=[CASES[name] for name in names]), cache, **environment
     ).splitlines()
-
-
-@pytest.mark.promise("R2")
-@pytest.mark.parametrize("name", CASES)
-def test_blocks_of_any_length_give_the_same_data(
-    name: str, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
-) -> None:
-    expected, lengths = data_hash(*CASES[name]), []
-    advance = simulation.State.advance
-    for length in (1, 7, 1000):
-
-        def in_blocks(
-            state: simulation.State, steps: int, looks: bool, length: int = length
-        ) -> simulation.Status:
-            lengths.append(length)
-            return advance(state, length)
-
-        monkeypatch.setattr(simulation.State, "advance", in_blocks)
-        assert data_hash(*CASES[name]) == expected, f"blocks of {length}"
-    assert {1, 7, 1000} == set(lengths)
-    figure("lengths of blocks whose data differ in no bit", len(set(lengths)), at_least=3)
-
-
-@pytest.mark.promise("R2")
-@pytest.mark.parametrize("name", CASES)
-def test_what_is_recorded_changes_no_bit_of_the_motion(name: str) -> None:
-    """Final state and largest forces, without sensors, with many, with snapshots, and with the
-    ledger at another interval."""
-
-    def motion(*more: str) -> list[bytes]:
-        result = gc.run(gc.load_case("steel-chain", [*CASES[name], *more]))
-        return [
-            getattr(result, variable).tobytes()
-            for variable in ("final_displacement", "final_velocity", "contact_peak_force")
-        ]
-
-    expected = motion()
-    for more in (
-        ("sensors.beads=[]", "sensors.contacts=[]"),
-        (f"sensors.beads={list(range(1, 13))}", "sensors.interval=1e-9"),
-        ("snapshots.interval=7e-7", "energy.interval=3e-7"),
-        ("energy.ledger=false",),
-    ):
-        assert motion(*more) == expected, more
 
 
 @pytest.mark.promise("R3")
@@ -136,11 +91,3 @@ def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(
         kept.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")})
     # or the second has compiled as well, and shows nothing
     assert kept[0] and kept[0] == kept[1]
-
-
-@pytest.mark.long
-@pytest.mark.promise("R3")
-@pytest.mark.parametrize("name", CASES)
-def test_a_cold_cache_gives_the_same_data(name: str, tmp_path: Path) -> None:
-    assert hashes_elsewhere([name], tmp_path) == [data_hash(*CASES[name])]
-    assert list(tmp_path.rglob("*.nbc"))

@@ -1,5 +1,5 @@
-"""Small runs that reach the rarer lines of laws and loop, as plain Python too: drives,
-forgotten dents, refusals."""
+"""Small runs that reach the rarer lines of laws and loop, as plain Python: drives, forgotten
+dents, refusals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from granchain.jit.cache import compiled
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-pytestmark = pytest.mark.plain
+pytestmark = [pytest.mark.plain, pytest.mark.usefixtures("plain_loop")]
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

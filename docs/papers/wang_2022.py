@@ -283,6 +283,7 @@ VISCOUS: dict[str, tuple[str, dict[str, Any]]] = {
     Verdict.MISPRINT,
     "Jankowski's dashpot acts in approach only, and Lee and Wang's spring is linear (n = 1): as printed the first loses far too much, and the second "
     "has no force's dimension",
+    long=True,
 )
 def laws_of_table_2() -> Shown:
     """Restitution over speed."""
