@@ -28,7 +28,7 @@ from granchain.case import (
 )
 from granchain.cli import options
 from granchain.contact.law import Quantity
-from granchain.keys import Table
+from granchain.keys import Table, without_keys
 from granchain.status import Status
 from granchain.store.provenance import NUMBERS, TEXTS
 from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
@@ -80,7 +80,7 @@ def case_file() -> str:
     ]
     for name, model in tables.TABLES.items():
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."
-        blocks += [f"## `[{name}]`", f"{paragraphs(model.__doc__)} {need}"]
+        blocks += [f"## `[{name}]`", f"{without_keys(model)} {need}"]
         if model.model_fields:
             blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":
@@ -95,7 +95,7 @@ def case_file() -> str:
         words, sign, code = heading.rpartition(": ")
         blocks += [
             f"## {words}{sign}`{code}`",
-            paragraphs(model.__doc__),
+            without_keys(model),
             grid(KEY_COLUMNS, key_rows(model)),
         ]
     blocks += [
@@ -129,7 +129,7 @@ def case_file() -> str:
             )
             blocks += [
                 f"### {where}{of}",
-                paragraphs(model.__doc__),
+                without_keys(model),
                 grid(KEY_COLUMNS, key_rows(model)),
             ]
     blocks += [

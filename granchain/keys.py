@@ -7,12 +7,14 @@ documentation are made from that.
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, get_args
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
@@ -242,10 +244,58 @@ def choice(meaning: str, words: tuple[str, ...], default: Any = ..., otherwise: 
     return key(meaning, f"{', '.join(most)} or {last}", default, words)
 
 
-class Table(BaseModel):
+KEYS = "\nParameters\n----------"
+
+
+def without_keys(table: type) -> str:
+    """What a table's docstring says before its keys."""
+    return inspect.cleandoc(table.__doc__ or "").partition(KEYS)[0].rstrip()
+
+
+def own_names(kind: type) -> set[str]:
+    """Public names of a table's class that are ours: keys, and what our classes define."""
+    ours = [one for one in kind.__mro__ if one.__module__.startswith("granchain.")]
+    names = {name for one in ours for name in (*vars(one), *one.__annotations__)}
+    names -= {"model_config", "model_post_init"}
+    return {name for name in names if not name.startswith("_")}
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class TableClass(ModelMetaclass):
+    """The class of the classes of tables: `help` and the tab key show what is ours."""
+
+    def __dir__(self) -> list[str]:
+        return sorted(own_names(self))
+
+
+class Table(BaseModel, metaclass=TableClass):
     """A table of a case: no unknown keys, no conversion but of units, no inf or nan."""
 
+    def __dir__(self) -> list[str]:
+        return sorted({*own_names(type(self)), *(self.model_extra or {})})
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        keys = [
+            f"{name}\n    {about['meaning']}; {about['allowed']}"
+            for name in cls.model_fields
+            if (about := declared(cls, name))
+        ]
+        cls.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+                for name in cls.model_fields
+                if not iskeyword(name)
+            ]
+        )
+        cls.__doc__ = "\n".join([without_keys(cls), *([KEYS, *keys] if keys else [])])
 
     @field_validator("*", mode="before")
     @classmethod

@@ -68,6 +68,15 @@ def table(
     return "<table>\n" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
 
 
+def facts_card(
+    heading: str, facts: Iterable[Sequence[str]], *parts: str, notes: Iterable[str] = ()
+) -> str:
+    """A heading, and under it names with values and units, other parts, and sentences."""
+    said = [(note,) for note in notes]
+    rows = table((), facts, styled=True)
+    return card(heading, rows, *parts, table((), said, styled=True) if said else "")
+
+
 def card(heading: str, *parts: str) -> str:
     """A heading, and under it parts that are HTML already."""
     return f"<div><b>{escaped(heading)}</b>{''.join(part for part in parts if part)}</div>"

@@ -5,6 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from granchain.markup import facts_card
+
+# What the numbers of a material are called, and their units.
+CONSTANTS = {
+    "youngs_modulus": ("Young's modulus", "Pa"),
+    "poissons_ratio": ("Poisson's ratio", "1"),
+    "density": ("density", "kg/m^3"),
+    "yield_stress": ("yield stress", "Pa"),
+    "hardness": ("hardness", "Pa"),
+}
+
 
 @dataclass(frozen=True)
 class Material:
@@ -39,6 +50,15 @@ class Material:
     def constants(self) -> dict[str, Any]:
         """The constants that are given, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its constants with their units, and where they come from."""
+        rows = [
+            (CONSTANTS[name][0], f"{value:g}", CONSTANTS[name][1])
+            for name, value in self.constants().items()
+            if name in CONSTANTS
+        ]
+        return facts_card(self.name or "material", rows, notes=[self.source] * bool(self.source))
 
     @property
     def compliance(self) -> float:

@@ -23,6 +23,7 @@ from granchain.engine.setup import Contacts, contacts_between
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, RunError
+from granchain.markup import facts_card, trace_picture
 from granchain.status import Status
 
 # First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
@@ -38,6 +39,26 @@ CLOSELY = 2**17
 # Part of the impact's energy below which two bodies that still touch count as stuck: whatever came
 # after, the restitution is below 1e-6.
 STUCK = 1e-12
+
+
+# Numbers of an impact, their units, and what they are.
+SCALARS = {
+    "restitution": ("1", "separation speed over approach speed"),
+    "restitution_impulse": ("1", "impulse of recovery over that of approach"),
+    "restitution_energy": ("1", "root of the work given back over the work taken"),
+    "max_overlap": ("m", "largest overlap"),
+    "max_force": ("N", "largest force"),
+    "duration": ("s", "time until the force is zero for good"),
+    "approach_time": ("s", "time to the largest overlap"),
+    "recovery_time": ("s", "time from the largest overlap on"),
+    "overlap_duration": ("s", "time until the overlap is zero"),
+    "residual_overlap": ("m", "overlap at which the contact opens for good"),
+    "contact_radius": ("m", "largest radius of the circle of contact"),
+    "dissipated": ("J", "energy lost"),
+    "dissipated_approach": ("J", "energy lost up to the largest overlap"),
+    "dissipated_recovery": ("J", "energy lost from the largest overlap on"),
+    "time_step": ("s", "time step"),
+}
 
 
 class NeverOpens(RunError):  # noqa: N818
@@ -137,6 +158,17 @@ class ImpactResult:
         """(n,) The rest of the force [N]: what the rate adds; where a force is clamped at zero,
         what cancels the elastic part."""
         return self.force - self.elastic_force
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its numbers, and the force over time."""
+        rows = [
+            (name.replace("_", " "), f"{value:.6g}", unit, meaning)
+            for name, (unit, meaning) in SCALARS.items()
+            if (value := getattr(self, name)) is not None
+        ]
+        words = f"{self.max_force:.4g} N at most, over {float(self.time[-1]):.4g} s"
+        picture = trace_picture(self.time.tolist(), [self.force.tolist()], ["force"], words)
+        return facts_card(f"{self.law}, impact at {self.speed:g} m/s", rows, picture)
 
     def numbers(self) -> dict[str, Any]:
         """The scalars, by name."""

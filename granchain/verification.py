@@ -19,6 +19,7 @@ from granchain.analysis import energy_balance, observed_order, richardson, senso
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
+from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
 from granchain.status import Status
@@ -184,6 +185,26 @@ class Verification:
         """Whether the case's own step and samples meet the tolerance, with an order that is
         confirmed."""
         return self.confirmed and self.largest <= self.tolerance
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: order and steps, and each sensor's numbers with error bars."""
+        facts = [
+            ("observed order", f"{self.order:.3g}", f"{self.law} states {self.order_stated}"),
+            ("time step", f"{self.time_step:.4g}", "s"),
+            (f"step that gives {100.0 * self.tolerance:g} %", f"{self.sufficient_step:.4g}", "s"),
+            ("largest error bar", f"{100.0 * self.largest:.3g}", "%"),
+        ]
+        rows = [
+            (
+                str(one.bead),
+                f"{one.peak:.6g} +- {one.peak_error + one.peak_sampling:.2g}",
+                f"{1e6 * one.arrival:.6g} +- "
+                f"{1e6 * (one.arrival_error + one.arrival_sampling):.2g}",
+            )
+            for one in self.sensors
+        ]
+        beads = table(("sensor bead", "peak [N]", "arrival [us]"), rows, styled=True)
+        return facts_card(self.title, facts, beads, notes=[self.doubt] * bool(self.doubt))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words and lists; a number that is not finite is None."""

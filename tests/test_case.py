@@ -570,6 +570,8 @@ def test_a_file_that_cannot_be_read_is_a_file_error(tmp_path: Path) -> None:
         load_case(pipe)
     with pytest.raises(FileError, match="no such path"):
         load_case("a/\0.toml")
+    with pytest.raises(CaseError, match=r"load_case: got a table, allowed .* for granchain\.Case"):
+        load_case({"chain": {"beads": 3}})  # type: ignore[arg-type]
 
 
 def test_a_name_that_is_no_case_is_told_with_the_nearest_one() -> None:

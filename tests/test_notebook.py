@@ -4,6 +4,7 @@ progress."""
 from __future__ import annotations
 
 import io
+import pydoc
 import re
 import subprocess
 import sys
@@ -17,10 +18,13 @@ from support.synthetic import synthetic
 
 import granchain as gc
 from granchain.case import Case
+from granchain.comparison.agreement import Agreement
 from granchain.markup import HEIGHT, WIDTH, thinned, trace_picture
 from granchain.status import Status
+from granchain.studies.fit import SensorFit
 from granchain.studies.many import Member
 from granchain.traces.about import about_of
+from granchain.verification import SensorError, Verification
 
 ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.speed}'
 
@@ -183,6 +187,73 @@ def test_a_spectrum_shows_edges_beside_the_dispersion():
     shown = read(found)
     assert ATTACK in shown.text and "1 ends101.52100.658" in shown.text and "no map" in shown.text
     assert repr(found) == "<Spectrum: bead 1 to bead 9, 2 frequencies 10 Hz apart; 0 to 101.5 Hz>"
+
+
+def test_bands_materials_and_impacts_show_their_numbers_with_units():
+    shown = read(gc.theory.dispersion([1.0, 2.0], [1e5, 1e5], 0.1)).text.replace("\n", "")
+    assert "length of a cell0.1m" in shown and "gap50.329271.1763" in shown
+    steel = gc.Material(2e11, 0.3, source=ATTACK, name=ATTACK)
+    shown = read(steel).text
+    assert shown.startswith(ATTACK) and "Young's modulus2e+11Pa" in shown.replace("\n", "")
+    hit = gc.impact(law="hertz", pair=gc.Pair.of_spheres(2.38e-3, "steel-316"), speed=1.0)
+    found = read(hit)
+    assert "svg" in found.seen and f"max force{hit.max_force:.6g}Nlargest force" in (
+        found.text.replace("\n", "")
+    )
+
+
+def test_what_was_found_for_a_case_shows_errors_and_messages():
+    case = small()
+    sensor = SensorError(5, 31.5, 0.1, 0.2, 2e-5, 1e-8, 2e-8)
+    common = {"title": ATTACK, "law": "ma-liu", "time_step": 1e-8, "limit": 1e-6, "steps": ()}
+    verified = Verification(
+        **common, interval=2e-7, order=1.2, order_stated=2, confirmed=False, residuals=(),
+        sensors=(sensor,), tolerance=1e-3, sufficient_step=2e-9, largest_known_step=1e-8,
+    )  # fmt: skip
+    shown = read(verified).text.replace("\n", "")
+    assert ATTACK in shown and "531.5 +- 0.320 +- 0.03" in shown and verified.doubt in shown
+    one = np.array([0.25])
+    equal = gc.Equivalent(
+        "tsuji", "ma-liu", {"restitution": 0.99}, 0.25, one, (5,), ("restitution",), (), (), 1,
+        "peaks", {"restitution": (0.05, 0.99)}, case, one, one, (ATTACK,),
+    )  # fmt: skip
+    shown = read(equal).text.replace("\n", "")
+    assert "restitution0.99, an end of its range1" in shown and "5+25" in shown and ATTACK in shown
+    side = Agreement(30.0, 0.5, 31.5)
+    about = about_of({"title": ATTACK, "kind": "synthetic"}, "test")
+    trace = gc.Trace(np.arange(9.0), np.array([5]), np.ones((9, 1)), about)
+    fitted = gc.Fit(
+        {"striker.speed": 1.5}, {"striker.speed": 0.01}, one, one, one,
+        (SensorFit(5, side, side, 1.5),), 1.2, 3.0, True, 0.04, (), 0.0, 1.0, one, one, (), case,
+        {"striker.speed": 1.0}, "peaks", trace, (), (ATTACK,),
+    )  # fmt: skip
+    shown = read(fitted).text.replace("\n", "")
+    assert "striker.speed1.5 +- 0.01m/s" in shown and "53031.5" in shown and ATTACK in shown
+
+
+def test_a_case_says_in_ten_lines_what_it_is_and_shows_nothing_of_pydantic():
+    many = [{"count": 1, "radius": 1e-3 + 1e-6 * k} for k in range(30)]
+    case = small(
+        chain={"segment": many, "material": "steel-316"},
+        initial={"velocity": [0.0] * 30},
+        ends={"right": "wall"},
+        sensors={"beads": "all"},
+        snapshots={"interval": 1e-6},
+        energy={"ledger": False},
+        tolerance={"striker.speed": 0.02},
+    )
+    lines = repr(case).split("\n")
+    assert len(lines) == 10 and all(len(line) <= 102 for line in lines)
+    assert lines[0].startswith("<Case: ") and "contact: law ma-liu, psi 2.84, xi 13" in repr(case)
+    for one in (case, case.chain, case.ends, Case):
+        names = dir(one)
+        assert not [name for name in names if name.startswith(("_", "model_"))]
+        assert not {"copy", "json", "dict", "construct"} & set(names)
+    assert {"striker", "replace", "sha256", "bodies"} <= set(dir(case))
+    assert {"law", "psi", "xi"} <= set(dir(case.contact))
+    told = pydoc.plaintext.document(Case)
+    assert len(told.splitlines()) < 150 and "what is recorded; a table [sensors]" in told
+    assert "the radius of a bead [m]" in pydoc.plaintext.document(type(case.chain))
 
 
 def test_a_picture_keeps_every_peak_and_nothing_that_is_not_finite():

@@ -105,6 +105,13 @@ class CheckedCase(Table):
     def __hash__(self) -> int:
         return hash(self.sha256)
 
+    def __repr__(self) -> str:
+        from granchain.case.listing import lines_of
+
+        return lines_of(self)
+
+    __str__ = __repr__
+
     def as_given(self) -> dict[str, Any]:
         """The case as it is stored and sent.
 

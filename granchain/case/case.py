@@ -25,6 +25,7 @@ from granchain.case.document import (
     Files,
     case_names,
     change,
+    check_name,
     digest_of_case,
     files_named,
     noted,
@@ -384,6 +385,7 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     FileError
         For a file that cannot be read.
     """
+    check_name(name, "load_case", "Case(**tables)")
     built_in: dict[Any, Path] = {name: CASES / f"{name}.toml" for name in case_names()}
     built_in |= {name: MECHANISMS / f"{name}.toml" for name in mechanism_names()}
     path = built_in.get(name, Path(name))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 import stat
 import tomllib
@@ -71,6 +72,16 @@ def read_document(
     titled = plain_tables(document, Problems()) if changes and "title" not in changes else None
     change(document, changes, problems)
     return document, {"problems": problems, "toml": noted(text, changes), "titled": titled}
+
+
+def check_name(name: Any, loader: str, maker: str) -> None:
+    """Refuse what is no name of a case and no path, such as its tables; `maker` takes these."""
+    if not isinstance(name, (str, os.PathLike)):
+        got = shown(name) if isinstance(name, (Mapping, BaseModel)) else type(name).__name__
+        raise CaseError(
+            f"{loader}: got {got}, allowed the name of a built-in case, or the path of a TOML "
+            f"file; tables are for granchain.{maker}"
+        )
 
 
 def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) -> str:

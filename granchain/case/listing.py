@@ -4,12 +4,14 @@ from the checks that read a case."""
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from granchain.case import tables
+from granchain.case.base import CheckedCase
 from granchain.case.case import Case
 from granchain.case.document import entry_at
 from granchain.case.title import value_words
@@ -28,6 +30,8 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
 )
 # Entries of a list that a card writes out.
 MOST_ENTRIES = 12
+# Of what Python shows of a case, so that a terminal has it at a glance; and characters in a line.
+MOST_LINES, LINE = 10, 100
 
 
 def key_tables() -> Iterator[tuple[str, type[Table]]]:
@@ -49,7 +53,20 @@ def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a notebook shows of a case
+# What Python and a notebook show of a case
+
+
+def lines_of(case: CheckedCase) -> str:
+    """The title and what is given, a table a line; lists are counted, and long lines cut."""
+    lines = [f"<{type(case).__name__}: {case.title or 'untitled'}"]
+    for name, given in case.as_given()["tables"].items():
+        if name != "title":
+            keys = given if isinstance(given, Mapping) else {"": given}
+            said = ", ".join(" ".join(one).strip() for one in flat_words(keys))
+            lines.append(f"{name}: {said}")
+    lines[MOST_LINES - 1 :] = ["; ".join(lines[MOST_LINES - 1 :])]
+    cut = (textwrap.shorten(line, LINE, placeholder=" ...") for line in lines if line)
+    return "\n  ".join(cut) + ">"
 
 
 def card_of(case: Case) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import MEMORY
-from granchain.case.document import CASES, Files, read_document
+from granchain.case.document import CASES, Files, check_name, read_document
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, shown
@@ -377,6 +377,7 @@ def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
     FileError
         For a file that cannot be read.
     """
+    check_name(name, "load_mechanism", "case.mechanism_case(tables)")
     names = mechanism_names()
     path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in names else Path(name)
     return mechanism_case(*read_document(path, set, names, "contact.law=johnson"))

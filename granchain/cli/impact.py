@@ -428,34 +428,17 @@ def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) 
     return found
 
 
-UNITS = {
-    "restitution": "",
-    "restitution_impulse": "",
-    "restitution_energy": "",
-    "max_overlap": "m",
-    "max_force": "N",
-    "duration": "s",
-    "approach_time": "s",
-    "recovery_time": "s",
-    "overlap_duration": "s",
-    "residual_overlap": "m",
-    "contact_radius": "m",
-    "dissipated": "J",
-    "dissipated_approach": "J",
-    "dissipated_recovery": "J",
-    "time_step": "s",
-}
-
-
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
+    from granchain.two_body import SCALARS
+
     names = list(dict.fromkeys(row.law for row in rows))
     lines: list[tuple[str, ...]]
     if "--speed" in numbers and "--restitutions" not in numbers:
         lines = [("", *names)]
-        for name, unit in UNITS.items():
+        for name, (unit, _) in SCALARS.items():
             cells = [number_text(getattr(row.result, name, None)) for row in rows]
-            lines.append((f"{name} [{unit}]" if unit else name, *cells))
+            lines.append((name if unit == "1" else f"{name} [{unit}]", *cells))
     else:
         first = "speed [m/s]" if "--speeds" in numbers else "asked restitution"
         lines = [(first, *names)]

@@ -186,22 +186,15 @@ def materials(
     as_json: JsonOption = False,
 ) -> None:
     """List the named materials, or show one: its constants, and where they come from."""
-    from granchain.material import MATERIALS
+    from granchain.material import CONSTANTS, MATERIALS
 
     known = MATERIALS
     if name is not None:
         known = {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
-    heads = (
-        "material",
-        "Young's modulus [Pa]",
-        "Poisson's ratio [1]",
-        "density [kg/m^3]",
-        "yield stress [Pa]",
-        "hardness [Pa]",
-    )
+    heads = ("material", *(f"{called} [{unit}]" for called, unit in CONSTANTS.values()))
     rows = []
     for each, it in known.items():
-        values = (it.youngs_modulus, it.poissons_ratio, it.density, it.yield_stress, it.hardness)
+        values = (getattr(it, name) for name in CONSTANTS)
         rows.append((each, *("-" if value is None else f"{value:g}" for value in values)))
     facts = {"materials": {each: asdict(material) for each, material in known.items()}}
     lines = [text_table([heads, *rows], "<>>>>>")]

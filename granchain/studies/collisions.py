@@ -14,27 +14,12 @@ from granchain.contact import laws as known_laws
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, shown
-from granchain.two_body import impact
+from granchain.two_body import SCALARS, impact
 
 # Numbers of an impact, their units, and what they are. The restitution has a name of its own beside
 # the key that asks for one.
 DELIVERED = "delivered_restitution"
-NUMBERS = {
-    DELIVERED: ("1", "separation speed over approach speed"),
-    "restitution_impulse": ("1", "impulse of recovery over that of approach"),
-    "restitution_energy": ("1", "root of the work given back over the work taken"),
-    "max_overlap": ("m", "largest overlap"),
-    "max_force": ("N", "largest force"),
-    "duration": ("s", "time until the force is zero for good"),
-    "approach_time": ("s", "time to the largest overlap"),
-    "recovery_time": ("s", "time from the largest overlap on"),
-    "overlap_duration": ("s", "time until the overlap is zero"),
-    "residual_overlap": ("m", "overlap at which the contact opens for good"),
-    "dissipated": ("J", "energy lost"),
-    "dissipated_approach": ("J", "energy lost up to the largest overlap"),
-    "dissipated_recovery": ("J", "energy lost from the largest overlap on"),
-    "time_step": ("s", "time step"),
-}
+NUMBERS = {DELIVERED if name == "restitution" else name: about for name, about in SCALARS.items()}
 
 
 def impacts(

@@ -20,6 +20,7 @@ from granchain.case import Case
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
+from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.measures import Measures, Missing
@@ -132,6 +133,21 @@ class Equivalent:
     grid: np.ndarray = field(repr=False)
     grid_residual: np.ndarray = field(repr=False)
     messages: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its inputs, and what remains unexplained at each sensor."""
+        units = {one.name: one.unit for one in known_laws()[self.law].inputs}
+        facts = [
+            (name, f"{value:.6g}{', an end of its range' * (name in self.at_bound)}", units[name])
+            for name, value in self.inputs.items()
+        ]
+        facts += [("rank", str(self.rank), ""), ("residual", f"{100.0 * self.residual:.4g}", "%")]
+        rows = [
+            (str(bead), f"{100.0 * part:+.4g}")
+            for bead, part in zip(self.sensor_bead, self.per_bead.tolist(), strict=True)
+        ]
+        beads = table(("sensor bead", f"{self.measure} off [%]"), rows, styled=True)
+        return facts_card(f"{self.law} for {self.to}", facts, beads, notes=self.messages)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""

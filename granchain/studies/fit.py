@@ -23,6 +23,7 @@ from granchain.comparison.agreement import Agreement
 from granchain.comparison.sides import Computed, Measured, stated_sensor
 from granchain.errors import CaseError, GranchainError, RunError, TraceError
 from granchain.keys import Problems, shown, suggestion
+from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
 from granchain.sensor import Sensor
 from granchain.status import Status
@@ -224,6 +225,35 @@ class Fit:
             known = inverse > 0.0 and math.isfinite(self.errors[key])
             found[key] = self.errors[key] ** 4 / inverse if known else math.inf
         return found
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the values found, and measured beside computed pulses."""
+        facts = [
+            (key, f"{value:.6g} +- {self.errors[key]:.2g}", quantity_of(self.case, key).unit)
+            for key, value in self.values.items()
+        ]
+        facts += [
+            ("scatter", f"{self.scatter:.3g}", "standard deviations"),
+            ("misfit", f"{100.0 * self.misfit:.3g}", "% of the peak"),
+        ]
+        rows = [
+            (
+                str(one.bead),
+                *(
+                    f"{factor * number:.5g}"
+                    for side, factor in ((one.peak, 1.0), (one.arrival, 1e6))
+                    for number in (side.measured, side.computed)
+                ),
+                f"{one.residual:+.3g}",
+            )
+            for one in self.sensors
+        ]
+        heads = (
+            "bead", "peak [N], measured", "fitted", "arrival [us], measured", "fitted", "residual"
+        )  # fmt: skip
+        beads = table(heads, rows, styled=True)
+        title = f"Fit to {self.measure}: {self.trace.about.title}"
+        return facts_card(title, facts, beads, notes=self.messages)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from granchain.markup import facts_card, table
+
 # Ours: the frequencies of a cell of n masses take n^3 operations at each wavenumber, a second for
 # so many.
 MOST_MASSES = 1024
@@ -65,6 +67,22 @@ class Dispersion:
         """Of waves much longer than a cell [cells/s]: 1/sqrt(sum(m) sum(1/s)), a rod of the
         same mass and compliance."""
         return 1.0 / math.sqrt(float(self.masses.sum()) * float((1.0 / self.stiffnesses).sum()))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its bands, the gaps between them, the speed of long waves."""
+        facts = [("speed of long waves", f"{self.long_wave_speed:.6g}", "cells/s")]
+        if self.length is not None:
+            facts += [
+                ("", f"{self.long_wave_speed * self.length:.6g}", "m/s"),
+                ("length of a cell", f"{self.length:.6g}", "m"),
+            ]
+        rows = [
+            (kind, f"{low:.6g}", f"{high:.6g}")
+            for kind, ranges in (("band", self.band_edges), ("gap", self.gaps))
+            for low, high in ranges.tolist()
+        ]
+        ranges = table(("", "from [Hz]", "to [Hz]"), rows, styled=True)
+        return facts_card(f"Dispersion, a cell of {self.masses.size}", facts, ranges)
 
     def frequency(self, wavenumber: Any) -> np.ndarray:
         """Frequencies at wavenumbers.
