@@ -77,6 +77,21 @@ def mat(**variables):
     return stream.getvalue()
 
 
+def xlsx(*rows, more=()):
+    """A sheet, and perhaps another one."""
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is an optional package")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    if more:
+        other = book.create_sheet("more")
+        for row in more:
+            other.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
 def hdf5(fill, userblock=0):
     with h5py.File("made.h5", "w", userblock_size=userblock) as file:
         fill(file)
@@ -224,6 +239,33 @@ GOOD = {
     ),
     "MATLAB 5": (lambda: mat(t=TIME, force=FORCE), SI),
     "MATLAB 7.3": (matlab_73, SI),
+    "MATLAB with names of its own": (
+        lambda: mat(piezo_A=FORCE[:, :1], tEns=TIME[:, None], B=FORCE[:, 1:], fs=2e6, note="x"),
+        Asked(beads=(3, 8), time="tEns", time_unit="s", force_unit="N"),
+    ),
+    "MATLAB with units in its names": (
+        lambda: mat(bead_3_N=FORCE[:, 0], bead_8_N=FORCE[:, 1], time_us=1e6 * TIME)
+    ),
+    "Excel with headings": (
+        lambda: xlsx(
+            ["of a Tuesday"],
+            ["Time (us)", "bead 3 (kN)", "bead 8 (N)"],
+            *np.column_stack([1e6 * TIME, 1e-3 * FORCE[:, 0], FORCE[:, 1]]).tolist(),
+        )
+    ),
+    "Excel without headings, with numbers as text": (
+        lambda: xlsx(
+            *([t, str(a).replace(".", ","), b] for t, (a, b) in zip(TIME, FORCE, strict=True))
+        ),
+        Asked(beads=(3, 8), time_unit="s", force_unit="N", decimal=","),
+    ),
+    "a gain for each sensor": (
+        lambda: text(
+            "t [s],a [V],b [V],c [V]",
+            *(f"{t},{0.5 * a},{a},{b}" for t, (a, b) in zip(TIME, FORCE, strict=True)),
+        ),
+        Asked(beads=(3, None, 8), gain=(0.5, 1.0)),
+    ),
     "HDF5 with units": (lambda: hdf5(plain_hdf5)),
     "netCDF, packed": (lambda: hdf5(packed_netcdf)),
     # The instruments, as their manuals print them, or as files that others publish show them.
@@ -717,7 +759,7 @@ BAD = {
     "no heading of a time": (
         lambda: text("CH1V,CH2V", *rows(line="{a},{b}")),
         NAMED,
-        r'where "CH1V" holds times, .* --time-unit us; where it does not, .* --interval 1e-6',
+        r'where "CH1V" holds times, .* --time-unit us; .* --time HEADING; .* --interval 1e-6',
     ),
     "a factor in a line of its own": (
         lambda: text("Factor,1,10", "time [s],bead 3 [N],bead 8 [N]", *rows()),
@@ -789,6 +831,36 @@ BAD = {
         lambda: npz(time=TIME[:8], force=np.zeros((8, 8))),
         SI,
         r"as many rows as columns",
+    ),
+    "MATLAB with a struct alone": (
+        lambda: mat(scope={"t": TIME, "a": FORCE}),
+        SI,
+        r'got no array of numbers among "scope" \(struct\), .* save\("record.mat", "-struct"',
+    ),
+    "MATLAB with another name for the time": (
+        lambda: mat(a=TIME, b=FORCE),
+        SI,
+        r'got 0 arrays of time among "a", "b", .* --time NAME',
+    ),
+    "a time that is not there": (
+        lambda: text(HEAD, *rows()),
+        Asked(time="zeit"),
+        r'--time: got "zeit", allowed one of "time \[s\]", "bead 3 \[N\]"',
+    ),
+    "Excel with two records": (
+        lambda: xlsx(*FORCE.tolist(), more=FORCE.tolist()),
+        SI,
+        r'got 2 sheets with 8 rows of numbers and more, "Sheet", "more"',
+    ),
+    "Excel cut off": (
+        lambda: xlsx(*FORCE.tolist())[:-30],
+        SI,
+        r"cannot be read as a whole Excel file",
+    ),
+    "gains for other sensors": (
+        lambda: text("t [s],a [V],b [V]", *rows()),
+        Asked(beads=(3, None), gain=(0.5, 1.0)),
+        r"--gain: got 2 numbers for 1 sensors",
     ),
     "TDMS cut off": (
         lambda: b"TDSm" + bytes(50),
@@ -891,12 +963,20 @@ def test_no_flipped_bits_of_a_binary_file_end_in_anything_but_numbers_or_a_sente
 # --- TDMS, with the optional package and without
 
 
-def test_without_its_package_a_tdms_file_is_refused_with_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "nptdms", None)
-    with pytest.raises(
-        FileError, match=r"record.tdms: is a TDMS file, .* pip install \"granchain\[traces\]\""
-    ):
-        brought_in(b"TDSm" + bytes(100), name="record.tdms")
+@pytest.mark.parametrize(
+    ("module", "content", "what"),
+    [
+        ("nptdms", lambda: b"TDSm" + bytes(100), "a TDMS file"),
+        ("openpyxl", lambda: xlsx([1, 2]), "an Excel workbook"),
+    ],
+)
+def test_without_its_package_a_file_is_refused_with_what_to_install(
+    module, content, what, monkeypatch
+):
+    made = content()
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(FileError, match=f'record: is {what}, .* "granchain\\[traces\\]"'):
+        brought_in(made, name="record")
 
 
 @pytest.mark.parametrize("clock", ["increment", "channel"])
@@ -921,6 +1001,54 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
         (FileError, TraceError), match=r"cannot be read as a whole TDMS file|got 0 arrays of time"
     ):
         brought_in(damaged, Asked(gain=0.02), overwrite=True)
+
+
+# --- Several files
+
+
+def channel(k, samples=N, late=0.0):
+    """A channel as a Tektronix TDS writes it: the preamble beside the first numbers."""
+    lines = []
+    for i in range(samples):
+        key, value = [*TDS, *TDS_UNITS][i] if i < len(TDS) + len(TDS_UNITS) else ("", "")
+        lines.append(f"{key},{value},,{TIME[i] + late:.9f},{(k + 1) * 0.02 * FORCE[i, k]:.9f},")
+    return text(*lines)
+
+
+def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(capsys):
+    for k in (0, 1):
+        Path(f"T0001CH{k + 1}.CSV").write_bytes(channel(k))
+    command = ["traces", "import", "T0001CH1.CSV", "T0001CH2.CSV", "--kind", "measured"]
+    command += ["--beads", "3,8", "--gain", "0.02,0.04", "--time-constant", "1e-3"]
+    assert obey([*command, "--title", 'Rig "2"', "--set", "uncertainty.gain=[0.03,0.02]"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "T0001"
+    trace = read_trace("T0001")
+    assert trace.time == pytest.approx(TIME, abs=1e-15)
+    assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-7)
+    about = trace.about
+    assert (about.title, about.sensor.gain) == ('Rig "2"', [0.02, 0.04])
+    assert about.uncertainty.own("gain", 2) == [0.03, 0.02]
+    # of a resistor and a capacitor: 159.15 Hz for 1 ms
+    assert (about.sensor.high_pass, about.sensor.filter_order) == (
+        pytest.approx(159.154943, rel=1e-8),
+        1,
+    )
+    assert [one.split(",")[0] for one in about.origin.split("; ")] == [
+        "T0001CH1.CSV",
+        "T0001CH2.CSV",
+    ]
+    for name, content, sentence in (
+        ("late.csv", channel(1, late=2e-7), r"late.csv: got -1.8e-06 s at sample 1, where T0001"),
+        ("short.csv", channel(1, N - 9), r"short.csv: got 31 samples, where T0001CH1.CSV has 40"),
+    ):
+        Path(name).write_bytes(content)
+        with pytest.raises(TraceError, match=sentence):
+            import_trace(["T0001CH1.CSV", name], "other", "measured", Asked((3, 8), gain=0.02))
+    assert obey([*command, "--out", "b", "--set", "sensor.filter_order=2"]) == 2
+    assert "--time-constant: got sensor.high_pass or" in capsys.readouterr().err
+    assert obey([*command, "--out", "b", "--set", "uncertainty.gain=[0.1,0.1,0.1]"]) == 2
+    assert "uncertainty.gain: got 3 numbers, allowed one, or 2" in capsys.readouterr().err
+    assert not Path("b").exists() and not Path("other").exists()
 
 
 # --- The folder

@@ -1,7 +1,8 @@
-"""`granchain traces import`: a file of measured forces into a folder that `compare` reads."""
+"""`granchain traces import`: measured forces into a folder that `compare` reads."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,11 +22,12 @@ app.add_typer(traces, name="traces")
 
 @traces.command("import")
 def import_file(
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
-            metavar="FILE",
-            help="CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, or TDMS with npTDMS.",
+            metavar="FILE...",
+            help="CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, TDMS with npTDMS, Excel "
+            "with openpyxl. Several files of one clock, such as one a channel, make one trace.",
         ),
     ],
     kind: Annotated[
@@ -38,14 +40,26 @@ def import_file(
     ],
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Folder for the trace. Default: name of the file, here."),
+        typer.Option(
+            metavar="DIR",
+            help="Folder for the trace. Default: name of the file, or what the names of several "
+            "have in common, here.",
+        ),
     ] = None,
     beads: Annotated[
         str | None,
         typer.Option(
             metavar="N,N,...",
-            help="Bead of each force column, - for one to leave out. Default: from the headings.",
+            help="Bead of each force column, - for one to leave out; of several files one after "
+            "the other. Default: from the headings and names of files.",
         ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Title of the trace. Default: as DIR's.")
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Heading of the column of times, or name of that array."),
     ] = None,
     time_unit: Annotated[
         str | None,
@@ -64,9 +78,20 @@ def import_file(
         ),
     ] = None,
     gain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="G,G,...",
+            help="Volts that one newton makes, above 0 [V/N]: one for all sensors, or one for each "
+            "in the order of --beads.",
+        ),
+    ] = None,
+    time_constant: Annotated[
         float | None,
         typer.Option(
-            metavar="G", parser=above_zero, help="Volts that one newton makes, above 0 [V/N]."
+            metavar="TAU",
+            parser=above_zero,
+            help="Time constant of the charge amplifier, above 0 [s]: the computed side goes "
+            "through its high-pass filter, 1/(2 pi TAU).",
         ),
     ] = None,
     interval: Annotated[
@@ -109,18 +134,22 @@ def import_file(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a file of measured forces into a folder: about.toml and trace.csv."""
+    """Bring files of measured forces into a folder: about.toml and trace.csv."""
     from granchain.traces import Asked, import_trace
+    from granchain.traces.folder import common_name
 
     signs = {None: None, "point": ".", "comma": ","}
     if decimal not in signs:
         raise TraceError(
             f'--decimal: got "{decimal!s:.60}", allowed point or comma; write --decimal comma'
         )
-    folder = Path(file).stem if out is None else out
-    labels = read_beads(beads)
-    asked = Asked(labels, time_unit, force_unit, gain, interval, resample, signs[decimal])
-    trace = import_trace(file, folder, kind, asked, changes or (), overwrite, limit)
+    folder = common_name([Path(file) for file in files]) if out is None else out
+    asked = Asked(
+        read_beads(beads), time_unit, force_unit, read_gains(gain), interval, resample,
+        signs[decimal], time, time_constant,
+    )  # fmt: skip
+    said = [*(changes or ()), *([] if title is None else [f"title={json.dumps(title)}"])]
+    trace = import_trace(files, folder, kind, asked, said, overwrite, limit)
     facts = {
         "folder": folder,
         "kind": trace.about.kind,
@@ -148,6 +177,22 @@ def read_beads(text: str | None) -> list[int | None] | None:
             )
         found.append(None if word == "-" else int(word))
     return found
+
+
+def read_gains(text: str | None) -> float | list[float] | None:
+    """One number, or several joined by commas."""
+    if text is None:
+        return None
+    found = []
+    for part in text.split(","):
+        try:
+            found.append(above_zero(part))
+        except ValueError:
+            raise TraceError(
+                f'--gain: got "{part[:60]}", allowed a number above 0 [V/N], or one for each '
+                "sensor; write --gain 0.02 or --gain 0.021,0.019"
+            ) from None
+    return found[0] if len(found) == 1 else found
 
 
 def summary_of(trace: Trace) -> str:

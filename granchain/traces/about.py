@@ -21,6 +21,10 @@ EachSensor = (
     Annotated[float, Field(ge=0.0)]
     | Annotated[list[Annotated[float, Field(ge=0.0)]], Field(min_length=1)]
 )
+EachAboveZero = (
+    Annotated[float, Field(gt=0.0)]
+    | Annotated[list[Annotated[float, Field(gt=0.0)]], Field(min_length=1)]
+)
 
 
 class UncertaintyTable(Table):
@@ -55,15 +59,6 @@ class UncertaintyTable(Table):
         """The uncertainty of one force of each sensor by both of its calibrations [1]."""
         return [math.hypot(one, self.common_gain) for one in self.own("gain", count)]
 
-    def wrong_counts(self, count: int) -> list[str]:
-        """What is wrong with a list that has not one number for each of so many sensors."""
-        return [
-            f"uncertainty.{name}: got {len(stated)} numbers, allowed one, or {count}, as the "
-            "trace has sensors; give one for each, in their order"
-            for name in ("gain", "time")
-            if isinstance(stated := getattr(self, name), list) and len(stated) != count
-        ]
-
 
 class SensorTable(Table):
     """The sensor bead and its instrument; both sides of a comparison go through it."""
@@ -91,8 +86,11 @@ class SensorTable(Table):
     filter_order: int = key(
         "the order of high_pass and low_pass", "a whole number from 1 to 8", 1, ge=1, le=8
     )
-    gain: float | None = number_key(
-        "1", "the reading of the recorder per newton, already divided out", None, above=0.0
+    gain: EachAboveZero | None = key(
+        "the reading of the recorder per newton of each sensor, already divided out",
+        "a number above 0, or a list of them in the order of the sensors",
+        None,
+        unit="V/N",
     )
 
 
@@ -142,6 +140,19 @@ class AboutTable(Table):
     )
     fact: list[FactTable] = key("what is known of the experiment", "tables [[fact]]", [])
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
+
+    def wrong_counts(self, count: int) -> list[str]:
+        """What is wrong with a list that has not one number for each of so many sensors."""
+        return [
+            f"{name}: got {len(stated)} numbers, allowed one, or {count}, as the "
+            "trace has sensors; give one for each, in their order"
+            for name, stated in (
+                ("uncertainty.gain", self.uncertainty.gain),
+                ("uncertainty.time", self.uncertainty.time),
+                ("sensor.gain", self.sensor.gain),
+            )
+            if isinstance(stated, list) and len(stated) != count
+        ]
 
 
 def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:

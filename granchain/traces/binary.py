@@ -1,11 +1,12 @@
-"""Columns of numbers in files that are no text: NumPy, HDF5, MATLAB and TDMS; the kind is found
-from their content, not from their name.
+"""Columns of numbers in files that are no text: NumPy, HDF5, MATLAB, TDMS and Excel; the kind is
+found from their content, not from their name.
 
 What a file claims is counted before anything of it is unpacked.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import math
 import zipfile
@@ -18,16 +19,20 @@ import numpy as np
 from granchain.errors import FileError, TraceError
 from granchain.keys import shown
 from granchain.store.limit import Limit
-from granchain.traces.columns import Column, Record
-from granchain.traces.headings import Clock, Preamble, factor_in, unit_in
+from granchain.traces.columns import Asked, Column, Record
+from granchain.traces.headings import TIME_UNITS, Clock, Preamble, factor_in, size_of, unit_in
+from granchain.traces.text import text_columns
+from granchain.traces.trace import LEAST_SAMPLES
 
 # Arrays that are left out, and named.
 NAMED = 5
 # Classes of MATLAB's arrays of numbers.
 _MATLAB_NUMBERS = ("double", "single", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)))
+# Rows of a sheet at most ("Excel specifications and limits", Microsoft Support).
+_MOST_ROWS = 2**20
 
 
-def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
+def binary_columns(path: Path, content: bytes, asked: Asked, limit: Limit) -> Record | None:
     """Columns of a file that is no text, and its metadata; None for a text.
 
     Raises
@@ -37,7 +42,7 @@ def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
     from granchain.store.foreign import is_hdf5
 
     if is_hdf5(content):
-        return _hdf5(path, limit)
+        return _hdf5(path, asked, limit)
     readers = {
         b"\x93NUMPY": (".npy", _numpy),
         b"PK\x03\x04": (".npz", _numpy),
@@ -48,7 +53,12 @@ def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
     if not found:
         return None
     kind, reader = found[0]
+    workbook = kind == ".npz" and b"xl/workbook.xml" in content
     try:
+        if workbook:
+            kind = "Excel"
+            sheet = _sheet_text(content, str(path), asked, limit)
+            return text_columns(sheet, str(path), asked.decimal, limit)
         arrays, units, clock = reader(content, str(path), limit)
     except (FileError, TraceError):
         raise
@@ -58,7 +68,7 @@ def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
             f"{path}: cannot be read as a whole {kind} file ({reason}), allowed arrays of numbers; "
             "save it again, or export it as CSV"
         ) from None
-    return _columns_of(arrays, units, clock)
+    return _columns_of(arrays, units, clock, asked)
 
 
 _Arrays = tuple[dict[str, np.ndarray], dict[str, str | None], Clock | None]
@@ -66,10 +76,7 @@ _Arrays = tuple[dict[str, np.ndarray], dict[str, str | None], Clock | None]
 
 def _numpy(content: bytes, where: str, limit: Limit) -> _Arrays:
     """Arrays of an .npy or .npz file; nothing in it is executed."""
-    unpacked = len(content)
-    if content.startswith(b"PK"):
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
+    unpacked = _unpacked_size(content) if content.startswith(b"PK") else len(content)
     limit.check(where, len(content) + unpacked)
     loaded = np.load(io.BytesIO(content), allow_pickle=False)
     arrays = {"array": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
@@ -83,6 +90,66 @@ def _numpy(content: bytes, where: str, limit: Limit) -> _Arrays:
     return arrays, {}, None
 
 
+def _unpacked_size(content: bytes) -> int:
+    """Bytes of all that is in a zip file."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
+def _optional(module: str, package: str, kind: str, where: str) -> Any:
+    """A module of an optional package.
+
+    Raises
+    ------
+    FileError
+        Where it is not there.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise FileError(
+            f"{where}: is {kind}, which the optional {package} reads: pip install "
+            '"granchain[traces]"; or export it as CSV'
+        ) from None
+
+
+def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes:
+    """The only sheet with rows of numbers as text, a line a row, with tabs between the cells;
+    numbers to their last bit, formulas by the values that were saved."""
+    openpyxl = _optional("openpyxl", "openpyxl", "an Excel workbook", where)
+    limit.check(where, len(content) + _unpacked_size(content))
+    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    found = {}
+    for sheet in book.worksheets:
+        lines, numbers = [], 0
+        for row in sheet.iter_rows(values_only=True):
+            cells = [_cell_text(value, asked.decimal) for value in row]
+            numbers += any(isinstance(value, (int, float)) for value in row)
+            lines.append("\t".join(cells).rstrip("\t"))
+            if len(lines) > _MOST_ROWS:
+                raise TraceError(
+                    f"{shown(sheet.title)}: got more than {_MOST_ROWS} rows, allowed as many as "
+                    "Excel has; export the record as CSV"
+                )
+        if numbers >= LEAST_SAMPLES:
+            found[sheet.title] = "\n".join(lines)
+    if len(found) != 1:
+        names = ", ".join(map(shown, found or book.sheetnames))
+        raise TraceError(
+            f"got {len(found)} sheets with {LEAST_SAMPLES} rows of numbers and more, {names}, "
+            "allowed one; save the sheet of the record in a workbook of its own, or as CSV"
+        )
+    return found.popitem()[1].encode()
+
+
+def _cell_text(value: Any, decimal: str | None) -> str:
+    """A cell as text: a number in a form that has one meaning, with the decimal sign asked for."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # 17 digits give a double again
+        return f"{value:.16e}".replace(".", decimal or ".")
+    return "" if value is None else " ".join(str(value).split())
+
+
 def _matlab(content: bytes, where: str, limit: Limit) -> _Arrays:
     """Arrays of a file of MATLAB before 7.3, which is HDF5."""
     from scipy.io import loadmat, whosmat
@@ -91,6 +158,12 @@ def _matlab(content: bytes, where: str, limit: Limit) -> _Arrays:
     stream: Any = io.BytesIO(content)
     claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MATLAB_NUMBERS}
     limit.check(where, 2 * len(content), sum(math.prod(shape) for shape in claimed.values()))
+    if not claimed:
+        others = ", ".join(f"{shown(name)} ({kind})" for name, _, kind in whosmat(stream)[:NAMED])
+        raise TraceError(
+            f"got no array of numbers among {others or 'nothing'}, allowed arrays of numbers; save "
+            'them as such, those of a struct with save("record.mat", "-struct", "NAME")'
+        )
     stream.seek(0)
     variables = loadmat(stream, variable_names=list(claimed)) if claimed else {}
     arrays = {name: variables[name] for name in claimed if variables[name].dtype.kind in "fiu"}
@@ -98,13 +171,7 @@ def _matlab(content: bytes, where: str, limit: Limit) -> _Arrays:
 
 
 def _tdms(content: bytes, where: str, limit: Limit) -> _Arrays:
-    try:
-        from nptdms import TdmsFile
-    except ImportError:
-        raise FileError(
-            f"{where}: is a TDMS file, which the optional npTDMS reads: pip install "
-            '"granchain[traces]"; or export it as CSV'
-        ) from None
+    TdmsFile = _optional("nptdms", "npTDMS", "a TDMS file", where).TdmsFile
     # Its lengths first: npTDMS takes the memory that a channel claims.
     groups = TdmsFile.read_metadata(io.BytesIO(content)).groups()
     claimed = sum(len(channel) for group in groups for channel in group.channels())
@@ -128,7 +195,7 @@ def _tdms(content: bytes, where: str, limit: Limit) -> _Arrays:
     return arrays, units, clock if 0.0 < interval < math.inf else None
 
 
-def _hdf5(path: Path, limit: Limit) -> Record:
+def _hdf5(path: Path, asked: Asked, limit: Limit) -> Record:
     from granchain.store import open_result
     from granchain.store.foreign import foreign_numbers
 
@@ -142,11 +209,14 @@ def _hdf5(path: Path, limit: Limit) -> Record:
             *(Column(f"bead {bead}", "N", force) for bead, force in forces),
         ]
         return Record(columns, Preamble(f"simulated by granchain, contact law {result.law}"))
-    return _columns_of(arrays, {one.name: one.unit for one in found}, None)
+    return _columns_of(arrays, {one.name: one.unit for one in found}, None, asked)
 
 
 def _columns_of(
-    arrays: Mapping[str, np.ndarray], units: Mapping[str, str | None], clock: Clock | None
+    arrays: Mapping[str, np.ndarray],
+    units: Mapping[str, str | None],
+    clock: Clock | None,
+    asked: Asked,
 ) -> Record:
     """Columns of named arrays: those that are as long as the time and beside it or below it, all
     where a clock is stated, or those of the only table, its longer axis that of the samples."""
@@ -158,7 +228,16 @@ def _columns_of(
         clock = Clock(interval, scalars.get("tstart", 0.0), "s", f"Tinterval {interval:g}")
     arrays = {name: values for name, values in arrays.items() if values.ndim}
     names = ", ".join(map(shown, list(arrays)[:10])) or "none"
-    times = [name for name in arrays if name.rpartition("/")[2].lower() in ("time", "t")]
+    last = {name: name.rpartition("/")[2] for name in arrays}
+    times = [name for name in arrays if last[name].lower() in ("time", "t")] or [
+        name
+        for name in arrays
+        if size_of(units.get(name) or unit_in(last[name]), TIME_UNITS) is not None
+    ]
+    if asked.time is not None:
+        times = [name for name in arrays if asked.time in (name, last[name])]
+    elif asked.interval is not None:
+        times = []
     alone = not times and len(arrays) == 1
     if alone and arrays[next(iter(arrays))].ndim == 2:
         (table,) = arrays.values()
@@ -166,10 +245,11 @@ def _columns_of(
         headings = ["time", *(f"column {k}" for k in range(2, len(samples) + 1))]
         columns = [Column(name, None, one) for name, one in zip(headings, samples, strict=True)]
         return Record(columns, Preamble(clock=clock))
-    if len(times) > 1 or not (times or clock or alone):
+    if len(times) > 1 or not (times or clock or alone or asked.interval):
         raise TraceError(
             f'got {len(times)} arrays of time among {names}, allowed one named "time" with the '
-            "forces beside it, or a single table; name it so, give each record a file of its own"
+            "forces beside it, or a single table; say which it is, --time NAME, or how often "
+            "samples were taken, --interval 1e-6; give each record a file of its own"
         )
     n = len(arrays[times[0]]) if times else max(map(len, arrays.values()), default=0)
     group = times[0].rpartition("/")[0] if times else ""

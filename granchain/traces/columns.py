@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,26 +70,85 @@ class Asked:
     Parameters
     ----------
     beads : sequence of int or None, optional
-        Bead of each force column, None for one to leave out.
+        Bead of each force column, None for one to leave out; of several files in their order.
     time_unit, force_unit : str, optional
         A symbol, or a number of one: "10 N".
-    gain : float, optional
-        Reading per newton [V/N], where the file holds volts.
+    gain : float or sequence of float, optional
+        Reading per newton [V/N], where the file holds volts; or that of each sensor.
     interval : float, optional
         Between two samples, of a file without a time column [s].
     resample : float, optional
         Interval of an even grid to put uneven samples on, by straight lines between them [s].
     decimal : str, optional
         The decimal sign of a text, "." or ",".
+    time : str, optional
+        The heading of the column of time, or the name of that array.
+    time_constant : float, optional
+        Of the charge amplifier that recorded the forces [s].
     """
 
     beads: Sequence[int | None] | None = None
     time_unit: str | None = None
     force_unit: str | None = None
-    gain: float | None = None
+    gain: float | Sequence[float] | None = None
     interval: float | None = None
     resample: float | None = None
     decimal: str | None = None
+    time: str | None = None
+    time_constant: float | None = None
+
+
+@contextmanager
+def in_file(where: str) -> Iterator[None]:
+    """Put the name of a file in front of what is wrong with it."""
+    try:
+        yield
+    except TraceError as error:
+        raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
+
+
+def joined(records: Mapping[str, Record], asked: Asked) -> tuple[Record, Asked]:
+    """The columns of several files of one clock as one record, and what is still asked of it.
+
+    Raises
+    ------
+    TraceError
+        With what is wrong with each file, or which of them has another clock.
+    """
+    if len(records) == 1:
+        return next(iter(records.values())), asked
+    columns: list[Column] = []
+    notes: list[str] = []
+    problems: list[str] = []
+    first = ""
+    for where, record in records.items():
+        own: list[str] = []
+        with in_file(where):
+            times, forces = _timed(record, asked, own)
+            if own:
+                raise TraceError(own)
+        if not columns:
+            first, columns = where, [Column("time", "s", times)]
+        clock = columns[0].values
+        if len(times) != len(clock):
+            problems.append(
+                f"{where}: got {len(times)} samples, where {first} has {len(clock)}, allowed one "
+                "record of one clock; export all channels over the same stretch"
+            )
+        elif (off := ~(np.abs(times - clock) <= MOST_UNEVEN * np.ptp(clock) / len(clock))).any():
+            k = int(off.argmax())
+            problems.append(
+                f"{where}: got {times[k]:.9g} s at sample {k + 1}, where {first} has "
+                f"{clock[k]:.9g} s, allowed one clock; give channels of one recording, or bring "
+                "each in by itself"
+            )
+        of_file = f", {Path(where).stem}"
+        columns += [replace(column, name=f"{column.name}{of_file}") for column in forces]
+        notes += [f"{Path(where).name}: {note}" for note in record.preamble.notes]
+    if problems:
+        raise TraceError(problems)
+    asked = replace(asked, interval=None, time=None, time_unit=None)
+    return Record(columns, Preamble(notes=tuple(notes))), asked
 
 
 def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit: Limit) -> Trace:
@@ -97,23 +159,8 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
     TraceError
         With everything that cannot be found from the columns, or is wrong with them.
     """
-    lengths = sorted({len(column.values) for column in record.columns})
-    if len(lengths) != 1:
-        got = f"columns of {', '.join(map(str, lengths))} values" if lengths else "no column"
-        raise TraceError(
-            f"got {got} of numbers, allowed columns of one length; give one record of all sensors "
-            "on one clock"
-        )
-    time, forces = _clocked(record, asked)
     problems: list[str] = []
-    second = _size(time, asked.time_unit, TIME_UNITS, "time", problems)
-    units = record.preamble.force_units
-    if len(units) == 1:
-        units = units * len(forces)
-    if len(units) == len(forces):
-        forces = [
-            _with_unit(column, unit, problems) for column, unit in zip(forces, units, strict=True)
-        ]
+    times, forces = _timed(record, asked, problems)
     beads = [bead_of(column.name) for column in forces] if asked.beads is None else asked.beads
     names = ", ".join(shown(column.name) for column in forces)
     if len(beads) != len(forces):
@@ -130,10 +177,18 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
         )
     else:
         forces = [one for bead, one in zip(beads, forces, strict=True) if bead is not None]
-    newtons = [_newton(column, asked, problems) for column in forces]
+    alike = asked.gain is None or isinstance(asked.gain, (int, float))
+    gains: Any = [asked.gain] * len(forces) if alike else asked.gain
+    if len(gains) != len(forces):
+        problems.append(
+            f"--gain: got {len(gains)} numbers for {len(forces)} sensors, allowed one for all, or "
+            "one for each; give them in the order of --beads, none for a column that is left out"
+        )
+        gains = [gains[0]] * len(forces)
+    newtons = [_newton(*one, asked, problems) for one in zip(forces, gains, strict=True)]
     if problems:
         raise TraceError(list(dict.fromkeys(problems)))
-    times, evened = _evened(second * time.values)
+    times, evened = _evened(times)
     notes = (*record.preamble.notes, *evened)
     force = np.empty((len(times), len(forces)))
     for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
@@ -146,6 +201,27 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
     return Trace(times, labels, force, about, notes)
 
 
+def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarray, list[Column]]:
+    """The times in seconds, and the other columns with the units that the lines above give."""
+    lengths = sorted({len(column.values) for column in record.columns})
+    if len(lengths) != 1:
+        got = f"columns of {', '.join(map(str, lengths))} values" if lengths else "no column"
+        raise TraceError(
+            f"got {got} of numbers, allowed columns of one length; give one record of all sensors "
+            "on one clock"
+        )
+    time, forces = _clocked(record, asked)
+    second = _size(time, asked.time_unit, TIME_UNITS, "time", problems)
+    units = record.preamble.force_units
+    if len(units) == 1:
+        units = units * len(forces)
+    if len(units) == len(forces):
+        forces = [
+            _with_unit(column, unit, problems) for column, unit in zip(forces, units, strict=True)
+        ]
+    return second * time.values, forces
+
+
 def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
     """The column of time, in the file or made from what is given of its clock, and the others."""
     columns, clock = list(record.columns), record.preamble.clock
@@ -155,8 +231,15 @@ def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
     named = [
         column
         for column in columns
-        if _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None
+        if (
+            column.name.lower() == asked.time.strip().lower()
+            if asked.time is not None
+            else _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None
+        )
     ]
+    if asked.time is not None and not named:
+        names = ", ".join(shown(column.name) for column in columns)
+        raise TraceError(f"--time: got {shown(asked.time)}, allowed one of {names}; name the times")
     time = named[0] if named else columns[0]
     # Tektronix writes the times again in front of each channel, with a heading or without.
     again = [
@@ -198,7 +281,8 @@ def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
     elif not named and asked.time_unit is None and (time.unit or not _UNNAMED.match(time.name)):
         raise TraceError(
             f"got no heading that names a time, allowed one such as time [s]; where "
-            f"{shown(time.name)} holds times, say their unit: --time-unit us; where it does not, "
+            f"{shown(time.name)} holds times, say their unit: --time-unit us; where they are "
+            "in another column: --time HEADING; where there are none, "
             "say how often the samples were taken: --interval 1e-6, with - among the --beads for "
             "a column that is no force"
         )
@@ -261,22 +345,22 @@ def _size(
     return size or 1.0
 
 
-def _newton(column: Column, asked: Asked, problems: list[str]) -> float:
+def _newton(column: Column, gain: float | None, asked: Asked, problems: list[str]) -> float:
     """Newtons of a unit of the column."""
     size = _size(column, asked.force_unit, FORCE_UNITS | READING_UNITS, "force", problems)
     unit = asked.force_unit if asked.force_unit is not None else column.unit
     readings = size_of(unit, READING_UNITS) is not None
-    if readings and asked.gain is None:
+    if readings and gain is None:
         problems.append(
             f"{shown(column.name)}: got readings in {unit}, allowed forces, or readings and the "
             "gain of the sensor; say how many volts a newton makes: --gain 0.02"
         )
-    elif asked.gain is not None and size_of(unit, FORCE_UNITS) is not None:
+    elif gain is not None and size_of(unit, FORCE_UNITS) is not None:
         problems.append(
             f"{shown(column.name)}: got --gain for forces in {unit}, allowed for readings in V; "
             "leave --gain out"
         )
-    return size / asked.gain if readings and asked.gain is not None else size
+    return size / gain if readings and gain is not None else size
 
 
 def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:

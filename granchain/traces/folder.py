@@ -4,10 +4,13 @@ importing a file from elsewhere."""
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from granchain.store import write_whole
 from granchain.store.files import folder_for
 from granchain.store.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, revised, written
-from granchain.traces.columns import Asked, trace_of
+from granchain.traces.columns import Asked, Record, in_file, joined, trace_of
 from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
 
@@ -114,19 +117,10 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
         )
     allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
     # As it was written here: a point is the decimal sign.
-    with _named(str(path)):
+    with in_file(str(path)):
         record = text_columns(content_of(path, allowed), str(path), ".", allowed)
         _check_kind(about.kind, f"{path.name} {record.preamble.words}")
         return trace_of(record, Asked(), about, str(path), allowed)
-
-
-@contextmanager
-def _named(where: str) -> Iterator[None]:
-    """Put the name of a file in front of what is wrong with it."""
-    try:
-        yield
-    except TraceError as error:
-        raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
 
 
 def _check_kind(kind: str, words: str) -> None:
@@ -141,7 +135,7 @@ def _check_kind(kind: str, words: str) -> None:
 
 
 def import_trace(
-    file: str | os.PathLike[str],
+    file: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     folder: str | os.PathLike[str],
     kind: str,
     asked: Asked | None = None,
@@ -149,12 +143,13 @@ def import_trace(
     overwrite: bool = False,
     limit: float = DEFAULT_LIMIT,
 ) -> Trace:
-    """Bring a file of measured forces into a folder of its own, as `about.toml` and `trace.csv`.
+    """Bring measured forces into a folder of their own, as `about.toml` and `trace.csv`.
 
     Parameters
     ----------
-    file : str or path
-        CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB or TDMS.
+    file : str, path, or sequence of them
+        CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, TDMS or Excel; several files of one
+        clock, such as one a channel, make one trace.
     folder : str or path
         Made where it is missing. An `about.toml` beside a `trace.csv` stays; one without a curve,
         of a folder that was prepared for it, gets `changes` and the origin, and loses the comments
@@ -162,7 +157,7 @@ def import_trace(
     kind : str
         "measured", "digitised" or "synthetic".
     asked : Asked, optional
-        What is not in the file: beads, units, gain, interval.
+        What is not in the file: beads, units, gain, interval, time constant.
     changes : sequence of str
         Metadata of the trace, each "KEY=VALUE" of about.toml.
     overwrite : bool
@@ -181,15 +176,30 @@ def import_trace(
     """
     from granchain.traces.binary import binary_columns
 
-    source, asked = Path(file), asked or Asked()
-    content = content_of(source, Limit(limit))
-    with _named(str(source)):
-        record = binary_columns(source, content, Limit(limit)) or text_columns(
-            content, str(source), asked.decimal, Limit(limit)
-        )
-        _check_kind(kind, f"{source.name} {record.preamble.words}")
-    origin = f"{shown(source.name, 200)[1:-1]}, SHA-256 {hashlib.sha256(content).hexdigest()}"
-    del content
+    files = [file] if isinstance(file, (str, os.PathLike)) else file
+    sources = [Path(one) for one in dict.fromkeys(files)]
+    if not sources:
+        raise TraceError("file: got none, allowed one or more; name the file of the instrument")
+    asked, allowed = asked or Asked(), Limit(limit)
+    records: dict[str, Record] = {}
+    origins, numbers = [], 0
+    for source in sources:
+        content = content_of(source, allowed)
+        with in_file(str(source)):
+            record = binary_columns(source, content, asked, allowed) or text_columns(
+                content, str(source), asked.decimal, allowed
+            )
+            _check_kind(kind, f"{source.name} {record.preamble.words}")
+        numbers += sum(len(column.values) for column in record.columns)
+        allowed.check(str(source), 0, numbers)
+        # of several as many digits as one line has room for
+        digest = hashlib.sha256(content).hexdigest()[: 64 if len(sources) == 1 else 16]
+        origins.append(f"{shown(source.name, 200)[1:-1]}, SHA-256 {digest}")
+        records[str(source)] = record
+        del content, record
+    record, rest = joined(records, asked)
+    del records
+    where = f"{sources[0]}{f' and {len(sources) - 1} more' if len(sources) > 1 else ''}"
     target, existing = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
     document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if existing else {}
     prepared = existing and not (target / CURVES).exists()
@@ -201,20 +211,37 @@ def import_trace(
             "allowed what it says; change it there, or make it anew with --overwrite"
         )
     if prepared or not existing:
-        document = {"title": source.stem, "kind": kind} | document | {"origin": origin}
-        if asked.gain:
-            document["sensor"] = document.get("sensor", {}) | {"gain": asked.gain}
+        document = {"title": common_name(sources), "kind": kind} | document
+        document["origin"] = "; ".join(origins)
+        sensor = dict(document.get("sensor", {}))
+        if asked.gain is not None:
+            sensor["gain"] = np.asarray(asked.gain, float).tolist()
+        if asked.time_constant is not None:
+            # a charge amplifier is a resistor and a capacitor
+            sensor |= {"high_pass": 1.0 / (2.0 * math.pi * asked.time_constant), "filter_order": 1}
+        if sensor:
+            document["sensor"] = dict(sensor)
         problems = Problems()
         set_values(document, changes, 'who="A. Person"', problems)
+        changed = document.get("sensor", {})
+        problems.check(
+            asked.time_constant is None or all(changed[key] == sensor[key] for key in sensor),
+            "--time-constant",
+            "sensor.high_pass or sensor.filter_order beside it",
+            "one of them",
+            "leave the others out: a time constant is a high-pass filter of order 1",
+        )
         if problems.sentences:
             raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
-    with _named(str(source)):
-        trace = trace_of(record, asked, about, str(source), Limit(limit))
+    with in_file(where):
+        trace = trace_of(record, rest, about, where, allowed)
     del record
     with folder_for(target):
         for name in (CURVES, ABOUT):
-            if (target / name).exists() and source.samefile(target / name):
+            if (target / name).exists() and any(
+                source.samefile(target / name) for source in sources
+            ):
                 raise TraceError(
                     f"{target / name}: got the file that is imported, allowed a folder that does "
                     "not hold it; name another folder with --out"
@@ -226,6 +253,16 @@ def import_trace(
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
+
+
+def common_name(files: Sequence[Path]) -> str:
+    """The name of a file without its ending, or what the names of several have in common."""
+    names = [file.stem for file in files]
+    alike = takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
+    common = "".join(signs[0] for signs in alike)
+    # T0001CH1 and T0001CH2: T0001
+    common = re.sub(r"[ _-]*(?:ch(?:an(?:nel)?)?)?[ _-]*$", "", common, flags=re.IGNORECASE)
+    return names[0] if len(names) == 1 or not common else common
 
 
 def text_with_curve(folder: Path, about: AboutTable, changes: Sequence[str]) -> bytes:

@@ -64,7 +64,7 @@ class Trace:
                 f"sensor beads: got {labels}, allowed different whole numbers from 1; name each "
                 "sensor by its own bead"
             )
-        problems += self.about.uncertainty.wrong_counts(len(labels))
+        problems += self.about.wrong_counts(len(labels))
         if problems:
             raise TraceError(problems)
 
