@@ -479,12 +479,28 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
 
 def test_the_figure_shows_what_was_measured_and_what_is_left():
     found = gc.fit(start(), synthetic(0.01), KEYS)
-    drawn, (values, left, matrix) = figures.fit(found)
+    drawn, (force, rest, values, left, matrix) = figures.fit(found)
     drawn.draw_without_rendering()
-    assert left.get_lines()[-1].get_ydata() == pytest.approx(found.residuals)
+    assert left.get_lines()[0].get_ydata() == pytest.approx(found.residuals)
     fitted = next(line for line in values.get_lines() if line.get_label() == "fitted")
     assert fitted.get_ydata() == pytest.approx([one.peak.computed for one in found.sensors])
     assert [text.get_text() for text in matrix.get_yticklabels()] == KEYS
+    # the pulses of every sensor over each other, on the clocks of the measurement
+    assert [one["bead"] for one in found.samples] == [2, 4, 6, 8, 10]
+    for k, one in enumerate(found.samples):
+        peak = one["computed"].max()
+        # noise of 1 % of the largest force
+        assert (
+            np.abs(one["computed"] - one["measured"]).max()
+            < 0.06 * found.samples[0]["computed"].max()
+        )
+        assert peak == pytest.approx(found.sensors[k].peak.computed, rel=0.01)
+        assert force.get_lines()[1 + 2 * k].get_ydata() == pytest.approx(one["computed"])
+    assert rest.get_lines()[-2].get_ydata() == pytest.approx(
+        found.samples[-1]["computed"] - found.samples[-1]["measured"]
+    )
+    signs = [f"{value:+.2f}" for value in found.correlation.ravel()]
+    assert [text.get_text() for text in matrix.texts] == signs
 
 
 @pytest.mark.long

@@ -217,7 +217,15 @@ def concluded(computed, tmp_path):
         "gain": [1.04, 1.02],
         "shift": [0.0, 1e-7],
         "time_shift": 1e-5,
-        "samples": [],
+        "samples": [
+            {
+                "bead": bead,
+                "time": [1e-6 * i for i in range(9)],
+                "measured": [0.0, 1.0, 4.0, 8.0, 9.0, 8.0, 4.0, 1.0, 0.0],
+                "computed": [0.0, 1.0, 4.0, 8.0, 10.0, 8.0, 4.0, 1.0, None],
+            }
+            for bead in (3, 6)
+        ],
         "scatter": 1.1,
         "degrees_of_freedom": 3.0,
         "messages": ["not told apart: contact.psi, striker.speed"],

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.figures.frame import BLACK, largest, palette, side_by_side, styled, time_unit
+from granchain.figures.frame import (
+    BLACK,
+    Sheet,
+    evenly_spaced,
+    largest,
+    narrow,
+    palette,
+    set_panel,
+    styled,
+    time_unit,
+)
+from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,26 +28,37 @@ if TYPE_CHECKING:
     from granchain.studies.fit import Fit
 
 FORCES = ("time", "measured", "computed")
+# Sensors whose pulses are drawn: of more none is wide enough to see its samples.
+MOST_PULSES = 8
 
 
 @styled
 def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """Measured numbers and those of the fitted case at every sensor, what is left, and how the
-    errors of the keys hang together.
+    """Measured pulses with those of the fitted case over them, what is left of each sample, their
+    numbers at every sensor, what is left of these, and how the errors of the keys hang together.
+
+    Fitted pulses are on the clock of the trace, and as the calibration found reads them.
 
     Parameters
     ----------
     found : Fit
     ax : sequence of Axes, optional
-        Of matplotlib, three of them, to draw into: the heading is then left to their figure.
+        Of matplotlib, five of them, to draw into: the heading is then left to their figure.
 
     Returns
     -------
     Figure, array of Axes
-        Peaks, or arrivals where they alone were fitted; residuals; correlation of the keys.
+        Pulses; fitted less measured; peaks, or arrivals where they alone were fitted; residuals;
+        correlation of the keys.
     """
-    sheet = side_by_side(ax, 9.6, 4.1, [1.3, 1.1, 0.9])
-    values, left, matrix = sheet.panels
+    pulses, columns = [2.2, 1.0], [1.3, 1.1, 0.9]
+    if narrow():
+        sheet = Sheet(ax, 9.6, 15.0, [*pulses, 2.0, 2.0, 2.4], head=0.02)
+    else:
+        sheet = Sheet(ax, 9.6, 7.4, [*pulses, 2.6], columns, head=0.02, wide=2)
+    force, rest, values, left, matrix = sheet.panels
+    note = _over_each_other(force, rest, found.samples)
+    sheet.legend(force, inside={"ncols": 2})
     beads = [one.bead for one in found.sensors]
     by_time = found.measure == "arrivals"
     pairs = [one.arrival if by_time else one.peak for one in found.sensors]
@@ -45,40 +67,37 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         for name in ("measured", "computed", "uncertainty")
     )
     factor, unit = time_unit(largest(measured)) if by_time else (1.0, "N")
-    ring: dict[str, Any] = {"fmt": "o", "markerfacecolor": "none", "markersize": 4.0}
-    ring |= {"markeredgewidth": 0.8, "elinewidth": 0.8, "capsize": 2.0, "color": BLACK}
+    ring = MEASURED | BAR | {"ms": 4.0, "mew": 0.8}
     deviations = 2.0 * factor * error
-    values.errorbar(
-        beads, factor * measured, deviations, label="measured, +- two deviations", **ring
-    )
+    values.errorbar(beads, factor * measured, deviations, label="+- two deviations", **ring)
     values.plot(beads, factor * computed, color=palette()[0], label="fitted")
     quantity = "arrival" if by_time else "peak"
-    values.set(xlabel="bead", ylabel=f"{quantity} of the first pulse ({unit})")
+    values.set_ylabel(f"{quantity} of the first pulse ({unit})")
     values.legend(loc="best", fontsize=7)
-    if found.samples:
-        _samples_left(left, found.samples)
-    else:
-        left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
-        left.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=1)
-        left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
-        left.set(xlabel="bead", ylabel="what is left (standard deviations)")
-        most = 1.15 * max(3.0, largest(found.residuals))
-        left.set_ylim(-most, most)
-    for axes in (values,) if found.samples else (values, left):
-        axes.margins(x=0.05)
-        axes.locator_params(axis="x", integer=True)
+    left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
+    left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
+    most = 1.15 * max(3.0, largest(found.residuals))
+    set_panel(
+        left,
+        zero=True,
+        xlabel="bead",
+        ylabel="what is left (standard deviations)",
+        ylim=(-most, most),
+    )
+    for axes in (values, left):
+        set_panel(axes, whole="x", xmargin=0.05)
     keys = list(found.values)
-    matrix.imshow(np.abs(np.nan_to_num(found.correlation)), cmap="Blues", vmin=0.0, vmax=1.0)
+    matrix.imshow(np.nan_to_num(found.correlation), cmap="RdBu", vmin=-1.5, vmax=1.5)
     for (i, j), value in np.ndenumerate(found.correlation):
         words = f"{value:+.2f}" if math.isfinite(value) else "not told"
-        colour = "white" if abs(value) > 0.6 else BLACK
+        colour = "white" if abs(value) > 0.9 else BLACK
         matrix.annotate(words, (j, i), ha="center", va="center", fontsize=7, color=colour)
     matrix.set_xticks(range(len(keys)), [key.rpartition(".")[2] for key in keys])
     matrix.set_yticks(range(len(keys)), keys)
     matrix.set_title("correlation", fontsize="medium")
     synthetic = found.trace.synthetic
     parts = ["SYNTHETIC TRACE, no experiment" if synthetic else found.trace.words]
-    parts.append(f"fitted to {found.measure}")
+    parts += [f"fitted to {found.measure}", note]
     for key, number in found.values.items():
         sure = f"{number:.4g} +- {found.errors[key]:.2g}"
         known = math.isfinite(found.errors[key])
@@ -87,18 +106,37 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     return sheet.figure, sheet.panels
 
 
-def _samples_left(axes: Axes, samples: Sequence[Mapping[str, Any]]) -> None:
-    """Measured less fitted samples of every sensor, one above the other, over the time about the
-    fitted peak: noise has no shape, and what the case lacks has."""
-    parts = [{key: np.asarray(one[key], dtype=float) for key in FORCES} for one in samples]
-    left = [100.0 * (one["measured"] - one["computed"]) / one["computed"].max() for one in parts]
-    times = [one["time"] - one["time"][np.argmax(one["computed"])] for one in parts]
-    factor, unit = time_unit(max(largest(one) for one in times))
-    apart = 2.2 * max(largest(one) for one in left)
-    for k, (time, off) in enumerate(zip(times, left, strict=True)):
-        axes.axhline(-k * apart, color="#b0b0b0", linewidth=0.5, zorder=1)
-        axes.plot(factor * time, off - k * apart, color=palette()[0], linewidth=0.7)
-    axes.set_yticks([-k * apart for k in range(len(left))], [f"{one['bead']}" for one in samples])
-    axes.set(xlabel=f"time from the fitted peak ({unit})", ylabel="bead")
-    axes.set_ylim(-(len(left) - 0.4) * apart, 0.6 * apart)
-    axes.set_title(f"measured less fitted, beads {apart:.2g} % of the peak apart", fontsize="small")
+def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any]]) -> str:
+    """The pulses of the sensors side by side, measured and fitted, and under them the fitted less
+    the measured samples: noise has no shape, and what the case lacks has. Gives a note where some
+    are not shown."""
+    from matplotlib.ticker import MultipleLocator
+
+    places, note = evenly_spaced(len(samples), MOST_PULSES, "pulses")
+    parts = [{key: np.asarray(samples[i][key], dtype=float) for key in FORCES} for i in places]
+    if not parts:
+        force.annotate("no pulse was read whole", (0.5, 0.5), xycoords="axes fraction", ha="center")
+    times = [one["time"] - one["time"][np.nanargmax(one["computed"])] for one in parts]
+    factor, unit = time_unit(largest(*times))
+    wide = factor * max((float(np.ptp(time)) for time in times), default=1.0)
+    every = max(1, math.ceil(max(map(len, times), default=1) / MOST_SAMPLES_DRAWN))
+    ring = MEASURED | {"ms": 2.4, "mew": 0.6, "markevery": every, "zorder": 2}
+    fitted: dict[str, Any] = {"color": palette()[0], "zorder": 3}
+    middles = []
+    for k, (time, one) in enumerate(zip(times, parts, strict=True)):
+        at = factor * (time - 0.5 * (time[0] + time[-1])) + 1.15 * k * wide
+        middles.append(1.15 * k * wide)
+        force.plot(at, one["measured"], **ring, label="_" * (k > 0) + "measured")
+        force.plot(at, one["computed"], **fitted, label="_" * (k > 0) + "fitted")
+        rest.plot(at, one["computed"] - one["measured"], **fitted, linewidth=0.7)
+    set_panel(force, zero=True, ylabel="force (N)", xticks=middles, xmargin=0.02)
+    set_panel(
+        rest, zero=True, ylabel="difference (N)", xticks=middles, xmargin=0.02, ticks="y", most=4
+    )
+    rest.set_xticklabels([f"bead {samples[i]['bead']}" for i in places])
+    step = 10.0 ** math.floor(math.log10(0.5 * wide))
+    for axes in (force, rest):
+        axes.xaxis.set_minor_locator(MultipleLocator(step))
+    rest.set_xlabel(f"time (small ticks {step:g} {unit} apart)")
+    force.tick_params(axis="x", labelbottom=False)
+    return note

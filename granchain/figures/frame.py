@@ -224,6 +224,8 @@ class Sheet:
         the heading stands over the first panel.
     each : int
         Rows that make one panel.
+    wide : int
+        Rows at the top that are one panel each, over all columns.
     **share
         Of `Figure.subplots`.
     """
@@ -238,11 +240,13 @@ class Sheet:
         count: int | None = None,
         head: float = 0.0,
         each: int = 1,
+        wide: int = 0,
         **share: Any,
     ):
         self.alone = rows is None and columns is None
         rows, columns = rows or (1.0,), columns or (1.0,)
-        count = len(rows) // each * len(columns) if count is None else count
+        every = (len(rows) // each - wide) * len(columns) + wide
+        count = every if count is None else count
         self.given = ax is not None
         if self.given:
             panels = given_panels(ax, count * each)
@@ -254,9 +258,11 @@ class Sheet:
                 len(ratios), len(columns), squeeze=False, height_ratios=ratios,
                 width_ratios=columns, **share,
             )  # fmt: skip
-            cells = grid[len(ratios) - len(rows) :].reshape(-1, each, len(columns))
-            panels = cells.transpose(0, 2, 1).ravel()
-            for surplus in (*grid[: len(ratios) - len(rows)].flat, *panels[count * each :]):
+            first, cut = len(ratios) - len(rows), grid[0, 0].get_gridspec()
+            over = [figure.add_subplot(cut[first + i, :]) for i in range(wide)]
+            cells = grid[first + wide :].reshape(-1, each, len(columns))
+            panels = np.array([*over, *cells.transpose(0, 2, 1).flat])
+            for surplus in (*grid[: first + wide].flat, *panels[count * each :]):
                 surplus.remove()
         self.figure: Figure = figure
         self.panels: np.ndarray = panels[: count * each]

@@ -385,8 +385,8 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     blocks = fit_tables(facts)
     blocks[1:1] = conclusion_picture(
         lambda: fit(as_fit()),
-        "Measured and fitted numbers at every sensor, what is left, and the correlation of "
-        "the keys.",
+        "Measured pulses with the fitted ones over them and what is left; their numbers at every "
+        "sensor; the correlation of the keys.",
     )
     law = facts["case_resolved"]["contact"]["law"]
     return f"Fit to {facts['trace']['title']}", blocks, [law]

@@ -149,8 +149,8 @@ class Fit:
         By how much each sensor's clock is late beside `time_shift` [s]; 0 where the trace states no
         uncertainty of it.
     samples : tuple of dict
-        Where traces were fitted, of each sensor the `bead`, the `time` [s], and the forces
-        `measured`, above the baseline found, and `computed`, as the sensor reads it [N].
+        Over the first pulse of each sensor that read it whole, the `bead`, the `time` [s], and the
+        forces `measured`, above the baseline found, and `computed`, as the sensor reads it [N].
     case : Case
         With the values found.
     start : dict of str to float
@@ -470,11 +470,12 @@ class Against:
             for name, values in (("peaks", self.peak), ("arrivals", self.arrival))
         ]
         self._windows: dict[int, slice] = {}
-        for k, one in enumerate(readings if measure == "traces" else ()):
+        for k, one in enumerate(readings):
             if one.sound and math.isfinite(one.width.value):
                 ends = one.arrival.value - one.before, one.arrival.value + one.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
-                compared[0] += [k] * (window.stop - window.start)
+                if measure == "traces":
+                    compared[0] += [k] * (window.stop - window.start)
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(one) for one in compared])
         self.count = len(self.kinds)
@@ -493,7 +494,8 @@ class Against:
         self.quiet_degrees = 0.0
         self._lines: dict[int, np.ndarray] = {}
         self._roots: dict[int, np.ndarray] = {}
-        self._weigh()
+        if measure == "traces":
+            self._weigh()
 
     def with_nuisances(
         self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
@@ -632,14 +634,13 @@ class Against:
         """The computed force in the window of a sensor, as its instrument reads it [N]."""
         return gain * model.at(self.trace.time[self._windows[k]] - shift)[:, k]
 
-    def samples(self, model: Computed, point: np.ndarray) -> list[dict[str, Any]]:
+    def samples(self, model: Computed, shift: np.ndarray, gain: np.ndarray) -> list[dict[str, Any]]:
         """The bead, the times [s] and the measured and computed forces [N] of each sensor."""
-        shift, gain = self.of_measurement(point)
         return [
             {
                 "bead": self.beads[k],
                 "time": self.trace.time[window],
-                "measured": self.measured.force[window, k] - self._lines[k],
+                "measured": self.measured.force[window, k] - self._lines.get(k, 0.0),
                 "computed": self.force_at(model, k, shift[k], gain[k]),
             }
             for k, window in self._windows.items()
@@ -851,7 +852,7 @@ def _concluded(
     ]
     messages += [
         f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is "
-        f"{correlation[i, j]:.4f}, and each error "
+        f"{correlation[i, j]:+.4f}, and each error "
         f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be "
         "if the other were known"
         for i in range(count)
@@ -935,7 +936,7 @@ def _concluded(
         common_gain=common_gain,
         gain=gain,
         shift=shift - time_shift,
-        samples=tuple(against.samples(final, found.point)),
+        samples=tuple(against.samples(final, clock, gain)),
         case=against.given.replace(**values),
         start=start,
         measure=against.measure,
