@@ -3,6 +3,7 @@ the lines that draw it."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import textwrap
@@ -16,6 +17,9 @@ import numpy as np
 
 import granchain as gc
 from granchain import figures
+
+# Of a clone of the project.
+DATA = Path(__file__).parents[1] / "data"
 
 
 @cache
@@ -118,13 +122,13 @@ def overlaps() -> Any:
 def comparison() -> Any:
     """A run beside a trace, here a synthetic one: no measurement. `granchain compare ...
     --figure` draws it."""
-    trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
+    trace = gc.read_trace(DATA / "synthetic2026")
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
 def pulse_numbers() -> Any:
     """Peaks and arrivals of that comparison over the sensors. `granchain report` draws it."""
-    trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
+    trace = gc.read_trace(DATA / "synthetic2026")
     sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
     measured, computed = (
         {
@@ -170,7 +174,7 @@ def sensitivities() -> Any:
 def impact_comparison() -> Any:
     """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ...
     --data ... --out` draws it."""
-    folder = Path(__file__).parents[1] / "data" / "leeb-steel"
+    folder = DATA / "leeb-steel"
     return figures.impact_comparison(
         gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio")
     )
@@ -190,7 +194,7 @@ def fit() -> Any:
     return figures.fit(
         gc.fit(
             case,
-            Path(__file__).parents[1] / "data" / "synthetic2026",
+            DATA / "synthetic2026",
             ["contact.psi", "striker.speed"],
         )
     )
@@ -436,17 +440,65 @@ FIGURES: tuple[Callable[[], Any], ...] = (
 )
 HEAD = """# Gallery
 
-Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
-`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads;
-`bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md); `slider_crank()` is
-`gc.run_mechanism(gc.load_mechanism("slider-crank"))`, and `scotch_yokes()` are the runs of "scotch-yoke" under the five laws of its source.
-Everything shown is simulated, but for the printed numbers that simulated ones are laid beside."""
+Drawn when this page was built, each by the lines under it, which run as they stand; those with `DATA` from a clone of the project, which has
+the measured and printed numbers in its folder `data`. Everything shown is simulated, but for the printed numbers that simulated ones are laid beside."""
+IMPORTS = {
+    "Path": "from pathlib import Path",
+    "np": "import numpy as np",
+    "gc": "import granchain as gc",
+    "figures": "from granchain import figures",
+}
 
 
 def lines_of(draw: Callable[[], Any]) -> str:
-    """The lines of a function under its docstring."""
-    body = inspect.getsource(draw).split('"""\n', 1)[1]
-    return textwrap.dedent(body).strip()
+    """What a reader copies: the imports, all that the function takes from this file, and its own
+    lines."""
+    source = Path(__file__).read_text()
+    tree = ast.parse(source)
+    defined: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            defined[node.name] = node
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            defined[node.targets[0].id] = node
+
+    seen, reached = set[str](), list[ast.stmt]()
+
+    def reach(node: ast.AST) -> None:
+        names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+        own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        for name in (one.id for one in names if one.id in defined and one.id not in own | seen):
+            seen.add(name)
+            reach(defined[name])
+            reached.append(defined[name])
+
+    drawing = defined[draw.__name__]
+    assert isinstance(drawing, ast.FunctionDef)
+    body = drawing.body[1:]  # without its docstring
+    last = body[-1]
+    assert isinstance(last, ast.Return)
+    reach(ast.Module(body, []))
+    blocks = [shown(source, node) for node in reached]
+    # with the comments between
+    own = source.splitlines()[body[0].lineno - 1 : last.end_lineno]
+    text = textwrap.dedent("\n".join(own))
+    given = "moving" if draw is animation else "figure, axes"
+    start, _, end = text.rpartition("return ")
+    blocks.append(f"{start}{given} = {end}")
+    code = "\n".join(blocks)
+    used = {one.id for one in ast.walk(ast.parse(code)) if isinstance(one, ast.Name)}
+    return "\n".join([line for name, line in IMPORTS.items() if name in used] + ["", code])
+
+
+def shown(source: str, node: ast.stmt) -> str:
+    """A definition of this file without decorators, docstring and types of what it gives."""
+    if isinstance(node, ast.FunctionDef):
+        body = source.splitlines()[node.body[1].lineno - 1 : node.end_lineno]
+        return "\n".join([f"def {node.name}():", *body, ""])
+    assert isinstance(node, ast.Assign)
+    if isinstance(node.targets[0], ast.Name) and node.targets[0].id == "DATA":
+        return 'DATA = Path("data")\n'
+    return f"{ast.get_source_segment(source, node)}\n"
 
 
 def page() -> str:

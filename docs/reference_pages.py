@@ -296,37 +296,64 @@ def output_file() -> str:
 # Python
 
 
+# What a name is for, by where it lives; the longest prefix counts.
+JOBS: dict[str, tuple[str, ...]] = {
+    "A case and its run": ("case", "simulation", "store", "verification", "progress", "mechanism"),
+    "Contact laws and impacts": ("contact", "certificates", "two_body", "studies.collisions"),
+    "Materials and sources": ("material", "citation"),
+    "Many runs": ("studies",),
+    "Beside a measurement": ("sensor", "traces", "comparison", "studies.fit"),
+    "Waves": ("waves",),
+    "Numbers of a trace, figures, pages": ("analysis", "figures", "pages"),
+    "Closed forms": ("theory",),
+    "Errors": ("errors",),
+}
+
+
+def job_of(home: str) -> str:
+    """What the names of a module are for."""
+    return max(
+        (prefix, job)
+        for job, prefixes in JOBS.items()
+        for prefix in prefixes
+        if f"{home}.".startswith(f"granchain.{prefix}.")
+    )[1]
+
+
 def python_names() -> str:
-    """The public names, by autodoc."""
+    """The public names, by autodoc, grouped by what they are for."""
     blocks = [
         "# Python",
         "`import granchain as gc`; every public name is an attribute of it. The texts are those "
         "of the code.",
     ]
-    for name in gc.__all__:
-        value = getattr(gc, name)
-        if inspect.ismodule(value):
-            directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
-        elif inspect.isclass(value):
-            directive, extra = (
-                "autoclass",
-                [
-                    "   :members:",
-                    "   :exclude-members: model_config, model_fields, model_post_init",
-                ],
-            )
-        elif callable(value):
-            directive, extra = "autofunction", []
-        else:
-            directive, extra = "autodata", []
-        lines = [f".. {directive}:: granchain.{name}", *extra]
-        blocks += [f"## {name}", "```{eval-rst}\n" + "\n".join(lines) + "\n```"]
-    for module in (name for name in MODULES if name not in gc.__all__):
-        blocks += [
-            f"## granchain.{module}",
-            f"```{{eval-rst}}\n.. automodule:: granchain.{module}\n   :members:\n```",
-        ]
+    homes = dict.fromkeys(gc.__all__, "") | gc._HOME
+    names: dict[str, list[str]] = {job: [] for job in JOBS}
+    for name in [*gc.__all__, *(name for name in MODULES if name not in gc.__all__)]:
+        names[job_of(homes.get(name) or f"granchain.{name}")].append(name)
+    for job, group in names.items():
+        blocks += [f"## {job}", *map(entry, sorted(group, key=order))]
     return "\n\n".join(blocks) + "\n"
+
+
+def order(name: str) -> tuple[bool, str]:
+    """Functions first, then classes and constants."""
+    value = getattr(gc, name, None)
+    return not (inspect.isfunction(value) or inspect.ismodule(value)), name.lower()
+
+
+def entry(name: str) -> str:
+    """The text of a public name, or of a module's own."""
+    value = getattr(gc, name, None)
+    if name in MODULES or inspect.ismodule(value):
+        directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
+    elif inspect.isclass(value):
+        directive = "autoclass"
+        extra = ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
+    else:
+        directive, extra = ("autofunction" if callable(value) else "autodata"), []
+    lines = [f".. {directive}:: granchain.{name}", *extra]
+    return f"### {name}\n\n```{{eval-rst}}\n" + "\n".join(lines) + "\n```"
 
 
 # Modules of functions that a script may call: numbers of traces, figures.

@@ -5,12 +5,15 @@ A page is read from its top: a ```toml or ```python block after a sentence that 
 (`my-case.toml`) is saved as that file; other ```python blocks are run, one after the other in one
 namespace; in a ```console block, lines that begin with "$ " are given to a shell, and the lines
 under them must come in what it prints, "..." standing for any lines. All in one temporary folder a
-page, as if in a clone with granchain installed. "# not run by the tests" ends a command that
-installs something, "# exit code 2" one that shall fail with that code.
+page, as if in a clone with granchain installed. A comment of HTML, which no reader sees, stands
+above a block that is not run, as of commands that install something; "# exit code 2" ends a command
+that shall fail with that code.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 import io
 import os
@@ -43,9 +46,10 @@ PAGES = sorted(
         *DOCS.glob("explanation/*.md"),
     ]
 )
-NOT_RUN = "# not run by the tests"
 _BLOCK = re.compile(
-    r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?P<not_run><!-- not run by the tests -->\n)?"
+    r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 _FILE = re.compile(r"`(?P<name>[\w-]+\.(?:toml|py|csv))`[^`]*:\s*$")
 _EXIT = re.compile(r"# exit code (\d+)\s*$")
@@ -59,10 +63,6 @@ class Command:
     shown: tuple[str, ...]
 
     @property
-    def runs(self) -> bool:
-        return NOT_RUN not in self.text
-
-    @property
     def exit_code(self) -> int:
         found = _EXIT.search(self.text)
         return int(found[1]) if found else 0
@@ -73,6 +73,8 @@ def blocks(text: str) -> list[tuple[str, str, str | None]]:
     console block is what stands in it."""
     found = []
     for block in _BLOCK.finditer(text):
+        if block["not_run"]:
+            continue
         named = _FILE.search(text[: block.start()].rstrip().rpartition("\n\n")[2])
         found.append((block["language"], block["body"], named["name"] if named else None))
     return found
@@ -179,8 +181,7 @@ def test_what_a_page_shows_is_what_happens(page, clone):
                 exec(compile(body, page, "exec"), namespace)
         elif language == "console":
             for command in commands(body):
-                if command.runs:
-                    check(command)
+                check(command)
 
 
 def ended(text: str) -> tuple[int, str]:
@@ -285,6 +286,29 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     )
     there = re.findall(r"^@styled\ndef ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
     assert len(there) > 8 and set(there) <= set(drawn)
+
+
+def test_what_the_gallery_shows_runs_as_it_stands(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import gallery
+
+    for draw in gallery.FIGURES:
+        code = gallery.lines_of(draw)
+        names = [one for one in ast.walk(ast.parse(code)) if isinstance(one, ast.Name | ast.arg)]
+        used = {one.id for one in names if isinstance(one, ast.Name)}
+        loaded = {one.id for one in names if isinstance(getattr(one, "ctx", None), ast.Load)}
+        made = used - loaded | {one.arg for one in names if isinstance(one, ast.arg)}
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                made |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.FunctionDef):
+                made.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                made.add(node.id)
+        assert loaded - made <= set(dir(builtins)), draw.__name__
+    shown: dict[str, object] = {}
+    exec(gallery.lines_of(gallery.damping_transition), shown)
+    assert {"figure", "axes"} <= set(shown)
 
 
 @pytest.mark.parametrize(
