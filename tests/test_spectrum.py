@@ -200,6 +200,7 @@ def test_the_map_lies_on_the_dispersion(found):
 def test_the_drive_is_a_source_of_its_own_unit(run):
     one = gc.spectrum(run)
     assert (one.source, one.sensor, one.unit) == ("left drive", "bead 40", "N/m")
+    assert print_spectrum(one).splitlines()[1].startswith("source: the left drive; ")
     slow = (one.frequency > 800.0) & (one.frequency < 1500.0)
     # a row of springs at rest: the force at its end is the wall's displacement over their
     # compliances; resonance is not far: 2.6 kHz

@@ -374,6 +374,11 @@ def print_spectrum(found: Spectrum) -> str:
         f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to "
         f"{float(found.frequency[-1]):.6g} Hz, {found.resolution:.4g} Hz apart"
     ]
+    if found.source.endswith(" drive"):
+        lines.append(
+            f"source: the {found.source}; what it and the first contacts let through is part of "
+            "the transmission (--from BEAD for the row alone)"
+        )
     rows = [("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]", "")]
     edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
     for i, band in enumerate(edges):
