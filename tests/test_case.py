@@ -1361,3 +1361,18 @@ def test_of_very_many_unknown_tables_a_hundred_are_listed_and_none_is_read() -> 
     assert (
         raised.value.problems[-1] == "case: got 59900 more mistakes, allowed none; mend these first"
     )
+
+
+def test_a_taper_makes_each_bead_of_a_segment_smaller_than_the_one_before() -> None:
+    two = [{"count": 1, "radius": 1e-3}, {"count": 3, "radius": 4e-3, "taper": 0.5, "repeat": 2}]
+    chain = {"material": "steel-316", "segment": two}
+    case = Case(chain=chain, contact={"law": "hertz"}, striker={"speed": 1.0}, time={"end": 1e-4})
+    once = [1e-3, 4e-3, 2e-3, 1e-3]
+    assert case.bodies()["radius"].tolist()[-8:] == once * 2
+    mass = case.bodies()["mass"][-8:]
+    assert mass[2] / mass[1] == 0.125 and mass[3] == pytest.approx(mass[0], rel=1e-15)
+    # a factor of its own for a bead comes on top
+    own = case.replace(**{"chain.radius_factor": [1.0] * 7 + [3.0]})
+    assert own.bodies()["radius"][-1] == 3e-3 and own.bodies()["mass"][-1] == 27.0 * mass[-1]
+    with pytest.raises(CaseError, match=r"segment\.1\.taper: got 1e-200 over 3 beads, allowed a"):
+        case.replace(**{"chain.segment.1.taper": 1e-200})

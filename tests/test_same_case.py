@@ -112,7 +112,7 @@ PAIRED = {
     "chain.segment.0.drag": 20.0,
     "chain.segment.0.velocity": 0.2,
     "chain.segment.1.displacement": 1e-8,
-    "chain.segment.0.taper": None,
+    "chain.segment.0.taper": 0.95,
     "chain.radius": 3e-3,
     "chain.mass": 2e-4,
     "chain.gravity": 9.81,

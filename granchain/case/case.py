@@ -181,7 +181,7 @@ class Case(CheckedCase):
         """Give each bead its own size, mass and modulus, and each gap its own width, where the
         case has them."""
         chain = self.chain
-        size = np.array(chain.radius_factor or 1.0)
+        size = chain.size_factors()
         beads["radius"] *= size
         beads["mass"] *= size * size * size
         beads["mass"] *= np.array(chain.mass_factor or 1.0)

@@ -111,7 +111,19 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
         "take one out",
     )
     for where, segment in chain.places():
-        check_body(where, body_like(segment, chain), problems)
+        body = body_like(segment, chain)
+        check_body(where, body, problems)
+        if segment.taper is not None and problems.clear(where, "chain.radius", "chain.mass"):
+            with np.errstate(all="ignore"):
+                last = np.float64(segment.taper) ** (segment.count - 1)
+                ends = (body.radius * last, body.mass * last * last * last)
+            problems.check(
+                all(0.0 < end < math.inf for end in ends),
+                f"{where}.taper",
+                f"{segment.taper:g} over {segment.count} beads",
+                "a taper that leaves the last bead a radius and a mass that are finite and above 0",
+                "take one nearer to 1",
+            )
     if problems.clear("chain.beads"):
         check_disorder(chain, problems)
 

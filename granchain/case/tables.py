@@ -118,6 +118,13 @@ class SegmentTable(Table):
     count: int = whole_key("the number of beads that follow one another")
     radius: float | None = number_key("m", "the radius of these beads", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of each of these beads", None, above=0.0)
+    taper: float | None = number_key(
+        "1",
+        "the radius of each of these beads over that of the one before it; the mass goes with the "
+        "cube, and the first bead has the radius and the mass that are given",
+        None,
+        above=0.0,
+    )
     material: MaterialKey | None = material_of("these beads")
     gap: float | None = number_key(
         "m", "the free distance after each of these beads", None, low=0.0
@@ -134,6 +141,11 @@ class SegmentTable(Table):
     repeat: int | None = whole_key(
         "how many times the group of segments that ends here comes", None
     )
+
+
+def tapered(count: int, taper: float) -> np.ndarray:
+    """(count,) 1, t, t^2, ...: products, the same bits on every machine."""
+    return np.cumprod(np.concatenate([[1.0], np.full(count - 1, taper)]))
 
 
 @lru_cache(maxsize=64)
@@ -215,6 +227,18 @@ class ChainTable(Table):
             for n, group in self.groups()
         ]
         return np.concatenate(parts)
+
+    def size_factors(self) -> np.ndarray:
+        """What each bead's radius is multiplied by, and its mass by the cube of it: by its place
+        in a tapered segment, and by a factor of its own; one number where beads have none."""
+        own = np.array(self.radius_factor or 1.0)
+        if all(segment.taper is None for segment in self.segment):
+            return own
+        parts = [
+            np.tile(np.concatenate([tapered(one.count, one.taper or 1.0) for one in group]), repeat)
+            for repeat, group in self.groups()
+        ]
+        return own * np.concatenate(parts)
 
     def gaps(self) -> np.ndarray:
         """(n_beads - 1,) Free distance after each bead but the last, without what is added to
