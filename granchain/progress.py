@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from collections.abc import Callable
+from typing import Any, TextIO
 
 # Written again at most this often [s].
 LEAST_INTERVAL = 0.2
+
+
+def in_notebook() -> bool:
+    """Whether this is the process of a notebook."""
+    return "ipykernel" in sys.modules
+
+
+def progress_of(
+    asked: Callable[[int, int], Any] | bool | None, title: str
+) -> Callable[[int, int], Any] | None:
+    """What a study tells how far it is: what was asked for; a line where somebody sees it, if
+    nothing was; nothing for False."""
+    if callable(asked):
+        return asked
+    seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+    return ProgressLine(title) if asked or (asked is None and seen) else None
 
 
 class ProgressLine:
@@ -54,7 +71,7 @@ class ProgressLine:
             else f", {now:.1f} s"
         )
         line = f"{self.title + ': ' if self.title else ''}{words}{left}"
-        stream = self._stream or (sys.stdout if "ipykernel" in sys.modules else sys.stderr)
+        stream = self._stream or (sys.stdout if in_notebook() else sys.stderr)
         # spaces over what was there: a notebook knows no other way to clear a line
         stream.write("\r" + line.ljust(self._width) + ("\n" if last else ""))
         stream.flush()

@@ -120,6 +120,23 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
 
 
 @pytest.mark.long
+class DaskClient:
+    """What counts of a dask Client: its futures are its own, its executor's those of Python."""
+
+    def submit(self, *task: Any) -> object:
+        return object()
+
+    def get_executor(self, *, pure: bool) -> ThreadPoolExecutor:
+        assert not pure
+        return ThreadPoolExecutor(1)
+
+
+def test_a_dask_client_computes_as_an_executor_does() -> None:
+    here = gc.sweep(elastic(), {"striker.speed": SPEEDS})
+    there = gc.sweep(elastic(), {"striker.speed": SPEEDS}, executor=DaskClient())
+    assert there.identical(here)
+
+
 def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(os._exit, 1)

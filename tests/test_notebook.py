@@ -339,6 +339,24 @@ def test_runs_and_studies_call_it():
     assert "two: 2 of 2" in stream.getvalue()
 
 
+def test_a_sweep_says_how_far_it_is_where_somebody_sees_it(monkeypatch, capsys):
+    case = gc.load_case(
+        "steel-chain-hertz",
+        ["chain.beads=5", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=5e-5"],
+    )
+    vary = {"striker.speed": [1.0, 2.0]}
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    for seen, asked, written in (
+        (True, None, True), (True, False, False), (False, None, False), (False, True, True),
+    ):  # fmt: skip
+        monkeypatch.setattr(sys.stderr, "isatty", lambda seen=seen: seen)
+        gc.sweep(case, vary, progress=asked)
+        assert ("sweep: 2 of 2" in capsys.readouterr().err) == written
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    gc.sweep(case, vary)
+    assert "sweep: 2 of 2" in capsys.readouterr().out
+
+
 def test_open_and_modules_are_reachable_and_cost_nothing():
     from granchain.contact.law import OPEN
 

@@ -27,6 +27,7 @@ from granchain.comparison.agreement import (
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_whole, shown
 from granchain.plain_data import canonical
+from granchain.progress import progress_of
 from granchain.sensor import Sensor
 from granchain.store import Result
 from granchain.store.provenance import granchain_version, source_hash, versions
@@ -73,7 +74,7 @@ def bands(
     *,
     quantiles: Sequence[float] = QUANTILES,
     threads: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Any:
     """How far tolerances of a case's numbers move the forces at its sensors, and peak and arrival
     of the first pulse.
@@ -96,8 +97,8 @@ def bands(
         Of the members, between 0 and 1.
     threads : int, optional
         As many as there are processors for this process, unless given.
-    progress : callable, optional
-        Called with how many runs are done and how many there are.
+    progress : callable or bool, optional
+        Called with how many runs are done and how many there are; as for `sweep`.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def bands(
     mixed[keys, :, keys] = second.T
     others = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
     runs = 1 + n + len(others)
-    report = counter(progress, runs)
+    report = counter(progress_of(progress, "bands"), runs)
     found = nominal_and_members(asked, threads, report)
     attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])

@@ -142,7 +142,7 @@ class Elsewhere:
 
     Parameters
     ----------
-    executor : concurrent.futures.Executor
+    executor : concurrent.futures.Executor or dask Client
     base : Case
         Of which each member is a change.
     changes : sequence of dict
@@ -163,7 +163,10 @@ class Elsewhere:
         traces: bool,
         found: Measures,
     ):
-        self._executor, self._changes, self.cases = executor, changes, cases
+        # a dask Client: its futures are not those of concurrent.futures, its executor's are
+        own = getattr(executor, "get_executor", None)
+        self._executor = executor if own is None else own(pure=False)
+        self._changes, self.cases = changes, cases
         self._traces, self.found = traces, found
         case = base.as_given()
         # nobody reads a member's title there; a file that a member names instead is here, and not
@@ -261,8 +264,8 @@ def own_faults(what: str) -> Iterator[None]:
     except BaseException as error:
         words = ": ".join(filter(None, (type(error).__name__, text_of(error))))
         raise RunError(
-            f"executor: got one that {what} ({words}), allowed a concurrent.futures.Executor that "
-            "computes what it is sent; call again with another one"
+            f"executor: got one that {what} ({words}), allowed a concurrent.futures.Executor, or a "
+            "dask Client, that computes what it is sent; call again with another one"
         ) from error
 
 

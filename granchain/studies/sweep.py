@@ -27,6 +27,7 @@ from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
 from granchain.keys import Problems, Table, declared, shown
 from granchain.plain_data import canonical, sha256_of
+from granchain.progress import progress_of
 from granchain.store import claim
 from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash, versions
@@ -60,7 +61,7 @@ def sweep(
     threads: int | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Any:
     """Run a case over values of its keys, and measure the first pulse of each member.
 
@@ -85,7 +86,7 @@ def sweep(
         Keep the forces of the sensors.
     out : str or path, optional
         File of the study, FILE.part until it is whole: members are written as they come.
-    executor : concurrent.futures.Executor, optional
+    executor : concurrent.futures.Executor or dask Client, optional
         Computes the members, in processes here or elsewhere.
     threads : int, optional
         Threads that advance the members; as many as there are processors for this process, unless
@@ -95,8 +96,9 @@ def sweep(
         law, version and measures.
     overwrite : bool
         Replace an output file of the name `out`.
-    progress : callable, optional
-        Called with how many members are done and how many there are.
+    progress : callable or bool, optional
+        Called with how many members are done and how many there are. Unless given, a line where
+        standard error is a terminal, and in a notebook; False: none.
 
     Returns
     -------
@@ -117,7 +119,7 @@ def sweep(
     plan = plan_of(case, vary, how, n, seed)
     study = swept(
         plan, out, resume, overwrite, summary=summary, traces=traces, executor=executor,
-        threads=threads, progress=progress,
+        threads=threads, progress=progress_of(progress, "sweep"),
     )  # fmt: skip
     if note := study.attrs.get("missing_note"):
         warnings.warn(f"sweep: {note}", GranchainWarning, stacklevel=2)
