@@ -10,6 +10,7 @@ import numpy as np
 
 from granchain.figures.frame import (
     BLACK,
+    LETTER,
     Sheet,
     evenly_spaced,
     largest,
@@ -69,7 +70,9 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     factor, unit = time_unit(largest(measured)) if by_time else (1.0, "N")
     ring = MEASURED | BAR | {"ms": 4.0, "mew": 0.8}
     deviations = 2.0 * factor * error
-    values.errorbar(beads, factor * measured, deviations, label="+- two deviations", **ring)
+    values.errorbar(
+        beads, factor * measured, deviations, label="measured, +- two deviations", **ring
+    )
     values.plot(beads, factor * computed, color=palette()[0], label="fitted")
     quantity = "arrival" if by_time else "peak"
     values.set_ylabel(f"{quantity} of the first pulse ({unit})")
@@ -77,15 +80,9 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
     left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
     most = 1.15 * max(3.0, largest(found.residuals))
-    set_panel(
-        left,
-        zero=True,
-        xlabel="bead",
-        ylabel="what is left (standard deviations)",
-        ylim=(-most, most),
-    )
+    set_panel(left, zero=True, ylabel="what is left (deviations)", ylim=(-most, most))
     for axes in (values, left):
-        set_panel(axes, whole="x", xmargin=0.05)
+        set_panel(axes, whole="x", xlabel="bead", xmargin=0.05)
     keys = list(found.values)
     matrix.imshow(np.nan_to_num(found.correlation), cmap="RdBu", vmin=-1.5, vmax=1.5)
     for (i, j), value in np.ndenumerate(found.correlation):
@@ -102,7 +99,10 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         sure = f"{number:.4g} +- {found.errors[key]:.2g}"
         known = math.isfinite(found.errors[key])
         parts.append(f"{key} {sure if known else f'{number:.4g}, not told'}")
-    sheet.write(found.trace.about.title or "untitled trace", *parts, failed=synthetic)
+    # names of keys push the axes to the right, where these are one below the other
+    indent = 26.0 + LETTER * 8.0 * max(map(len, keys)) if narrow() else 46.0
+    title = found.trace.about.title or "untitled trace"
+    sheet.write(title, *parts, failed=synthetic, indent=indent)
     return sheet.figure, sheet.panels
 
 
@@ -116,7 +116,7 @@ def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any
     parts = [{key: np.asarray(samples[i][key], dtype=float) for key in FORCES} for i in places]
     if not parts:
         force.annotate("no pulse was read whole", (0.5, 0.5), xycoords="axes fraction", ha="center")
-    times = [one["time"] - one["time"][np.nanargmax(one["computed"])] for one in parts]
+    times = [one["time"] - 0.5 * (one["time"][0] + one["time"][-1]) for one in parts]
     factor, unit = time_unit(largest(*times))
     wide = factor * max((float(np.ptp(time)) for time in times), default=1.0)
     every = max(1, math.ceil(max(map(len, times), default=1) / MOST_SAMPLES_DRAWN))
@@ -124,8 +124,8 @@ def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any
     fitted: dict[str, Any] = {"color": palette()[0], "zorder": 3}
     middles = []
     for k, (time, one) in enumerate(zip(times, parts, strict=True)):
-        at = factor * (time - 0.5 * (time[0] + time[-1])) + 1.15 * k * wide
         middles.append(1.15 * k * wide)
+        at = factor * time + middles[-1]
         force.plot(at, one["measured"], **ring, label="_" * (k > 0) + "measured")
         force.plot(at, one["computed"], **fitted, label="_" * (k > 0) + "fitted")
         rest.plot(at, one["computed"] - one["measured"], **fitted, linewidth=0.7)
