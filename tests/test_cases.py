@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,6 +19,11 @@ from granchain.status import Status
 STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * RADIUS)
 
 
+@cache
+def ran(name: str):
+    return run(load_case(name))
+
+
 @pytest.mark.promise("N3")
 # the chain of 70 beads under other laws costs a loop each; the pages of the documentation run some
 # of them
@@ -31,7 +37,7 @@ STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * RADIUS)
     ],
 )
 def test_a_built_in_case_runs_to_its_end_with_a_closed_ledger(name, figure):
-    result = run(load_case(name))
+    result = ran(name)
     assert result.status is Status.COMPLETE
     data = {key: variable.data for key, variable in result.variables.items()}
     figure("built-in cases: largest residual of the ledger", relative_residual(data), at_most=5e-5)
@@ -58,7 +64,7 @@ def test_every_value_of_a_built_in_case_has_its_source():
 
 
 def test_a_tapered_chain_with_gaps_hands_on_the_speed_of_its_pairs():
-    result = run(load_case("tapered-chain"))
+    result = ran("tapered-chain")
     # the gaps part the pairs but for the last, fast beads: 1.1e-4 measured
     assert result.final_velocity[-1] == pytest.approx(
         theory.pairwise_velocity(result.mass), rel=3e-4
@@ -84,7 +90,7 @@ def test_the_dimer_at_the_published_mass_ratio_keeps_its_pulse_and_others_lose_i
 
 
 def test_a_pushed_precompressed_chain_carries_the_wave_at_the_speed_of_the_dispersion():
-    result = run(load_case("driven-chain"))
+    result = ran("driven-chain")
     arrival = []
     for column in result.sensor_force.T - 20.0:
         hump = np.where(column > 0.1 * column.max(), column, 0.0)
