@@ -315,14 +315,6 @@ def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
 # --------------------------------------------------------------------------------------------
 
 
-def test_the_wave_speed_of_a_steady_wave_is_exact_and_has_a_sign():
-    position = np.array([0.0, 0.3, 0.4, 0.9])
-    assert analysis.wave_speed(position, 1e-3 + position / 734.0) == pytest.approx(734.0, rel=1e-12)
-    assert analysis.wave_speed(position, 1e-3 - position / 734.0) == pytest.approx(
-        -734.0, rel=1e-12
-    )
-
-
 def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     speeds = analysis.speeds_between([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 1.5, math.nan, 9.0])
     assert speeds[:2].tolist() == [2.0, 1.0]

@@ -156,6 +156,7 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
 # --- Which number matters where
 
 
+@pytest.mark.long
 def test_indices_of_a_product_of_powers_are_those_of_its_factors():
     widths = {"striker.speed": 0.1, "chain.mass": 0.15, "chain.material.youngs_modulus": 0.2}
     asked = {key: {"uniform": width} for key, width in widths.items()} | {

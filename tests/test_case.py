@@ -28,7 +28,6 @@ from granchain.case.document import CASE_BYTES, CASES, CSV_BYTES, set_value, tom
 from granchain.contact import laws
 from granchain.contact.law import RESTITUTION
 from granchain.contact.maliu import MaLiu
-from granchain.contact.pair import Pair
 from granchain.errors import CaseError, FileError
 from granchain.keys import in_si
 from granchain.material import MATERIALS
@@ -75,9 +74,7 @@ CHAIN = (
     "beads, radius, mass, material, gap, precompression, gravity, drag, segment, radius_factor, "
     "mass_factor, modulus_factor, gap_added, disorder_seed"
 )
-SEGMENT = "count, radius, mass, material, gap, velocity, displacement, drag, repeat"
 POSITIVE = "allowed a number above 0"
-BEADS = "allowed a whole number from 1; give the number of beads"
 RADIUS = f"{POSITIVE}; give the radius of a bead [m]"
 NO_DENSITY = (
     f"got nothing, of a material without density, {POSITIVE}; give the mass [kg], or the "
@@ -250,10 +247,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     # sizes: bytes are eight a number, in units of 2**30
     (
-        {"time.step": 1e-21},
-        "time.step: got 1e+17 steps of 6 bodies, allowed 1e+16 bead-steps; take a longer step",
-    ),
-    (
         {"sensors.interval": 2e-13, "snapshots.interval": 2e-12},
         f"snapshots.interval: got 5e+07 rows of 13 numbers (4.84 of 8.57 GiB), {LONGER}",
     ),
@@ -268,48 +261,6 @@ def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], sentence: st
     assert problems(changes) == [sentence]
 
 
-def test_all_mistakes_are_told_at_once() -> None:
-    told = problems(
-        {
-            "titel": "x",
-            "chain.radius": -1.0,
-            "chain.gravity": 9.8,
-            "striker.speed": "2,38 mm/s",
-            "sensors.beads": [9, 9],
-            "ends.left": {"drive": "force", "file": "none.csv"},
-            "contact": MALIU | {"psi": 0, "xii": 3},
-            "sensors.interval": 0.0,
-            "energy.ledger": "no",
-            "time.step": "fst",
-        }
-    )
-    places = [sentence.split(":")[0] for sentence in told]
-    assert sorted(places) == sorted(
-        [
-            "titel",
-            "chain.radius",
-            "striker.speed",
-            "contact.xii",
-            "contact.psi",
-            "sensors.interval",
-            "energy.ledger",
-            "time.step",
-        ]
-        # across keys, as far as they can be read: the sensors' beads need a striker that can be
-        # read
-        + ["ends.left.file", "chain.gravity"]
-    )
-
-
-def test_one_slip_gives_one_sentence_also_where_other_keys_rest_on_it() -> None:
-    # a gap that cannot be read is no closed gap, a wall misspelt is no missing wall, a striker
-    # misspelt no missing one
-    assert len(problems({"contact": FLORES | {"impact_speed": "onset"}, "chain.gap": "1e-6"})) == 1
-    assert len(problems({"chain.gravity": 9.8, "ends.right": "wll"})) == 1
-    assert len(problems({"contact": FLORES, "striker.speed": -1, "sensors.contacts": [0]})) == 1
-    assert len(problems({"chain.mass": -1, "chain.material": STUFF})) == 1
-
-
 @pytest.mark.parametrize("value", [3, "text", [1, 2], None])
 def test_a_case_that_is_no_table_is_refused(value: Any) -> None:
     with pytest.raises(
@@ -318,50 +269,48 @@ def test_a_case_that_is_no_table_is_refused(value: Any) -> None:
         Case.model_validate(value)
 
 
-def test_a_gap_that_is_no_contact_at_rest_lets_each_contact_have_its_own_speed() -> None:
-    onset = {"contact": FLORES | {"impact_speed": "onset"}}
-    assert Case(**document(onset | {"chain.gap": 1e-6})).law_inputs().impact_speed == "onset"
-    assert (
-        Case(**document(onset | {"contact.impact_speed_floor": 0.01}))
-        .law_inputs()
-        .impact_speed_floor
-        == 0.01
-    )
-    assert Case(**document(onset | {"chain.beads": 1})).beads == 1
-    # one segment without a gap, or a wall, is enough to touch; the gap after the last bead is none
-    segments = [{"count": 1, "gap": 1e-6}, {"count": 1}]
-    assert Case(**document(onset | {"chain.beads": None, "chain.segment": segments})).beads == 2
-    assert (
-        len(
-            problems(
-                onset
-                | {"chain.beads": None, "chain.segment": [*segments, {"count": 1, "gap": 1e-6}]}
-            )
-        )
-        == 1
-    )
-    assert len(problems(onset | {"chain.gap": 1e-6, "ends.right": "wall"})) == 1
-    assert Case(**document(onset | {"chain.gap": 1e-6, "ends.left": "wall"})).ends.left == "wall"
+ONSET = {"contact": FLORES | {"impact_speed": "onset"}}
+OPEN_ROW = [{"count": 1, "gap": 1e-6}, {"count": 1}]
+WALLS = {"ends.left": "wall", "ends.right": "rigid"}
+SHAKEN = {"drive": "displacement", "time": [0, 1], "value": [0, 1]}
+FLOOR = "contact.impact_speed_floor: got nothing"
+# What is refused with these words, or with none is a case.
+RESTING: list[tuple[dict[str, Any], str]] = [
+    # without contacts at rest each has its own speed; the gap after the last bead is none
+    (ONSET | {"chain.gap": 1e-6}, ""),
+    (ONSET | {"contact.impact_speed_floor": 0.01}, ""),
+    (ONSET | {"chain.beads": 1}, ""),
+    (ONSET | {"chain.beads": None, "chain.segment": OPEN_ROW}, ""),
+    (ONSET | {"chain.beads": None, "chain.segment": [*OPEN_ROW, OPEN_ROW[0]]}, FLOOR),
+    (ONSET | {"chain.gap": 1e-6, "ends.right": "wall"}, FLOOR),
+    (ONSET | {"chain.gap": 1e-6, "ends.left": "wall"}, ""),
+    # walls have contacts to record
+    (WALLS | {"sensors.contacts": [-1, 0, 5]}, ""),
+    (WALLS | {"sensors.contacts": [0, 5], "striker": None}, ""),
+    (
+        WALLS | {"sensors.contacts": [-1], "striker": None},
+        "sensors.contacts: got -1, allowed contacts 0 to 5",
+    ),
+    (WALLS | {"sensors.contacts": [-2, 6]}, "sensors.contacts: got -2, 6, allowed contacts -1 to"),
+    # gravity stands on a wall, or on a driven one
+    ({"chain.gravity": 9.8, "ends.right": "wall"}, ""),
+    ({"chain.gravity": 9.8, "ends.right": SHAKEN}, ""),
+    # one slip gives one sentence also where other keys rest on it: a gap that cannot be read is no
+    # closed gap, a wall misspelt no missing wall, a striker misspelt no missing one
+    (ONSET | {"chain.gap": "1e-6"}, "chain.gap: got"),
+    ({"chain.gravity": 9.8, "ends.right": "wll"}, "ends.right: got"),
+    ({"contact": FLORES, "striker.speed": -1, "sensors.contacts": [0]}, "striker.speed: got"),
+    ({"chain.mass": -1, "chain.material": STUFF}, "chain.mass: got"),
+]
 
 
-def test_walls_have_contacts_to_record() -> None:
-    walls = {"ends.left": "wall", "ends.right": "rigid"}
-    assert Case(**document(walls | {"sensors.contacts": [-1, 0, 5]})).sensors.contacts == (-1, 0, 5)
-    assert Case(
-        **document(walls | {"sensors.contacts": [0, 5], "striker": None})
-    ).sensors.contacts == (0, 5)
-    assert problems(walls | {"sensors.contacts": [-1], "striker": None})[0].startswith(
-        "sensors.contacts: got -1, allowed contacts 0 to 5"
-    )
-    assert problems(walls | {"sensors.contacts": [-2, 6]})[0].startswith(
-        "sensors.contacts: got -2, 6, allowed contacts -1 to 5"
-    )
-
-
-def test_gravity_stands_on_a_wall_or_on_a_driven_one() -> None:
-    assert Case(**document({"chain.gravity": 9.8, "ends.right": "wall"})).chain.gravity == 9.8
-    shaken = {"drive": "displacement", "time": [0, 1], "value": [0, 1]}
-    assert Case(**document({"chain.gravity": 9.8, "ends.right": shaken})).ends.has_wall("right")
+@pytest.mark.parametrize(("changes", "words"), RESTING)
+def test_what_touches_what_decides_what_is_allowed(changes: dict[str, Any], words: str) -> None:
+    if not words:
+        assert Case(**document(changes)).beads > 0
+        return
+    (sentence,) = problems(changes)
+    assert sentence.startswith(words)
 
 
 @pytest.mark.promise("L1")
@@ -370,7 +319,10 @@ def test_gravity_stands_on_a_wall_or_on_a_driven_one() -> None:
     [
         ({"chain.beads": 10**15}, f"{LIMIT} fewer beads"),
         ({"sensors.interval": 1e-16}, LONGER),
-        ({"time.step": 1e-24}, "take a longer step"),
+        (
+            {"time.step": 1e-21},
+            "got 1e+17 steps of 6 bodies, allowed 1e+16 bead-steps; take a longer step",
+        ),
     ],
 )
 def test_absurd_sizes_are_refused_before_memory_is_taken(
@@ -419,7 +371,13 @@ MANY: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MANY)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind == "pairs that do not touch" else pytest.mark.long)
+        for kind in MANY
+    ],
+)
 def test_many_mistakes_are_found_in_a_time_that_grows_with_their_number(kind: str) -> None:
     def taken(count: int) -> float:
         changes, begun = MANY[kind](count), time.process_time()
@@ -442,6 +400,16 @@ def written(folder: Path, content: str | bytes, name: str = "case.toml") -> Path
 
 
 STEEL = (CASES / "steel-chain.toml").read_text(encoding="utf-8")
+TWO_BEADS = """
+[chain]
+beads = 2
+radius = 1e-3
+material = "steel-316"
+[contact]
+law = "hertz"
+[time]
+end = 1e-4
+"""
 
 
 def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
@@ -452,11 +420,6 @@ def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (
-            STEEL.encode("utf-16"),
-            '"case.toml": got bytes that are not UTF-8 (at byte 0), allowed UTF-8; save the file '
-            "as UTF-8",
-        ),
         (
             b"\x00\xff",
             '"case.toml": got bytes that are not UTF-8 (at byte 1), allowed UTF-8; save the file '
@@ -482,7 +445,7 @@ def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: 
             "break the line",
         ),
     ],
-    ids=["utf-16", "bytes", "brackets", "long", "dots", "quoted dots"],
+    ids=["bytes", "brackets", "long", "dots", "quoted dots"],
 )
 def test_a_file_that_is_no_case_file_is_refused_at_once(
     tmp_path: Path, content: bytes, sentence: str
@@ -524,11 +487,7 @@ def test_an_integer_of_any_length_is_refused(tmp_path: Path) -> None:
 def test_many_decimals_and_a_dotted_comment_are_no_dotted_key(tmp_path: Path) -> None:
     numbers = ", ".join(f"{i}.5e-6" for i in range(-1, 200))
     drive = f'ends.left = {{ drive = "force", time = [{numbers}], value = [{numbers}] }}\n'
-    head = (
-        '[chain]\nbeads = 2\nradius = 1e-3\nmaterial = "steel-316"\n[contact]\nlaw = '
-        '"hertz"\n[time]\nend = 1e-4\n'
-    )
-    case = load_case(written(tmp_path, "# " + "." * 200 + "\n" + drive + head))
+    case = load_case(written(tmp_path, "# " + "." * 200 + "\n" + drive + TWO_BEADS))
     assert case.drive("left")[:2][0].size == 201
 
 
@@ -543,33 +502,22 @@ def test_tables_too_deep_for_a_case_are_refused(depth: int) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_file_error(tmp_path: Path) -> None:
-    with pytest.raises(
-        FileError,
-        match=r'^case file: got "none.toml" \(No such file or directory\), allowed a TOML file '
-        r"that "
-        r"can be read; ",
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other.toml").touch()
+    none = r'got "none.toml" \(No such file or directory\), allowed a TOML file that can be read; '
+    folder = 'got "{}", which is a folder, allowed a TOML file; '
+    for name, words in (
+        (tmp_path / "none.toml", f"^case file: {none}"),
+        ("stel-chain.toml", r'did you mean "steel-chain"\?$'),
+        (tmp_path / "mine", f"^case file: {folder.format('mine')}name the file itself$"),
+        (tmp_path / "other", folder.format("other") + 'did you mean "other.toml"'),
+        (tmp_path / "pipe", "which is not a file"),
+        ("a/\0.toml", "no such path"),
     ):
-        load_case(tmp_path / "none.toml")
-    with pytest.raises(FileError, match=r'did you mean "steel-chain"\?$'):
-        load_case("stel-chain.toml")
-    with pytest.raises(
-        FileError,
-        match=f'^case file: got "{tmp_path.name}", which is a folder, allowed a TOML file; name '
-        "the file itself$",
-    ):
-        load_case(tmp_path)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    tmp_path.with_name(f"{tmp_path.name}.toml").touch()
-    with pytest.raises(
-        FileError,
-        match=f'which is a folder, allowed a TOML file; did you mean "{tmp_path.name}.toml"',
-    ):
-        load_case(tmp_path)
-    with pytest.raises(FileError, match="which is not a file"):
-        load_case(pipe)
-    with pytest.raises(FileError, match="no such path"):
-        load_case("a/\0.toml")
+        with pytest.raises(FileError, match=words):
+            load_case(name)
     with pytest.raises(CaseError, match=r"load_case: got a table, allowed .* for granchain\.Case"):
         load_case({"chain": {"beads": 3}})  # type: ignore[arg-type]
 
@@ -588,7 +536,7 @@ def test_a_name_that_is_no_case_is_told_with_the_nearest_one() -> None:
 # --- Sensors in words
 
 
-def test_words_for_sensors_stand_for_numbers() -> None:
+def test_words_for_sensors_stand_for_numbers_and_follow_the_chain() -> None:
     case = Case(**document({"sensors.beads": "all", "sensors.contacts": "0-4:2, 3"}))
     assert case.sensors.beads == (1, 2, 3, 4, 5) and case.sensors.contacts == (0, 2, 4, 3)
     assert case.resolved()["sensors"]["beads"] == [1, 2, 3, 4, 5]
@@ -599,9 +547,7 @@ def test_words_for_sensors_stand_for_numbers() -> None:
     )
     walls = {"ends.left": "wall", "ends.right": "wall", "sensors.contacts": "all"}
     assert Case(**document(walls)).sensors.contacts == (-1, 0, 1, 2, 3, 4, 5)
-
-
-def test_words_for_sensors_follow_the_chain_of_a_changed_case() -> None:
+    # and follow the chain of a changed case
     case = Case(**document({"sensors.beads": "all"}))
     assert case.replace(**{"chain.beads": 7}).sensors.beads == (1, 2, 3, 4, 5, 6, 7)
     assert case.replace(**{"time.end": 2e-4}).sensors.beads == (1, 2, 3, 4, 5)
@@ -623,13 +569,8 @@ def test_more_sensors_than_a_run_can_hold_are_refused_before_they_are_counted_ou
 def driven(folder: Path, content: str | bytes) -> Case:
     """A case with a driven left end, in a folder of its own, its table beside it."""
     written(folder, content, "push.csv")
-    head = (
-        '[chain]\nbeads = 2\nradius = 1e-3\nmaterial = "steel-316"\n[contact]\nlaw = '
-        '"hertz"\n[time]\nend = 1e-4\n'
-    )
-    return load_case(
-        written(folder, head + '[ends]\nleft = { drive = "displacement", file = "push.csv" }\n')
-    )
+    ends = '[ends]\nleft = { drive = "displacement", file = "push.csv" }\n'
+    return load_case(written(folder, TWO_BEADS + ends))
 
 
 @pytest.mark.parametrize("head", ["", "\ufeff", "time [s], displacement [m]\n", "\ufefft,x\n"])
@@ -657,18 +598,22 @@ MEND = "write a comma between the two and points in the numbers"
         ("t,x\n", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
         (b"0,0\n1,\xff\n", 'got "push.csv" (not UTF-8), ' + LOOKED),
         (
+            "0,0\n1,1e999\n",
+            "got a number beyond all bounds in row 2, allowed finite numbers; mend the row",
+        ),
+        (
             b"#" * (CSV_BYTES + 1),
             'got "push.csv" of more than 16 MiB, allowed at most 16 MiB; take fewer rows',
         ),
     ],
-    ids=["three", "semicolon", "two heads", "head only", "bytes", "long"],
+    ids=["three", "semicolon", "two heads", "head only", "bytes", "infinite", "long"],
 )
 def test_a_drive_that_is_no_table_is_refused(
     tmp_path: Path, content: str | bytes, sentence: str
 ) -> None:
     with pytest.raises(CaseError) as raised:
         driven(tmp_path, content)
-    assert raised.value.problems == [f"ends.left.file: {sentence}"]
+    assert raised.value.problems in ([f"ends.left.file: {sentence}"], [f"ends.left: {sentence}"])
 
 
 @pytest.mark.parametrize(
@@ -678,32 +623,6 @@ def test_no_word_of_a_file_that_is_no_drive_is_told(tmp_path: Path, content: str
     with pytest.raises(CaseError) as raised:
         driven(tmp_path, content)
     assert "line 2" in str(raised.value) and "secret" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (
-            "0,0\n1,1e999\n",
-            "a number beyond all bounds in row 2, allowed finite numbers; mend the row",
-        ),
-        (
-            "0,0\n0,1\n1,1\n",
-            "time 0 after 0 in row 2, allowed times that grow from row to row; sort the rows, and "
-            "take out doubles",
-        ),
-        (
-            "1e-9,0\n1,1\n",
-            "times from 1e-09 to 1 s, allowed a table from 0 to the end of the run at 0.0001 s, "
-            "or to rest: ",
-        ),
-    ],
-)
-def test_a_drive_is_finite_ordered_and_long_enough(tmp_path: Path, content: str, told: str) -> None:
-    with pytest.raises(CaseError) as raised:
-        driven(tmp_path, content)
-    (sentence,) = raised.value.problems
-    assert sentence.startswith("ends.left: got " + told)
 
 
 def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
@@ -764,13 +683,8 @@ def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
         "contact": FLORES | {"impact_speed": "1 km/s"},
     }
     case = Case(**document(changes))
-    assert (
-        case.chain.radius,
-        case.chain.mass,
-        case.striker.speed,
-        case.time.end,
-        case.time.step,
-    ) == (2.38e-3, 0.45e-3, 1.77, 1e-4, 1e-8)
+    assert (case.chain.radius, case.chain.mass) == (2.38e-3, 0.45e-3)
+    assert (case.striker.speed, case.time.end, case.time.step) == (1.77, 1e-4, 1e-8)
     assert (case.chain.material.youngs_modulus, case.chain.material.density) == (193e9, 7968.8)
     assert case.law_inputs().impact_speed == 1000.0
 
@@ -789,43 +703,19 @@ def test_without_pint_a_unit_is_refused_with_the_extra_to_install(
 # --- What a case gives
 
 
-def test_every_built_in_case_is_a_case() -> None:
-    assert {"steel-chain", "steel-chain-hertz"} <= set(case_names())
-    for name in case_names():
-        case = load_case(name)
-        assert case.title
-        assert case.toml == (CASES / f"{name}.toml").read_text(encoding="utf-8")
-        assert Case(**case.resolved()) == case
-
-
 def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
     # Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214
     case = load_case("steel-chain")
     bodies = case.bodies()
-    assert (
-        case.beads == 70
-        and bodies["radius"].tolist() == [2.38e-3] * 71
-        and bodies["mass"].tolist() == [0.45e-3] * 71
-    )
+    assert bodies["radius"].tolist() == [2.38e-3] * 71
+    assert bodies["mass"].tolist() == [0.45e-3] * 71
     assert bodies["speed"].tolist() == [1.77] + [0.0] * 70 and bodies["gap"].tolist() == [0.0] * 70
     (steel,) = set(bodies["material"])
     assert (steel.youngs_modulus, steel.poissons_ratio, steel.yield_stress) == (193e9, 0.3, 900e6)
     assert case.sensors.contacts == (0, 8, 30) and case.snapshots is not None
-    assert case.sensors.beads == (9, 16, 24, 31, 40, 50, 56, 63) and (
-        case.contact.law,
-        case.time.end,
-    ) == ("ma-liu", 0.6e-3)
-    pair = Pair(
-        effective_radius=bodies["radius"][0] / 2.0,
-        effective_modulus=1.0 / (2.0 * steel.compliance),
-        effective_mass=bodies["mass"][0] / 2.0,
-        yield_stress=steel.yield_stress,
-    )
-    d_y, d_p = MaLiu.coefficients_of(pair, case.law_inputs())[:2]
-    # printed to five digits: half a unit of the last one
-    assert d_y == pytest.approx(5.4822e-7, abs=0.5e-11) and d_p == pytest.approx(
-        4.6324e-5, abs=0.5e-9
-    )
+    assert case.sensors.beads == (9, 16, 24, 31, 40, 50, 56, 63)
+    assert (case.contact.law, case.contact.psi, case.contact.xi) == ("ma-liu", 2.84, 13.0)
+    assert case.time.end == 0.6e-3
 
 
 def test_a_case_is_frozen() -> None:
@@ -872,27 +762,6 @@ def test_segments_follow_one_another_and_groups_repeat() -> None:
         7800.0 * volume * 2.38e-3**3,
     ]
     np.testing.assert_allclose(bodies["mass"], expected, rtol=1e-14)
-
-
-def test_a_law_gets_a_value_for_every_input() -> None:
-    case = Case(**document({"contact": FLORES, "striker.speed": 2}))
-    given = vars(case.law_inputs())
-    assert given.keys() == {quantity.name for quantity in laws()["flores"].inputs}
-    assert (given["restitution"], given["impact_speed"], given["separation"]) == (
-        0.65,
-        2.0,
-        "clamped",
-    )
-    assert case.contact.impact_speed == "striker"
-
-
-def test_a_restitution_may_be_another_laws() -> None:
-    case = Case(**document({"contact": FLORES | {"restitution": MALIU}}))
-    table = case.law_inputs().restitution
-    assert {name: table[name] for name in MALIU} == MALIU and table["dents"] == "keep"
-    table["psi"] = 0.0
-    assert case.law_inputs().restitution["psi"] == 2.84
-    assert Case(**case.resolved()) == case
 
 
 def test_a_new_law_drops_the_inputs_it_does_not_know() -> None:
@@ -948,11 +817,8 @@ def test_a_number_that_stands_alone_makes_the_case_that_a_file_with_it_makes() -
     ):
         case = whole.replace(**changes)
         told = Case(**document({"contact": MALIU} | changes))
-        assert (
-            case == told
-            and case.sha256 == told.sha256
-            and case.as_given()["tables"] == told.as_given()["tables"]
-        )
+        assert case == told and case.sha256 == told.sha256
+        assert case.as_given()["tables"] == told.as_given()["tables"]
         assert case != whole and case.toml != told.toml
     for changes in (
         {"striker.speed": -1.0},
@@ -1061,37 +927,22 @@ def rich() -> Case:
 
 def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
     case = rich()
-    resolved = json.loads(json.dumps(case.resolved()))
-    assert resolved == case.resolved()
-    again = Case(**resolved)
-    assert (
-        again == case
-        and hash(again) == hash(case)
-        and again.resolved() == resolved
-        and again.sha256 == case.sha256
-    )
+    whole(case)
+    resolved = case.resolved()
+    assert hash(Case(**resolved)) == hash(case)
     stored = json.loads(json.dumps(case.as_given()))
-    assert case_as_given(stored, toml="text").toml == "text" and case_as_given(stored) == case
-    assert (
-        case_as_given(stored).as_given() == stored == case.as_given()
-        and case_as_given(stored).title == case.title
-    )
+    again = case_as_given(stored)
+    assert again == case and again.as_given() == stored and again.title == case.title
+    assert case_as_given(stored, toml="text").toml == "text"
     # all defaults filled: two hundred entries in the ledger, masses, expanded materials
     assert resolved["energy"] == {"ledger": True, "bound": 1e-3, "interval": 1e-4 / 200.0}
-    assert (
-        "segment" not in Case(**BASE).resolved()["chain"]
-        and Case(**BASE).resolved()["chain"]["mass"] == 0.45e-3
-    )
-    assert (
-        resolved["striker"]["material"]["youngs_modulus"] == 193e9
-        and resolved["striker"]["radius"] == 2e-3
-    )
-    assert [segment["mass"] for segment in resolved["chain"]["segment"]][1] == 1e-3
-    assert resolved["contact"]["restitution"]["dents"] == "keep" and resolved["ends"]["left"][
-        "value"
-    ] == [0.0, 5.0]
-    for name, values in case.bodies().items():
-        assert list(values) == list(again.bodies()[name])
+    plain = Case(**BASE).resolved()["chain"]
+    assert "segment" not in plain and plain["mass"] == 0.45e-3
+    striker = resolved["striker"]
+    assert (striker["material"]["youngs_modulus"], striker["radius"]) == (193e9, 2e-3)
+    assert resolved["chain"]["segment"][1]["mass"] == 1e-3
+    assert resolved["contact"]["restitution"]["dents"] == "keep"
+    assert resolved["ends"]["left"]["value"] == [0.0, 5.0]
 
 
 def test_a_case_can_be_sent_to_another_process() -> None:
@@ -1207,29 +1058,20 @@ def whole(case: Case) -> None:
     if case.beads < 10_000:
         bodies = case.bodies()
         count = case.beads + (case.striker is not None)
-        assert [len(bodies[name]) for name in ("radius", "mass", "speed", "material", "gap")] == [
-            count
-        ] * 4 + [count - 1]
-        assert (
-            (bodies["radius"] > 0.0).all()
-            and (bodies["mass"] > 0.0).all()
-            and (bodies["gap"] >= 0.0).all()
-        )
-    assert vars(case.law_inputs()).keys() == {
-        quantity.name for quantity in laws()[case.contact.law].inputs
-    }
+        assert {len(bodies[name]) for name in ("radius", "mass", "speed", "material")} == {count}
+        assert len(bodies["gap"]) == count - 1
+        assert (bodies["radius"] > 0.0).all() and (bodies["mass"] > 0.0).all()
+        assert (bodies["gap"] >= 0.0).all()
+    inputs = laws()[case.contact.law].inputs
+    assert vars(case.law_inputs()).keys() == {quantity.name for quantity in inputs}
 
 
 def refused(error: CaseError) -> None:
     """What must hold of every refusal."""
     assert error.problems
     for sentence in error.problems:
-        assert (
-            ": got " in sentence
-            and ", allowed " in sentence
-            and "; " in sentence
-            and sentence.isprintable()
-        )
+        assert all(words in sentence for words in (": got ", ", allowed ", "; "))
+        assert sentence.isprintable()
 
 
 def read_document(made: Any) -> None:
@@ -1319,7 +1161,7 @@ INPUTS: dict[str, tuple[Callable[..., None], dict[str, Any]]] = {
 @pytest.mark.promise("I1")
 @pytest.mark.parametrize("what", INPUTS)
 @pytest.mark.parametrize(
-    "examples", [200, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
+    "examples", [100, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
 )
 def test_any_input_is_read_or_refused_with_a_sentence(
     what: str, examples: int, figure: Callable[..., None]

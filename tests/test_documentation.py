@@ -217,17 +217,6 @@ def check(command: Command) -> None:
     assert line is None, f"$ {command.text}\nshows: {line}\nprints:\n{printed}"
 
 
-def test_the_pages_for_a_reader_have_commands():
-    for page in (
-        "docs/tutorial.md",
-        "docs/add-a-law.md",
-        "docs/how-to/record.md",
-        "docs/how-to/own-case.md",
-        "docs/how-to/step.md",
-    ):
-        assert does_something(page), page
-
-
 def test_every_command_of_the_program_stands_in_a_console_block():
     # in a block without a language nothing is run, and nobody sees it rot
     for page in PAGES:

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 import pytest
 from support.law_edits import (
+    CONSTANTS,
     IN_FILES,
     IN_PROCESS,
     OVERLAP,
@@ -281,6 +282,16 @@ REFUSED = {
     "default": (
         "def shape(x, k=[2.0]):\n    return k[0]",
         "shape(d)", "default 0, an object of type list", NUMBERS,
+    ),
+    "dataclass as a whole": (
+        CONSTANTS.replace("{}", "2"), "float(hash(steel))", "steel, an object", NUMBERS,
+    ),
+    "its dictionary": (
+        CONSTANTS.replace("{}", "2"), "len(steel.__dict__)", "steel.__dict__, an object", NUMBERS,
+    ),
+    "enum as a whole": (CONSTANTS.replace("{}", "2"), "float(Phase(2))", "Phase, a class", ""),
+    "value of a member": (
+        CONSTANTS.replace("{}", "2"), "float(Phase.CLOSED.value)", "Phase.CLOSED", "",
     ),
     "option of @njit": (
         "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x",
@@ -565,66 +576,6 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
         c = (1e6, *12 * (0.0,))
         h = law.update((1e-6, 0.0, 0.0, 1.0), c, law.history_of(c))
         assert law.force(1e-6, 0.0, c, h) == pytest.approx(factor, rel=1e-12)
-
-
-CONSTANTS = """
-import enum
-from dataclasses import dataclass
-
-class Phase(enum.IntEnum):
-    OPEN = 1
-    CLOSED = {}
-
-@dataclass(frozen=True)
-class Inner:
-    z: float = {}.0
-
-@dataclass(frozen=True)
-class Steel:
-    k: float = {}.0
-    inner: Inner = Inner()
-
-steel, closed = Steel(), Phase.CLOSED
-"""
-OF_CONSTANTS = ("steel.k", "steel.inner.z", "float(Phase.CLOSED)", "float(closed)")
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("expression", OF_CONSTANTS)
-def test_fields_of_frozen_dataclasses_and_members_of_enums_are_numbers_of_the_copy(
-    expression: str, tmp_path: Path, jit: None
-) -> None:
-    found = []
-    for number in ("2", "3"):
-        Files(CONSTANTS.replace("{}", number), expression).write(tmp_path)
-        law = load(tmp_path).Mine
-        assert (
-            copied(law)
-            == plain(law)
-            == pytest.approx(float(number) * STIFFNESS * OVERLAP, rel=1e-15)
-        )
-        found.append(fingerprint(*law.functions()))
-    assert found[0] != found[1]
-
-
-@pytest.mark.long
-def test_fields_of_frozen_dataclasses_and_members_of_enums_are_compiled(tmp_path: Path) -> None:
-    Files(CONSTANTS.replace("{}", "2"), " + ".join(OF_CONSTANTS)).write(tmp_path)
-    law = load(tmp_path).Mine
-    assert compiled(law) == plain(law) == pytest.approx(8.0 * STIFFNESS * OVERLAP, rel=1e-15)
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize(
-    "expression",
-    ["len(steel.__dict__)", "float(hash(steel))", "float(Phase(2))", "float(Phase.CLOSED.value)"],
-)
-def test_a_dataclass_or_an_enum_as_a_whole_is_refused_by_name(
-    expression: str, tmp_path: Path, jit: None
-) -> None:
-    Files(CONSTANTS.replace("{}", "2"), expression).write(tmp_path)
-    with pytest.raises(LawError, match=r"law\.py, line [0-9]+: Mine\.force reads (steel|Phase)"):
-        fingerprint(*load(tmp_path).Mine.functions())
 
 
 @pytest.mark.plain

@@ -19,8 +19,7 @@ from granchain.contact.hysteresis import Hysteresis, KhuliefShabana, exact_dampi
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
 from granchain.engine.coefficients import coefficients
-from granchain.engine.setup import contacts_of
-from granchain.errors import CaseError, LawError
+from granchain.errors import LawError
 from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
@@ -166,14 +165,6 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_damping(law, dampin
     assert table[1] * SPEED == pytest.approx(alone, rel=1e-15)
 
 
-@pytest.mark.plain
-def test_marhefka_and_orin_have_the_factor_of_herbert_and_mcwhannell():
-    e = np.linspace(0.0, 1.0, 101)
-    assert laws()["marhefka-orin"].damping_factor(e) == pytest.approx(
-        laws()["herbert-mcwhannell"].damping_factor(e), rel=1e-14
-    )
-
-
 @EXPONENTS
 def test_an_impact_has_the_largest_overlap_and_force_of_its_exponent(law):
     linear = law == "khulief-shabana"
@@ -264,21 +255,6 @@ def test_with_each_contacts_own_speed_an_impact_is_that_of_its_speed(law):
     assert (v - u) / SPEED == pytest.approx(delivered, abs=1e-5)
     assert found.h[0, 1] == pytest.approx(SPEED, rel=1e-6)
     assert found.h[2, 1] == 0.0
-
-
-@pytest.mark.plain
-def test_the_own_speed_needs_a_floor():
-    with pytest.raises(LawError, match="impact_speed_floor: got nothing, allowed a number above 0"):
-        contacts_of(
-            laws()["khulief-shabana"],
-            steel_row(2),
-            inputs_for("khulief-shabana", stiffness=1e7, impact_speed="onset"),
-        )
-
-
-def test_exponent_one_needs_a_stiffness_of_its_own():
-    with pytest.raises(CaseError, match="stiffness: got nothing, allowed: "):
-        impact(law="khulief-shabana", pair=PAIR, speed=SPEED, restitution=0.5)
 
 
 # --- Alaci et al.

@@ -105,6 +105,25 @@ def twice(function):
 def shape(x):
     return x
 """
+CONSTANTS = """
+import enum
+from dataclasses import dataclass
+
+class Phase(enum.IntEnum):
+    OPEN = 1
+    CLOSED = {}
+
+@dataclass(frozen=True)
+class Inner:
+    z: float = {}.0
+
+@dataclass(frozen=True)
+class Steel:
+    k: float = {}.0
+    inner: Inner = Inner()
+
+steel, closed = Steel(), Phase.CLOSED
+"""
 PAIR = "from collections import namedtuple\n"
 NUMBA = "from numba import njit, vectorize, float32\n"
 NJIT, VECTORIZE = "@njit\n" + SHAPE_OF, "@vectorize\n" + SHAPE_OF
@@ -248,6 +267,10 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
         of(WIDTH, "shape(0.1)"), NUMBA + "@vectorize(['{}'])\n" + of(SHAPE_OF, "x"), values=CASTS
     ),
     "imported @vectorize function": _pair(CALL, "from near import shape", of(VECTORIZE, "{} * x")),
+    **{
+        f"{one} of a frozen dataclass or an enum": _pair(one, CONSTANTS, values=("2", "3"))
+        for one in ("steel.k", "steel.inner.z", "float(Phase.CLOSED)", "float(closed)")
+    },
     "function of another module": _pair(
         "{}(d) / d",
         "import near, pkg",
