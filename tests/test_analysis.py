@@ -14,7 +14,6 @@ from granchain import analysis, theory
 from granchain.analysis.arrays import FirstPulses, wave_speeds
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
-from granchain.pages.numbers import number_blocks
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -539,16 +538,6 @@ def test_the_wave_speeds_of_a_study_leave_out_pulses_that_meet_too():
         FirstPulses(0.0 * runs, runs, 0.0 * runs, there, ~there),
     )
     assert speeds[0] == pytest.approx(summary.wave_speed, rel=1e-12) and math.isnan(speeds[1])
-
-
-def test_a_row_driven_with_noise_has_no_first_pulses():
-    result = synthetic()
-    result._case.driven_without_pulse = "noise"
-    summary = analysis.summary(result)
-    assert summary.sensors == () and summary.driven == "noise" and math.isnan(summary.wave_speed)
-    remark = "driven with noise: no first pulse; see granchain spectrum"
-    assert summary.remarks == (remark,) and run_numbers(summary).startswith(f"{remark}\n")
-    assert number_blocks(summary)[0].text == remark
 
 
 def test_a_result_without_sensors_and_ledger_has_a_summary():

@@ -216,20 +216,6 @@ def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(
     assert "Problem: wrong: the force is not finite (nan)" in said.out
 
 
-def test_a_law_that_fails_is_blamed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "failing.py").write_text(
-        WRONG_LAW.replace("FORCE", "nonsense(d)").replace('"wrong"', '"failing"')
-    )
-    for command in (["laws", "failing"], ["impact", "failing", "--speed", "1"]):
-        assert obey([*command, "--law-module", "failing.py"]) == 2
-        said = capsys.readouterr()
-        assert (
-            'contact law "failing" of ' in said.err
-            and "line 12: NameError: name 'nonsense'" in said.err
-            and said.out == ""
-        )
-
-
 # --- impact
 
 

@@ -511,16 +511,6 @@ def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> N
     }
 
 
-def test_a_law_file_loaded_again_in_one_process_runs_its_new_table(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    for factor in (2.0, 3.0):
-        Files(f"K = np.array([{factor}])", "K[0]").write(tmp_path)
-        file.write_text((tmp_path / "law.py").read_text())
-        assert compiled(load_law_module(file)["mine"]) == pytest.approx(
-            factor * STIFFNESS * OVERLAP, rel=1e-15
-        )
-
-
 @pytest.mark.plain
 def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
     tmp_path: Path,

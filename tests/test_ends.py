@@ -3,7 +3,6 @@ that moves keeps its balance."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +11,6 @@ from support.kinds import PLAIN_HERE
 from support.rows import (
     MASS,
     RADIUS,
-    SPEED,
-    STEEL,
     inputs_for,
     ledger_residual,
     run_row,
@@ -31,12 +28,9 @@ from granchain.engine.setup import contacts_of, largest_force
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError
-from granchain.material import Material
 from granchain.status import Status
 
 WALL = End("wall")
-# Round numbers of the order of a copper alloy: only "unlike steel" matters here.
-SOFT = Material(youngs_modulus=1.1e11, poissons_ratio=0.34, density=8800.0, yield_stress=2e8)
 LOADED_ROWS = {
     "precompressed, free ends": lambda: standing_row(30, precompression=10.0),
     "precompressed, walls": lambda: standing_row(30, WALL, WALL, precompression=10.0),
@@ -88,16 +82,6 @@ def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_
 
 
 @pytest.mark.plain
-def test_contacts_may_start_yielded():
-    # F_y = 1.98 N for a bead pair of the steel chain: 50 N of precompression is far above
-    chain = standing_row(6, precompression=50.0)
-    state = run_row(chain, "ma-liu", 1e-6, 1e-8)
-    limit, residual = state.h[0, 1:6], state.h[1, 1:6]
-    assert (limit == state.contacts.start[1:6]).all()
-    assert (residual > 0.0).all()
-
-
-@pytest.mark.plain
 def test_the_largest_force_of_a_law_without_one_is_not_named():
     class Broken(ContactLaw):
         """Divides by zero at its largest overlap; without a name it is no law of the registry."""
@@ -140,71 +124,6 @@ def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
         for row in (standing_row(3, End("wall", RIGID)), chain)
     )
     assert rigid / soft == pytest.approx(2.0, rel=1e-12)
-
-
-@pytest.mark.plain
-def test_unlike_materials_take_the_yield_stress_of_the_softer_body():
-    chain = replace(standing_row(3), material=(STEEL, SOFT), material_index=np.array([0, 1, 0]))
-    pair = chain.pair()
-    assert pair.yield_stress[1] == pair.yield_stress[2] == 2e8
-    modulus = 1.0 / ((1 - 0.3**2) / 193e9 + (1 - 0.34**2) / 1.1e11)
-    assert pair.effective_modulus[1] == pytest.approx(modulus, rel=1e-14)
-
-
-def mirrored(chain: Chain) -> Chain:
-    flip = {
-        name: np.ascontiguousarray(getattr(chain, name)[::-1])
-        for name in ("radius", "mass", "material_index", "gap")
-    }
-    return replace(
-        chain,
-        velocity=-chain.velocity[::-1].copy(),
-        left=chain.right,
-        right=chain.left,
-        has_striker=False,
-        **flip,
-    )
-
-
-def dimer(n: int) -> Chain:
-    """Steel beads, every second one of half the radius and an eighth of the mass, between
-    walls, struck."""
-    chain = steel_row(n, has_striker=False, left=WALL, right=WALL)
-    small = np.arange(n) % 2 == 1
-    radius = np.where(small, 0.5 * RADIUS, RADIUS)
-    return replace(
-        chain, radius=radius, mass=np.where(small, MASS / 8.0, MASS), gap=np.full(n - 1, 1e-7)
-    )
-
-
-def taper(n: int) -> Chain:
-    """Radii that fall by 2 % from bead to bead."""
-    scale = 0.98 ** np.arange(n)
-    return replace(steel_row(n, has_striker=False), radius=RADIUS * scale, mass=MASS * scale**3)
-
-
-@pytest.mark.promise("N8")
-@pytest.mark.parametrize("law", LOADED)
-@pytest.mark.parametrize("make", [dimer, taper])
-def test_a_mirrored_chain_moves_mirrored(law, make, figure):
-    chain = make(12)
-    one, other = run_row(chain, law, 2e-4), run_row(mirrored(chain), law, 2e-4)
-    # the order of a sum differs, and a contact that reopens amplifies it
-    error = np.abs(velocities(other)[::-1] + velocities(one)).max() / SPEED
-    figure("mirrored chain of 12 unlike bodies, velocities in the striker's", error, at_most=1e-12)
-    assert one.contacts.peak[1:12].max() > 1.0
-
-
-@pytest.mark.promise("N2", "N3")
-@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
-def test_unlike_beads_keep_momentum_and_energy(law, figure):
-    chain = taper(40)
-    state = run_row(chain, law, 4e-4)
-    off = abs((chain.mass * velocities(state)).sum() / (MASS * SPEED) - 1.0)
-    figure("momentum of a tapered chain, relative error", off, at_most=1e-12)
-    figure("tapered chain: largest residual of the ledger", ledger_residual(state), at_most=5e-5)
-    residual = ledger_residual(run_row(dimer(20), law, 4e-4))
-    figure("dimer between walls: largest residual of the ledger", residual, at_most=5e-5)
 
 
 @pytest.mark.promise("N7")
@@ -425,16 +344,6 @@ def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
     # last
     assert errors[0] < 1e-3
     assert 10.0 < errors[0] / errors[2] < 40.0
-
-
-def test_a_long_chain_pushed_from_the_left_moves_beyond_its_first_beads():
-    # a force that no wall passes on: the front has to follow it through the row
-    time = np.linspace(0.0, 2e-4, 50)
-    push = End("force", None, time, np.full(50, 50.0))
-    state = run_row(standing_row(30, push), "hertz", 1.5e-4)
-    # m sum(v) = F t
-    assert MASS * velocities(state).sum() == pytest.approx(50.0 * 1.5e-4, rel=1e-9)
-    assert velocities(state)[15] > 0.0
 
 
 @pytest.mark.plain

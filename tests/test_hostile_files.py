@@ -304,20 +304,6 @@ def test_flipped_bits_in_the_data_are_seen_by_other_readers_too(tmp_path, conten
         file["sensor_force"][()]
 
 
-def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
-    path = tmp_path / "a.h5"
-    good = everything(a_result())[:-1]
-    draw = random.Random(3)
-    for length in (1, 7, draw.randrange(8, len(content)), len(content) - files.SEAL_LENGTH - 1):
-        path.write_bytes(content[:length])
-        with pytest.raises(FileError):
-            open_result(path)
-    path.write_bytes(content[:-1])
-    with pytest.raises(FileError, match="got a file without its seal"):
-        open_result(path)
-    assert everything(open_result(path, unsealed=True))[:-1] == good
-
-
 # --- Not an output file at all.
 
 
