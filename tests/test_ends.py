@@ -41,10 +41,17 @@ LOADED_ROWS = {
     ),
 }
 
-# Every law has a loop of its own for loads, and one for drives: of a law that yields at once, the
-# others in the long run.
-OTHERS = ("hertz", "tsuji", "flores", "wang-liu-viscous")
-LOADED = ["ma-liu", *(pytest.param(law, marks=pytest.mark.long) for law in OTHERS)]
+# Every law has a loop of its own for loads, and one for drives: one of each at once, the others in
+# the long run, and of drives that of the cases.
+LAWS = ("hertz", "ma-liu", "tsuji", "flores", "wang-liu-viscous")
+LOADED, DRIVEN = (
+    [pytest.param(law, marks=() if law == first else pytest.mark.long) for law in LAWS]
+    for first in ("ma-liu", "hertz")
+)
+# Each loop is the same bits in plain Python: test_plain.py.
+PLAIN_ALONE = pytest.mark.skipif(
+    not PLAIN_HERE, reason="run as plain Python: compiled, it takes a loop of its own"
+)
 
 
 @pytest.mark.parametrize("name", LOADED_ROWS)
@@ -212,7 +219,7 @@ ORDERS = [
 
 
 @pytest.mark.promise("N3")
-@pytest.mark.parametrize("law", LOADED)
+@pytest.mark.parametrize("law", DRIVEN)
 @pytest.mark.parametrize("seeds", TABLES)
 def test_the_ledger_closes_under_drives_of_random_tables(law, seeds, figure):
     coarse, fine = (
@@ -251,7 +258,7 @@ def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np
 
 
 @pytest.mark.promise("N4")
-@pytest.mark.parametrize("law", LOADED)
+@pytest.mark.parametrize("law", DRIVEN)
 @pytest.mark.parametrize("seeds", ORDERS)
 def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, seeds, figure):
     # where the force jumps at each onset, rows at ten automatic steps are not yet where the error
@@ -279,6 +286,7 @@ def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, 
 
 
 @pytest.mark.plain
+@PLAIN_ALONE
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
     # v t, from a row that stands pressed: at t = 0 the dashpot of the end contact feels v
@@ -302,6 +310,7 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
 
 
 @pytest.mark.plain
+@PLAIN_ALONE
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])
 def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_balance(law, side):
@@ -325,9 +334,7 @@ def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_bala
 
 
 @pytest.mark.plain
-@pytest.mark.skipif(
-    not PLAIN_HERE, reason="run as plain Python: compiled, it takes two loops of its own"
-)
+@PLAIN_ALONE
 @pytest.mark.parametrize("pressed", [0.0, 20.0])
 def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
     # from 1.33 us on at .1 m/s, under a dashpot that jumps: a touching contact closes at that
