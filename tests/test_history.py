@@ -21,14 +21,12 @@ import granchain as gc
 from granchain import figures
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import OPEN, PHASES
+from granchain.contact.law import PHASES
 from granchain.contact.model import Model
 from granchain.engine.outcome import phases
 from granchain.engine.setup import contacts_of
 from granchain.errors import LawError, RunError
 from granchain.status import Status
-from granchain.store.provenance import data_sha256
-from granchain.store.variables import LOSSES
 
 NEW = ("largest_overlap", "residual_overlap", "phase")
 SHOTS = tuple(f"snapshot_{name}" for name in NEW)
@@ -383,59 +381,3 @@ def test_files_have_the_flags_of_the_conventions_and_say_which_cannot_occur(tmp_
 
 
 # --- pins
-
-# SHA-256 over the variables as a file has it: those that were there before the history, and those
-# of the history, of `short` cases.
-PINS: dict[tuple[str, tuple[tuple[str, Any], ...]], tuple[str, str]] = {
-    ("steel-chain", ()): (
-        "3207800c13921eff3bdfd9b1ea972b36c6b1e0dad4f897d08126e6629bf02c73",
-        "8f9b6cc10d6ee919ec951d3923272114be3e992ba01c73685a85b15342cc844f",
-    ),
-    ("steel-chain", (("contact.dents", "forget"),)): (
-        "ce0da41b8a50212108211a3b9b28b71395506b95917103ee79e0aaad21c99bbf",
-        "704f53c045dc40e7607dd71583aa1f00c6214087ceb2b90e08c1a9ac5c93dbe3",
-    ),
-    ("steel-chain", (("contact.law", "kogut-etsion"),)): (
-        "f94f12b66b77a4f9c826cbb7e635b3790082d3373cbb6fc8b4b67af5734e84db",
-        "3c7aebbdf91b4da8d8e1238053e6f95a250b82e282c2e5e6d83a0f5ec0a3c973",
-    ),
-    ("steel-chain", (("contact.law", "thornton"),)): (
-        "2c2b74ad67025c909fd0081d27ac99d585d1b948f438f0e567b3d440b5fffbb6",
-        "4fa483b427b9859ce07418bdf7e8ad11b9720f76357f60705420a5a66f5c1da5",
-    ),
-    (
-        "steel-chain",
-        (("contact.law", "lankarani-nikravesh-plastic"), ("contact.restitution", 0.8)),
-    ): (
-        "9dac32be398e2061108fdad43006122e3a48a1a83a788c4b4678638544790613",
-        "22d79bf5771cd61f901fc4fddf652a5330baf91851deb0533e1c2bd32bffd9fa",
-    ),
-    ("steel-chain-hertz", ()): (
-        "44a554daa6f2c52959c90764525104ec6a5539a0f72193ee1f940326c37ed8f2",
-        "50e8cd8e7353b1508e0f7c229953c474f2ae44c3a630836169b6c61a7d5894ff",
-    ),
-    ("steel-chain-dashpot", ()): (
-        "e04915a88fb2e787394365f5563195796f052afdee639a41e21ce2761d29c375",
-        "69e89d9821a9aa9e5a9987db9da5423b2961086b0c0aaea7f18e6c1ea3b299ac",
-    ),
-    ("steel-chain-viscous", ()): (
-        "dcdbe519f78b52cdf7fb2332853ac37a5991a4cde502f816bdffe237eee39fa8",
-        "466612c4a1aac586b2907562ed674035ac7d5b1d9161543b85fe2d67d8279c60",
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("base", "changes"),
-    # those with changes have loops of their own
-    [pytest.param(*pin, marks=pytest.mark.long if pin[1] else ()) for pin in PINS],
-)
-def test_the_old_variables_have_their_hash_and_the_history_has_one_of_its_own(base, changes):
-    result = gc.run(short(base, **dict(changes)))
-    dents = "elastic_limit" in result.variables
-    new = [*NEW, *SHOTS]
-    # a law with a dent had its residual overlap before
-    old = set(result.variables) - set(new) | ({"residual_overlap"} if dents else set())
-    assert set(LOSSES) < old and OPEN > 0.0
-    found = tuple(data_sha256(of(result, *names)) for names in (old, new))
-    assert found == PINS[base, changes]

@@ -397,27 +397,6 @@ def test_order_two_with_beads_displaced_and_in_motion() -> None:
         assert 3.5 < first / second < 4.5, law
 
 
-def test_members_and_checkpoints_have_the_bits_of_a_run(tmp_path: Path) -> None:
-    cases = [
-        made(initial={"velocity": row(b1=v, b12=-1.0), "displacement": row(b5=1e-6 * v)})
-        for v in (0.5, 1.0)
-    ]
-    cases.append(made(striker={"speed": 1.0}))
-    for case, result in zip(cases, gc.run_many(cases, threads=1), strict=True):
-        assert result.equals(gc.run(case))
-    chain, contacts, step = prepare(cases[0])
-    whole, first, second = (State(contacts, chain, step, recording_of(cases[0])) for _ in range(3))
-    whole.advance(300)
-    first.advance(120)
-    second.take({name: values.copy() for name, values in first.arrays().items()})
-    second.advance(180)
-    assert second.set_up == first.set_up
-    assert all(
-        values.tobytes() == second.arrays()[name].tobytes()
-        for name, values in whole.arrays().items()
-    )
-
-
 # --- Contacts that open
 
 

@@ -140,12 +140,6 @@ def test_a_figure_of_an_impact_is_replaced_where_it_is_asked_for(here, capsys, e
     assert obey([*command, "--overwrite"]) == 4 and Path(f"loop{ending}").read_text() == "my notes"
 
 
-@pytest.mark.parametrize("command", ["compare", "impact", "plot"])
-def test_every_command_that_draws_has_the_option(capsys, command):
-    assert obey([command, "--help"]) == 0
-    assert "--overwrite" in capsys.readouterr().out
-
-
 def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
     Path("mine").mkdir()
     Path("mine/trace.csv").write_text(

@@ -55,16 +55,6 @@ def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and
             assert f"[{law.name}]({family.module}.md#{law.name})" in pages["index"]
 
 
-def test_cylinders_stand_apart_from_spheres(law_pages: Any) -> None:
-    spheres, cylinders = law_pages.index().split("## Parallel cylinders")
-    assert (
-        "[johnson](" in cylinders
-        and "[johnson](" not in spheres
-        and "[hertz](" in spheres
-        and "[hertz](" not in cylinders
-    )
-
-
 def test_the_loops_of_elastic_spheres_and_of_a_dent_are_those_of_their_closed_forms(
     law_pages: Any,
 ) -> None:

@@ -18,7 +18,7 @@ import granchain as gc
 from granchain import simulation
 from granchain.engine import coefficients, scans, setup, stack
 from granchain.errors import CaseError, GranchainWarning, RunError
-from granchain.simulation import prepare, recording_of
+from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.store.units import unit_of_attributes
 from granchain.studies import many, members
@@ -88,29 +88,6 @@ def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
         assert result.sensor_force.max() > 0.0
 
 
-def test_every_table_of_a_stack_has_the_bits_of_its_own_state() -> None:
-    for law in ("ma-liu", "tsuji"):
-        made = [(prepare(case), recording_of(case)) for case in drawn(law)]
-        alone, together = (
-            [stack.State(contacts, chain, step, record) for (chain, contacts, step), record in made]
-            for _ in range(2)
-        )
-        by_shape: dict[tuple, list[stack.State]] = {}
-        for state in together:
-            by_shape.setdefault(stack.shape_of(state), []).append(state)
-        for states in by_shape.values():
-            one = stack.Stack(states)
-            while (one.status == Status.RUNNING).any():
-                one.advance(0, len(states), 100)
-        for mine, theirs in zip(alone, together, strict=True):
-            while mine.advance(100) is Status.RUNNING:
-                pass
-            arrays, others = mine.arrays(), theirs.arrays()
-            assert [
-                name for name in arrays if arrays[name].tobytes() != others[name].tobytes()
-            ] == []
-
-
 @pytest.mark.plain
 @pytest.mark.bounds
 def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
@@ -138,7 +115,7 @@ def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
         assert result.equals(single(case))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("threads", [2, 7])
 def test_the_number_of_threads_changes_nothing(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from support.printed import differences
 
 import granchain as gc
 from granchain import figures
-from granchain.certificates import example_inputs, example_pair
+from granchain.certificates import example_pair
 from granchain.cli import obey
 from granchain.comparison import impacts as comparing
 from granchain.comparison import read_impacts
@@ -275,27 +275,6 @@ def test_the_rows_without_a_modulus_are_listed_and_one_may_be_given():
 
 # --- contact radius
 # --------------------------------------------------------------------------------------------------
-
-# Left out: their sources state none, or none over the whole of the loading.
-WITH_RADIUS = {"hertz", "kuwabara-kono", "ma-liu", "thornton", "vu-quoc-zhang"}
-
-
-@pytest.mark.parametrize("name", sorted(WITH_RADIUS))
-def test_the_contact_radius_begins_as_that_of_hertz_and_is_continuous(name):
-    law, pair = laws()[name], example_pair()
-    c = tuple(float(value) for value in law.coefficients_of(pair, example_inputs(law)))
-    radius = float(pair.effective_radius)
-    # far below first yield, 5.5e-7 m of steel
-    assert law.contact_radius(1e-9, radius, c, ()) == pytest.approx(
-        math.sqrt(radius * 1e-9), rel=1e-12
-    )
-    overlaps = np.geomspace(1e-8, 1e-4, 4001)
-    found = np.array([law.contact_radius(float(d), radius, c, ()) for d in overlaps])
-    # a power of the overlap below .8 or so: no step of 2.3e-3 of the overlap makes more than twice
-    # that of the radius
-    assert (np.diff(found) > 0.0).all() and np.diff(np.log(found)).max() < 2.0 * math.log(
-        1e4
-    ) / 4000
 
 
 def test_an_impact_and_a_run_say_the_contact_radius():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.kinds import every_law, one_per_module
+from support.kinds import one_per_module
 from support.state_hashes import CHAINS, FEW, QUESTIONS
 
 from granchain.contact import laws
@@ -51,16 +51,25 @@ def differing(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
 
 
 # of the other laws the short run compares compiled and plain states with one and the same hash
-# (test_pinned) each costs 10 s: the family's loads and alternatives are five loops more
-@pytest.mark.parametrize("law", every_law(["ma-liu"]))
+# (test_pinned); loads and alternatives of the inputs with one law of each file: they are the loop's
+# and the family's, not the law's, and take five loops more
+@pytest.mark.parametrize(
+    ("law", "question"),
+    [
+        ("ma-liu", "few"),
+        *(
+            pytest.param(
+                law, "hashes" if law in one_per_module() else "few", marks=pytest.mark.long
+            )
+            for law in laws()
+        ),
+    ],
+)
 def test_compiled_equals_plain_bit_for_bit(
-    law: str, elsewhere: Callable[[str, str], dict[str, str]]
+    law: str, question: str, elsewhere: Callable[[str, str], dict[str, str]]
 ) -> None:
     """Coefficients, time step, state, history, peaks, samples, snapshots and energies of 400
     steps."""
-    # loads and alternatives of the inputs with one law of each file: they are the loop's and the
-    # family's, not the law's
-    question = "hashes" if law in one_per_module() else "few"
     ours = QUESTIONS[question](law)
     assert not differing(ours, elsewhere(question, law))
     # and the hashes see a difference: the chains do

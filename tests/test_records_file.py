@@ -111,9 +111,9 @@ gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
 """
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.long
 def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(
-    kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A checkpoint after every few steps: the kill comes while records are appended, while the
     state is written, or between."""
@@ -125,7 +125,7 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(
     )
     chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
 
-    for _ in range(kills):
+    for _ in range(60):
         more = ["go on"] if chk.exists() else []
         with subprocess.Popen(
             [sys.executable, "-c", program, str(chk), *more],

@@ -448,10 +448,8 @@ def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure):
             next((key for key in reversed(place) if isinstance(key, str)), "") for place in places
         )
         together = [[place for place in places if name in place] for name in names]
-        for chosen, value in [
-            *product(together, values),
-            *product([[group[0]] for group in together], values[4:5] + values[:1]),
-        ]:
+        alone = [[group[0]] for group in together] if len(values) > 1 else []
+        for chosen, value in [*product(together, values), *product(alone, values[:5:4])]:
             changed = copy.deepcopy(document)
             for place in chosen:
                 put(changed, place, value)

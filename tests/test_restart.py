@@ -56,8 +56,8 @@ N_STEPS = 600
 # Before and after the first step, while all contacts load, within the pulse, after it, before and
 # after the last step.
 SPLITS = (0, 1, 2, 37, 143, 350, N_STEPS - 1, N_STEPS, N_STEPS + 1)
-# With dents, and with a rate and an onset.
-FAST = ["ma-liu", "tsuji"]
+# With dents; with a rate and an onset: test_small_plain.py, and all in the long run.
+FAST = ["ma-liu"]
 
 
 def prepared(law: str, chain: Chain) -> Callable[[], State]:
@@ -313,30 +313,6 @@ def test_a_checkpoint_of_another_run_is_refused(
     assert left() == ["run.h5.chk"]
 
 
-def test_an_edited_law_is_another_run(tmp_path: Path) -> None:
-    chain = steel_row(4)
-    one, other = prepared("hertz", chain)(), prepared("hertz", chain)()
-    assert one.set_up == other.set_up
-    factor = 1.0 + 1e-15
-
-    class Edited(laws()["hertz"]):  # type: ignore[misc]
-        @staticmethod
-        def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
-            return factor * overlap
-
-    contacts = contacts_of(Edited, chain, inputs_for("hertz"))
-    now, before = (
-        State(contacts, chain, one.time_step, one.recording).law_record(),
-        one.law_record(),
-    )
-    assert (
-        now.difference(before)
-        == "the law hertz has changed since: its functions, or what they read, are others"
-    )
-    other.c[0, 1] = np.nextafter(other.c[0, 1], 1.0)
-    assert one.set_up != other.set_up
-
-
 def test_the_file_of_another_run_is_kept(
     stopping: Stopping, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -378,19 +354,6 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
         assert Path("run.chk").read_bytes() == damaged
 
 
-class Told:
-    """Asserts where a run goes on, and stops none."""
-
-    def __init__(self, fraction: float):
-        self.fraction = fraction
-
-    def advance(self, fraction: float) -> None:
-        assert fraction >= self.fraction
-
-    def resume(self, fraction: float) -> None:
-        assert fraction == pytest.approx(self.fraction, abs=0.01)
-
-
 def test_a_failed_run_leaves_no_checkpoint(
     stopping: Stopping, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -405,14 +368,6 @@ def test_no_checkpoint_is_written_where_none_is_wanted(
     assert obey([*RUN, "--checkpoint", "0"]) == 130
     assert left() == ["run.h5"]
     assert "--resume" not in capsys.readouterr().err
-
-
-def test_a_run_without_a_checkpoint_writes_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    gc.run(gc.load_case("steel-chain", KEYS))
-    assert left() == []
 
 
 @pytest.mark.promise("R5")

@@ -210,6 +210,7 @@ def test_jacksons_critical_speed_is_that_of_the_hertz_work_up_to_the_critical_ov
     ) == pytest.approx(yielding, rel=1e-13)
 
 
+@pytest.mark.long
 def test_jacksons_formula_is_near_what_his_law_delivers():
     first = theory.jackson_critical_speed(MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON)
     for speed in SPEEDS:

@@ -126,7 +126,7 @@ def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
     path.write_bytes(path.read_bytes()[: -files.SEAL_LENGTH])
     for command in (
         ["info", "complete.h5", "--json"],
-        ["plot", "complete.h5", "--out", "figures"],
+        ["plot", "complete.h5", "--only", "energy", "--out", "figures"],
         ["report", "complete.h5"],
         ["compare", "complete.h5", "--trace", str(TRACE)],
     ):

@@ -14,6 +14,7 @@ import granchain as gc
 from granchain import analysis
 from granchain.analysis import arrays
 from granchain.cli.sweep import print_sweep
+from granchain.engine import stack
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
 from granchain.keys import Problems
 from granchain.status import Status
@@ -21,6 +22,13 @@ from granchain.store.study import columns_in
 from granchain.studies.measures import Measures, Missing, measure
 from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
 from granchain.studies.sweep import Description, dataset
+
+
+@pytest.fixture(autouse=True)
+def plain_stack(monkeypatch):
+    """No loop over members is compiled here: test_many.py has it."""
+    monkeypatch.setattr(stack, "COMPILED", 1000)
+
 
 # --- What is drawn
 
@@ -163,7 +171,9 @@ def test_disorder_that_does_not_fit_is_refused():
         {"contact.law": "kelvin-voigt", "contact.stiffness": 1e7, "contact.restitution": 0.8},
     ],
 )
-def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
+def test_the_numbers_of_many_pulses_are_those_of_each_run(changes, request):
+    if changes.get("contact.law") == "kelvin-voigt":
+        request.getfixturevalue("plain_loop")
     cases = [short(**changes, **{"striker.speed": speed}) for speed in (0.5, 1.0, 1.77)]
     # the first comes last: those of another case stay its own
     found = measure(
@@ -189,18 +199,6 @@ def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
             assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(
                 slim.time[i], result.time
             )
-
-
-def test_what_is_transmitted_is_the_momentum_of_the_last_bead():
-    # two equal elastic beads change their speeds. The pulse has passed at 1 % of its peak, where
-    # the overlap is .01^(2/3) of the largest and still holds .01^(5/3) = 4.6e-4 of the energy of
-    # the relative motion: the struck bead then lacks 1.2e-4 of its speed
-    pair = short(**{"contact.law": "hertz", "chain.beads": 1, "sensors.beads": []})
-    found = measure([pair], 1)
-    assert 1.0 - 1.2e-4 < found.transmitted_momentum[0] < 1.0 + 1e-6
-    assert found.transmitted_energy[0] == pytest.approx(
-        found.transmitted_momentum[0] ** 2, rel=1e-12
-    )
 
 
 def test_what_is_transmitted_is_what_the_velocities_say():
@@ -398,8 +396,8 @@ def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors
 def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     case = short()
     # the second law asks for an input that the first does not know
-    damped = {"contact.law": "kelvin-voigt", "contact.restitution": 0.8, "contact.stiffness": 1e7}
-    beside = {"contact.law": "hertz", "contact.restitution": None, "contact.stiffness": None}
+    damped = {"contact.law": "tsuji", "contact.restitution": 0.8}
+    beside = {"contact.law": "hertz", "contact.restitution": None}
     vary = {"striker.speed": [0.5, 1.0]} | {
         key: [beside[key], value] for key, value in damped.items()
     }
@@ -407,7 +405,7 @@ def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     assert dict(study.sizes) == {"run": 2, "sensor_bead": 3}
     assert same(study, {"run": 0}, case.replace(**{"striker.speed": 0.5, "contact.law": "hertz"}))
     assert same(study, {"run": 1}, case.replace(**damped, **{"striker.speed": 1.0}))
-    assert study["contact.law"].values.tolist() == ["hertz", "kelvin-voigt"]
+    assert study["contact.law"].values.tolist() == ["hertz", "tsuji"]
     assert np.array_equal(study["contact.restitution"], [np.nan, 0.8], equal_nan=True)
     box = gc.sweep(
         case,
@@ -727,17 +725,6 @@ def test_figures_of_a_study_say_what_they_show():
 
 
 # --- What is known of chains
-
-
-def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_force():
-    # Nesterenko 1983, doi:10.1007/BF00905892: the solitary wave's speed over two decades of striker
-    # speed
-    from granchain.figures import power_law
-
-    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
-    study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 5]}})
-    fit = power_law(study.peak.mean("sensor_bead").values, study.wave_speed.values)
-    assert fit.value == pytest.approx(1.0 / 6.0, abs=1e-6)
 
 
 def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():

@@ -118,7 +118,7 @@ def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
 @pytest.mark.plain
 @pytest.mark.parametrize(
     "law",
-    [name if name == "tsuji" else pytest.param(name, marks=pytest.mark.long) for name in laws()],
+    [name if name == "ma-liu" else pytest.param(name, marks=pytest.mark.long) for name in laws()],
 )
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_give_the_bits_of_one(
@@ -155,7 +155,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block(
     monkeypatch.setattr(
         bands, "threads_joined", lambda threads: threads_joined(threads) or KeyboardInterrupt()
     )
-    made = maker("tsuji", CHAINS["gaps"])()
+    made = maker("ma-liu", CHAINS["gaps"])()
     with pytest.raises(KeyboardInterrupt):
         Bands(made, 2).advance(20)
     assert made.step == 20
@@ -216,7 +216,7 @@ def test_an_error_of_a_block_is_raised_where_it_is_waited_for(
         raise MemoryError("no room")
 
     monkeypatch.setattr(bands, "in_wavefront", fail)
-    several = Bands(maker("tsuji", CHAINS["gaps"])(), 2)
+    several = Bands(maker("ma-liu", CHAINS["gaps"])(), 2)
     with pytest.raises(MemoryError, match="no room"):
         several.advance(N_STEPS)
 
@@ -239,11 +239,9 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     changes = {
         "chain.beads": 47,
         "time.end": 5e-5,
-        "contact.law": "tsuji",
-        "contact.restitution": 0.65,
         "sensors.beads": [3, 20, 40],
     }
-    case = gc.load_case("steel-chain-hertz").replace(**changes)
+    case = gc.load_case("steel-chain").replace(**changes)
     whole = gc.run(case)
     request.getfixturevalue("long")
     monkeypatch.setattr(bands, "TILES_APART", 0.1)

@@ -269,13 +269,6 @@ def test_identified_an_integration_delivers_what_is_asked(law, separation, asked
     ) == pytest.approx(asked, abs=1e-9)
 
 
-def test_identified_jankowskis_law_in_both_phases_goes_below_a_critical_damping():
-    # exp(-2) is what the critical damping returns where it is clamped
-    assert delivered(
-        "jankowski-both-phases", restitution=0.05, damping="identified"
-    ) == pytest.approx(0.05, abs=1e-6)
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize("law", ["kelvin-voigt", "wang-liu-viscous", "tsuji"])
 def test_identified_a_clamped_contact_is_not_asked_for_less_than_it_returns(law):

@@ -595,6 +595,7 @@ def equations_55_to_70() -> Shown:
     "Khulief and Shabana's force",
     Verdict.MISPRINT,
     "in eq. (71) the first term of the denominator is the cube of the speed, not the square, and the last is (v^2 - beta^2 d_m^2)^1.5; eq. (72) has the rate for d",
+    long=True,
 )
 def equations_71_and_72() -> Shown:
     """The factor of eq. (71) is that of Lankarani and Nikravesh; what it comes to, and a run."""
@@ -693,6 +694,7 @@ def section_3_8() -> Shown:
     "Lankarani and Nikravesh with a dent",
     Verdict.MISPRINT,
     "eq. (93) has the wrong sign, eq. (97) d for the speed: with it the dent is d_m (1 - e^2)",
+    long=True,
 )
 def equations_91_to_97() -> Shown:
     """A run beside eqs. (94), (95), (97)."""
