@@ -1,22 +1,12 @@
-"""The shape of the code: what is declared stands once, and no function takes a heap of
-arguments."""
+"""What is declared of the state stands once. That no function takes a heap of arguments is ruff's
+(pyproject.toml)."""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import pytest
 
-import granchain
 from granchain.engine import fields
 from granchain.engine.fields import Field
-
-PACKAGE = Path(granchain.__file__).parent
-MOST_ARGUMENTS = 10
-# Leaf sweeps take each row by itself, so that the compiler knows that rows do not overlap; a
-# command of typer has an argument an option.
-SWEEPS = ("sweep", "kick", "dissipate")
 
 TABLES = {
     "bodies": fields.BODY,
@@ -29,29 +19,6 @@ TABLES = {
     "drives": fields.DRIVE,
     "energies": fields.ENERGY,
 }
-
-
-def functions() -> list[tuple[str, ast.FunctionDef]]:
-    return [
-        (path.relative_to(PACKAGE).as_posix(), node)
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    ]
-
-
-def test_no_function_takes_more_than_ten_arguments():
-    many = {
-        f"{path}: {node.name}"
-        for path, node in functions()
-        if len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
-        > MOST_ARGUMENTS
-    }
-    commands = {name for name in many if name.startswith("cli/")}
-    # a study is described by one call
-    assert many - commands == {
-        f"engine/{'ledger' if name == 'dissipate' else 'row'}.py: {name}" for name in SWEEPS
-    } | {"studies/sweep.py: sweep"}
 
 
 @pytest.mark.parametrize("declared", TABLES.values(), ids=TABLES)
