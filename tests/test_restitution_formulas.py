@@ -254,8 +254,7 @@ def test_ma_and_lius_asymptote_is_refused_before_full_plasticity():
     # at 4 m/s the printed largest overlap, 111.52 um, is below d_p = 13^2/2 1.57876 um = 133.4 um
     with pytest.raises(
         CaseError,
-        match=r"V: got 4, allowed: at least 4\.\d+ m/s, at which the contact just becomes fully "
-        r"plastic",
+        match=r"V: got 4, allowed: at least 4\.\d+ m/s, at which the contact just becomes fully",
     ):
         theory.ma_liu_plastic_restitution(4.0, **SOCKET, psi=3.0, xi=13.0)
 

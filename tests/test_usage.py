@@ -105,25 +105,21 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
         (["rum"], '; did you mean "run"? see granchain --help'),
         (
             ["traces"],
-            "traces command: got nothing, allowed import; name one of these, or see granchain "
-            "traces --help",
+            "traces command: got nothing, allowed import; name one of these, or see granchain",
         ),
         (["run", "--stes=3"], 'run: got the option "--stes", allowed --set, --out, '),
         (["run", "--stes=3"], '--help; did you mean "--set"? see granchain run --help'),
         (
             ["run", "--out"],
-            "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here); "
-            "give it, or see",
+            "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here);",
         ),
         (
             ["run", "--json=3"],
-            "run --json: got a value, allowed --json alone; take the value out, or see granchain "
-            "run --help",
+            "run --json: got a value, allowed --json alone; take the value out, or see granchain",
         ),
         (
             ["run", "a", "b", "c d"],
-            'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or '
-            "quote a value",
+            'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or',
         ),
         (["compare"], "compare FILE...: got nothing, allowed FILE... (Output file of a run"),
         (["compare", "a.h5"], "compare --trace: got nothing, allowed DIR (Folder of the trace"),

