@@ -67,6 +67,16 @@ class Noise:
         """Standard deviation of one sample [N]."""
         return self.size * float(np.linalg.norm(self.response)) if len(self.response) else self.size
 
+    @property
+    def samples_as_one(self) -> float:
+        """How many samples count as one where its size is found from them."""
+        from scipy.signal import fftconvolve
+
+        if not len(self.response):
+            return 1.0
+        row = fftconvolve(self.response, self.response[::-1])[len(self.response) - 1 :]
+        return samples_as_one(row)
+
     def of_sum(self, weights: np.ndarray) -> float:
         """Standard deviation of a weighted sum of consecutive samples [N]."""
         if len(self.response) and self.size > 0.0:
@@ -93,6 +103,12 @@ class Noise:
         reach = math.ceil(4.0 * scale)
         weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
         return self.of_sum(weights / weights.sum())
+
+
+def samples_as_one(covariance: np.ndarray) -> float:
+    """How many samples count as one where a variance is found from them, by the covariance of two
+    so many samples apart (Bayley & Hammersley 1946, doi:10.2307/2983560)."""
+    return 2.0 * float(np.sum((covariance / covariance[0]) ** 2)) - 1.0
 
 
 class Autoregression(NamedTuple):

@@ -16,7 +16,13 @@ import numpy as np
 
 from granchain.analysis.baseline import LEAST_QUIET, step_of
 from granchain.analysis.definition import PULSE_BEGINS
-from granchain.analysis.noise import NO_SUPPORT, Autoregression, autoregression, sines_of_one_source
+from granchain.analysis.noise import (
+    NO_SUPPORT,
+    Autoregression,
+    autoregression,
+    samples_as_one,
+    sines_of_one_source,
+)
 from granchain.case import Case
 from granchain.case.listing import quantity_of, value_at
 from granchain.comparison.agreement import Agreement
@@ -491,7 +497,12 @@ class Against:
                 Nuisance(name, k, float(errors[k])) for k in np.flatnonzero(errors).tolist()
             ]
         self.known = [one for one in self.nuisances if math.isfinite(one.error)]
-        self.quiet_degrees = 0.0
+        # of freedom, by sensor, that the quiet stretch tells the size of its noise with; 0: not by
+        # it
+        self.quiet_degrees = np.zeros(count)
+        if measure != "traces" and stated.noise is None:
+            for k, (one, noise) in enumerate(zip(readings, self.measured.noises, strict=True)):
+                self.quiet_degrees[k] = one.baseline.samples / noise.samples_as_one
         self._lines: dict[int, np.ndarray] = {}
         self._roots: dict[int, np.ndarray] = {}
         if measure == "traces":
@@ -694,7 +705,7 @@ class Against:
         }
         # sensors of one make have one spectrum, which more samples tell better
         if len(enough) > 1:
-            alike = autoregression([rests[k] for k in enough], doubt)
+            alike = autoregression([rests[k] for k in enough], len(enough) * doubt)
             if alike.criterion < sum(one.criterion for one, _ in models.values()):
                 models = {k: (alike, i) for i, k in enumerate(enough)}
         for k, window in self._windows.items():
@@ -750,10 +761,8 @@ class Against:
     def _judged(self, k: int, count: int, row: np.ndarray) -> float:
         """By how much the covariance of noise is larger than so many quiet samples show it; counts
         what they tell of its size, and says where they are few."""
-        # of a variance, correlated samples count as fewer (Bayley & Hammersley 1946,
-        # doi:10.2307/2983560)
-        apart = 2.0 * float(np.sum((row[:count] / row[0]) ** 2)) - 1.0
-        self.quiet_degrees += count / apart
+        apart = samples_as_one(row[:count])
+        self.quiet_degrees[k] = count / apart
         if count < FEW_TIMES * apart:
             self._say_few(
                 k,
@@ -830,7 +839,7 @@ def _concluded(
             # the case's; the uncertainties of a few peaks or arrivals, bounds where they are of the
             # shape of a pulse, are not known so well: the scatter says how large they are
             if against.measure == "traces":
-                scale, known = max(scale, 1.0), against.quiet_degrees
+                scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * rows
         parts.append(Part(np.sum(rows**2, axis=1), known or math.inf))
         covariance = covariance + rows @ rows.T
@@ -864,13 +873,7 @@ def _concluded(
         for i, key in enumerate(keys)
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
-    # the noise of samples is known from the quiet ones
-    stats, known_by, chance = scipy_stats(), against.quiet_degrees, 1.0
-    if degrees and known_by:
-        chance = stats.f.sf(scatter**2, degrees, known_by)
-    elif degrees:
-        chance = stats.chi2.sf(degrees * scatter**2, degrees)
-    describes = bool(chance >= ACCUSED)
+    describes = not degrees or _chance(against, residual[own], free[own]) >= ACCUSED
     misfit = against.misfit(found.point)
     remarks = {
         "the search had not come to an end: the values are the best that it met": not found.settled,
@@ -944,6 +947,25 @@ def _concluded(
         parts=tuple(parts),
         messages=tuple(dict.fromkeys(messages)),
     )
+
+
+def _chance(against: Against, residual: np.ndarray, free: np.ndarray) -> float:
+    """Chance that a right case leaves so much.
+
+    The noise of each sensor is known from its quiet samples alone: what is left there, over its
+    degrees of freedom, is distributed as F, of which the chi squared of the same chance is added.
+    """
+    stats = scipy_stats()
+    # what is known beforehand has no quiet stretch
+    labels = np.append(against.labels, np.full(len(residual) - against.count, -1))
+    total = 0.0
+    for k in np.unique(labels):
+        square, degrees = (float(one[labels == k].sum()) for one in (residual**2, free))
+        known = against.quiet_degrees[k] if k >= 0 else 0.0
+        if known and degrees > 0.0:
+            square = stats.chi2.isf(stats.f.sf(square / degrees, degrees, known), degrees)
+        total += float(square)
+    return float(stats.chi2.sf(total, free.sum()))
 
 
 def _kind(against: Against, one: Nuisance) -> int:
