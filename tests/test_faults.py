@@ -1,5 +1,5 @@
 """What goes wrong while a run computes: signals, kill -9, full disks, a second writer, numbers
-that are none; and sizes beyond reason."""
+that are none."""
 
 from __future__ import annotations
 
@@ -483,75 +483,4 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
         in said
     )
     assert "Nothing was saved: steel-chain.h5 was not written." in said
-    assert left_in(here) == []
-
-
-# --- Sizes beyond reason
-
-
-ABSURD = {
-    "a million billion beads": (
-        "chain.beads=1000000000000000",
-        "chain.beads: got 1000000000000001 bodies",
-    ),
-    "a number of beads that no integer holds": (f"chain.beads={10**40}", "chain.beads"),
-    "ten to the twelve samples": ("sensors.interval=6e-16", "sensors.interval: got 1e+12 rows"),
-    "as many by a late end": ("time.end=2e5", "sensors.interval: got 1e+12 rows"),
-    "ten to the twelve snapshots": (
-        "snapshots.interval=6e-16",
-        "snapshots.interval: got 1e+12 rows",
-    ),
-    "ten to the twelve entries of the ledger": (
-        "energy.interval=6e-16",
-        "energy.interval: got 1e+12 rows",
-    ),
-}
-
-
-@pytest.mark.promise("L1")
-@pytest.mark.skipif(
-    not Path("/proc/self/status").exists(),
-    reason="the memory that a process took is read from /proc",
-)
-# each is a process of a second: two kinds at once
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        pytest.param(
-            *case,
-            id=name,
-            marks=()
-            if name in ("a million billion beads", "ten to the twelve samples")
-            else pytest.mark.long,
-        )
-        for name, case in ABSURD.items()
-    ],
-)
-def test_an_absurd_size_is_refused_at_once_and_before_memory_is_taken(
-    change: str, words: str, here: Path, figure: Callable[..., None]
-) -> None:
-    # a refusal before it has loaded what a case is checked with: half a second on a quiet machine,
-    # a second on a busy one. Memory is not ru_maxrss, which starts from that of the process that
-    # started this one
-    code = (
-        "import sys, time; from granchain.cli import obey; obey(['run', '--set', 'time.end=0']); "
-        "begun = time.process_time();code = obey(['run', '--set', sys.argv[1]]); used = "
-        "time.process_time() - begun;memory = "
-        "open('/proc/self/status').read().split('VmHWM:')[1].split()[0]; print(code, used, memory)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code, change],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    exit_code, seconds, memory = done.stdout.split()
-    assert exit_code == "2" and words in done.stderr and "Traceback" not in done.stderr
-    figure(
-        "absurd size: time to its refusal, computing, all loaded [s]", float(seconds), at_most=0.2
-    )
-    # loading the checks of a case takes some 60 MB
-    figure("absurd size: memory taken [MB]", float(memory) / 1024, at_most=150.0)
     assert left_in(here) == []

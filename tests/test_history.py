@@ -52,61 +52,6 @@ def of(result: gc.Result, *names: str) -> dict[str, Any]:
 # --- the numbers of the law
 
 
-def two_beads(speed: float) -> gc.Case:
-    """Wang, Liu & Liu 2022, table 1 as corrected, as a striker and a bead that have the same
-    effective radius .82 m, modulus 54.6785 GPa and mass (4/3) pi .02^3 7800 kg."""
-    modulus = 1.0 / ((1.0 - 0.29**2) / 200e9 + (1.0 - 0.33**2) / 65e9)
-    return gc.load_case("steel-chain").replace(
-        **{
-            "chain.beads": 1,
-            "chain.radius": 2.0 * 0.0205 * 0.02 / 0.0005,
-            "chain.mass": 2.0 * 4.0 / 3.0 * math.pi * 0.02**3 * 7800.0,
-            "chain.material": {
-                "density": 7800.0,
-                "youngs_modulus": 2.0 * (1.0 - 0.3**2) * modulus,
-                "poissons_ratio": 0.3,
-                "yield_stress": 30e6,
-            },
-            "contact.psi": 3.0,
-            "striker.speed": speed,
-            "sensors.beads": [],
-            "sensors.contacts": [],
-            "snapshots.interval": 2e-6,
-            "snapshots.history": True,
-            "time.end": 2e-4,
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("speed", "largest", "phase"),
-    [
-        # sec. 4 and the audit of it with two bodies: 1.1152e-4 m at 4 m/s, elastoplastic, since
-        # full plasticity begins at xi^2 d_y/2 = 84.5 * 1.57876e-6 m = 1.33405e-4 m, 2.09e-4 m at 8
-        (4.0, 1.11519e-4, "elastoplastic"),
-        (8.0, 2.09e-4, "plastic"),
-    ],
-)
-def test_two_beads_have_the_overlaps_of_the_paper_of_ma_liu(speed, largest, phase):
-    result = gc.run(two_beads(speed))
-    assert result.largest_overlap == pytest.approx([largest], rel=2e-5 if speed == 4.0 else 2e-3)
-    doing = [PHASES[place] for place in result.snapshot_phase[:, 0]]
-    # touching at the start, then each in its turn
-    assert doing[0] == "open" and result.phase.tolist() == [0]
-    assert list(dict.fromkeys(doing[1:]))[-3:] == [phase, "unloading", "open"]
-    grown = result.snapshot_largest_overlap[:, 0]
-    assert (np.diff(grown) >= 0.0).all() and grown[-1] == result.largest_overlap[0]
-    # eq. (4), with d_max for its d_y: the work of the unloading curve, (2/5) F_max (d_max - d_r),
-    # is e^2 of that put in, m v^2/2, with the restitutions and forces of tables 2, 4, 5, 7
-    restitution, force = {4.0: (0.6909, 4.1710e4), 8.0: (0.6309, 8.6858e4)}[speed]
-    mass = 4.0 / 3.0 * math.pi * 0.02**3 * 7800.0
-    back = restitution**2 * 0.5 * mass * speed**2
-    dent = result.largest_overlap - back / (0.4 * force)
-    assert result.residual_overlap == pytest.approx(dent, rel=5e-4)
-    # `elastic_limit` is that of the largest overlap here, and d_y in a contact that never yielded
-    assert result.elastic_limit == pytest.approx(result.largest_overlap, rel=1e-12)
-
-
 def contact_of(name: str, **changes: Any) -> tuple[Model, tuple[float, ...]]:
     law = laws()[name]
     made = contacts_of(law, example_chain(2), example_inputs(law, **changes))
@@ -378,6 +323,3 @@ def test_files_have_the_flags_of_the_conventions_and_say_which_cannot_occur(tmp_
     with h5py.File(tmp_path / "ma-liu.h5") as file:
         # each occurs
         assert "comment" not in file["phase"].attrs
-
-
-# --- pins

@@ -592,28 +592,6 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
 # --- One writer at a time.
 
 
-@pytest.mark.promise("R7")
-def test_a_second_process_is_refused_and_the_first_one_unharmed(tmp_path):
-    path = tmp_path / "a.h5"
-
-    def second():
-        start = time.process_time()
-        try:
-            a_result(seed=1).save(path, overwrite=True)
-        except FileError as error:
-            says = "got a file that another run is writing, allowed one run at a time" in str(error)
-            os._exit(7 if says and time.process_time() - start < 1.0 else 8)
-
-    with claim(path):
-        child = in_a_child(second)
-        child.join(30)
-        assert child.exitcode == 7
-        assert left_in(tmp_path) == [".a.h5.lock"]
-        a_result().save(path)
-    assert everything(open_result(path)) == everything(a_result())
-    assert left_in(tmp_path) == ["a.h5"]
-
-
 def test_a_second_thread_is_refused(tmp_path):
     said = []
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,54 +97,6 @@ def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(
             whole = gc.run(case, checkpoint=chk)
         assert len(caught) == 1 and whole.status is Status.COMPLETE
         assert gc.run(case, checkpoint=Checkpoint(folder / "run.chk"), resume=True).equals(whole)
-
-
-KILLED = """
-import sys, granchain as gc
-from granchain.store import Checkpoint
-from granchain import simulation
-simulation.BLOCK_SECONDS, simulation.FIRST_BLOCK = 1e-12, 400
-case = gc.load_case("steel-chain").replace(**{changes})
-print("ready", flush=True)
-gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
-"""
-
-
-@pytest.mark.long
-def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A checkpoint after every few steps: the kill comes while records are appended, while the
-    state is written, or between."""
-    # most of the wall time is then writing
-    monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
-    program = KILLED.replace("{changes}", "{**" + repr(CHANGES) + "}").replace(
-        'print("ready"',
-        'import granchain.store.checkpoint as c; c.LEAST_RATIO = 0.0\nprint("ready"',
-    )
-    chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
-
-    for _ in range(60):
-        more = ["go on"] if chk.exists() else []
-        with subprocess.Popen(
-            [sys.executable, "-c", program, str(chk), *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
-            assert process.stdout is not None and process.stderr is not None
-            process.stdout.readline()
-            # a kill before the first checkpoint would show nothing
-            while not chk.exists() and process.poll() is None:
-                time.sleep(0.01)
-            time.sleep(random.uniform(0.1, 1.5))
-            process.kill()
-            assert b"Error" not in process.stderr.read()
-        resumed += bool(more)
-    assert chk.exists() and resumed
-    with warnings.catch_warnings():
-        # which says so where it takes that one
-        warnings.simplefilter("ignore", GranchainWarning)
-        assert gc.run(small(), checkpoint=chk, resume=True).equals(gc.run(small()))
 
 
 # --- The output file, piece by piece

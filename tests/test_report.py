@@ -126,8 +126,9 @@ def test_a_page_holds_all_it_needs(shown):
     assert "+11.1" in page and ">+1<" in page
 
 
-def test_equal_files_give_equal_pages(computed, shown):
-    assert report([computed / "run.h5", computed / "compared.json"]) == shown
+def test_equal_files_give_equal_pages(computed):
+    one, other = (report([computed / "compared.json"]) for _ in range(2))
+    assert one == other
 
 
 def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(
@@ -400,7 +401,8 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ca
     assert obey(["report", *files, "--out", str(tmp_path / "page.html")]) == 0
     # tables of a notebook, and letters of a figure that are kept as letters
     card = run._repr_html_()
-    assert obey(["plot", files[0], "--format", "svg", "--out", str(tmp_path)]) == 0
+    only = "force-traces,energy,hysteresis,space-time"
+    assert obey(["plot", files[0], "--only", only, "--format", "svg", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr()
     drawn = [path.read_text() for path in tmp_path.glob("*.svg")]
     page = (tmp_path / "page.html").read_text()

@@ -206,7 +206,9 @@ def test_every_key_of_the_schema_is_changed_in_one_of_the_cases():
 
 @pytest.mark.parametrize("way", ["sent as text", "file of a run", "file of an ensemble"])
 @pytest.mark.parametrize("name", ["struck", "driven", "paired"])
-def test_a_case_that_was_stored_is_the_same_under_every_change(bases, tmp_path, name, way, figure):
+def test_a_case_that_was_stored_is_the_same_under_every_change(
+    bases, tmp_path, name, way, plain_loop, figure
+):
     case, others = bases[name]
     case = case.replace(**{"time.end": 3e-6})
     if way == "sent as text":
@@ -275,7 +277,7 @@ FIRST = ("chain.mass", "chain.radius", "chain.material", "initial.file")
 @pytest.mark.parametrize(
     "name", ["struck", "driven", pytest.param("paired", marks=pytest.mark.long)]
 )
-def test_a_member_that_a_thread_computes_has_the_same_bits(bases, name, figure):
+def test_a_member_that_a_thread_computes_has_the_same_bits(bases, name, plain_loop, figure):
     case, others = bases[name]
     changes = [(key, value) for key, value in sensible(case, others) if key in FIRST]
     with ThreadPoolExecutor(1) as pool:
