@@ -937,7 +937,7 @@ def test_no_change_of_a_text_file_ends_in_anything_but_numbers_or_a_sentence(dat
         assert not np.isnan(column.values).any()
 
 
-@pytest.mark.parametrize("kind", ["npy", "npz", "mat", "h5"])
+@pytest.mark.parametrize("kind", ["npy", "npz", "mat", "h5", "xlsx"])
 def test_no_flipped_bits_of_a_binary_file_end_in_anything_but_numbers_or_a_sentence(kind):
     draw = np.random.default_rng(5)
     content = {
@@ -945,6 +945,7 @@ def test_no_flipped_bits_of_a_binary_file_end_in_anything_but_numbers_or_a_sente
         "npz": lambda: npz(time=TIME, bead_3=FORCE[:, 0]),
         "mat": lambda: mat(t=TIME, force=FORCE),
         "h5": lambda: hdf5(plain_hdf5),
+        "xlsx": lambda: xlsx(*np.column_stack([TIME, FORCE]).tolist()),
     }[kind]()
     # HDF5 is read in a process of its own, half a second each.
     for _ in range(3 if kind == "h5" else 60):
@@ -1044,7 +1045,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(capsys)
         with pytest.raises(TraceError, match=sentence):
             import_trace(["T0001CH1.CSV", name], "other", "measured", Asked((3, 8), gain=0.02))
     assert obey([*command, "--out", "b", "--set", "sensor.filter_order=2"]) == 2
-    assert "--time-constant: got sensor.high_pass or" in capsys.readouterr().err
+    assert "--time-constant: got 1 for sensor.filter_order, and 2 for it" in capsys.readouterr().err
     assert obey([*command, "--out", "b", "--set", "uncertainty.gain=[0.1,0.1,0.1]"]) == 2
     assert "uncertainty.gain: got 3 numbers, allowed one, or 2" in capsys.readouterr().err
     assert not Path("b").exists() and not Path("other").exists()

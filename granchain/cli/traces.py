@@ -148,7 +148,7 @@ def import_file(
         read_beads(beads), time_unit, force_unit, read_gains(gain), interval, resample,
         signs[decimal], time, time_constant,
     )  # fmt: skip
-    said = [*(changes or ()), *([] if title is None else [f"title={json.dumps(title)}"])]
+    said = [*(changes or ()), *([] if title is None else [f"title={json.dumps(title, ensure_ascii=False)}"])]
     trace = import_trace(files, folder, kind, asked, said, overwrite, limit)
     facts = {
         "folder": folder,

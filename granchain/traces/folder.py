@@ -213,24 +213,18 @@ def import_trace(
     if prepared or not existing:
         document = {"title": common_name(sources), "kind": kind} | document
         document["origin"] = "; ".join(origins)
-        sensor = dict(document.get("sensor", {}))
-        if asked.gain is not None:
-            sensor["gain"] = np.asarray(asked.gain, float).tolist()
-        if asked.time_constant is not None:
-            # a charge amplifier is a resistor and a capacitor
-            sensor |= {"high_pass": 1.0 / (2.0 * math.pi * asked.time_constant), "filter_order": 1}
-        if sensor:
-            document["sensor"] = dict(sensor)
         problems = Problems()
         set_values(document, changes, 'who="A. Person"', problems)
-        changed = document.get("sensor", {})
-        problems.check(
-            asked.time_constant is None or all(changed[key] == sensor[key] for key in sensor),
-            "--time-constant",
-            "sensor.high_pass or sensor.filter_order beside it",
-            "one of them",
-            "leave the others out: a time constant is a high-pass filter of order 1",
-        )
+        sensor = document.get("sensor", {})
+        for name, (option, value) in of_instrument(asked).items():
+            if isinstance(sensor, dict) and problems.check(
+                sensor.setdefault(name, value) == value,
+                option,
+                f"{value} for sensor.{name}, and {shown(sensor[name])} for it elsewhere",
+                "one of them",
+                "leave the other out",
+            ):
+                document["sensor"] = sensor
         if problems.sentences:
             raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
@@ -253,6 +247,18 @@ def import_trace(
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
+
+
+def of_instrument(asked: Asked) -> dict[str, tuple[str, Any]]:
+    """What is asked and belongs under [sensor], by key, with the option that says it."""
+    found: dict[str, tuple[str, Any]] = {}
+    if asked.gain is not None:
+        found["gain"] = "--gain", np.asarray(asked.gain, float).tolist()
+    if asked.time_constant is not None:
+        # a charge amplifier is a resistor and a capacitor
+        found["high_pass"] = "--time-constant", 1.0 / (2.0 * math.pi * asked.time_constant)
+        found["filter_order"] = "--time-constant", 1
+    return found
 
 
 def common_name(files: Sequence[Path]) -> str:
