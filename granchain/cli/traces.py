@@ -55,7 +55,7 @@ def import_file(
         ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Title of the trace. Default: as DIR's.")
+        str | None, typer.Option(metavar="TEXT", help="Title. Default: as the name of DIR is made.")
     ] = None,
     time: Annotated[
         str | None,
@@ -148,7 +148,9 @@ def import_file(
         read_beads(beads), time_unit, force_unit, read_gains(gain), interval, resample,
         signs[decimal], time, time_constant,
     )  # fmt: skip
-    said = [*(changes or ()), *([] if title is None else [f"title={json.dumps(title, ensure_ascii=False)}"])]
+    said = list(changes or ())
+    if title is not None:
+        said.append(f"title={json.dumps(title, ensure_ascii=False)}")
     trace = import_trace(files, folder, kind, asked, said, overwrite, limit)
     facts = {
         "folder": folder,
