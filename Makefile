@@ -92,8 +92,8 @@ bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed;
 	@echo "bench: peers"
 	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py
 
-laws: env ## docs/laws.md and granchain/contact/certified.json anew: every contact law, measured
-	@echo "laws: docs/laws.md granchain/contact/certified.json"
+laws: env ## docs/laws.md, certified.json and equations.json anew: every contact law, measured
+	@echo "laws: docs/laws.md granchain/contact/certified.json granchain/pages/equations.json"
 	@$(PYTHON) docs/laws.py
 
 docs: env ## the documentation, in docs/_build/html

@@ -1,9 +1,11 @@
 """Measure every contact law once, and print what was found: docs/laws.md for readers,
-granchain/contact/certified.json for a run.
+granchain/contact/certified.json for a run; and the equations of docs/equations as MathML,
+granchain/pages/equations.json, for reports.
 
-`python docs/laws.py` writes both. `--check` fails where a law's source is not the one that was
-measured, which takes a moment; `--compare` measures again, and fails where that gives another page
-or table, which takes a minute or two: a long test does it.
+`python docs/laws.py` writes all three, `--equations` the last alone. `--check` fails where a law's
+source is not the one that was measured, or an equation not the one that was printed, which takes a
+moment; `--compare` measures again, and fails where that gives another page or table, which takes a
+minute or two: a long test does it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,10 @@ import json
 import sys
 from pathlib import Path
 
+from equations import equations, latex, symbols_of
+from equations.notation import quantity_of
+from mathml import compact
+
 from granchain.certificates import Certificate
 from granchain.certificates.faults import CREATION
 from granchain.cli.laws import measured_certificate
@@ -19,6 +25,7 @@ from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED, certified, source_of
 from granchain.pages.blocks import markdown
 from granchain.pages.law import reference_page
+from granchain.pages.run import EQUATIONS
 
 PAGE = Path(__file__).with_name("laws.md")
 
@@ -49,6 +56,21 @@ def stale() -> list[str]:
     ]
 
 
+def printed_equations() -> str:
+    """The equation of each law as MathML, and its symbols: MathML, meaning, unit, and the input
+    that a symbol is."""
+    found = {}
+    for name, law in laws().items():
+        equation = equations()[name]
+        rows = [(one, *quantity_of(law, equation.meaning(one))) for one in symbols_of(equation)]
+        symbols = [
+            [compact(one.name), text, unit, key.strip("`").removeprefix("contact.")]
+            for one, text, unit, key in rows
+        ]
+        found[name] = {"equation": compact(latex(equation), True), "symbols": symbols}
+    return json.dumps(found, indent=0, sort_keys=True) + "\n"
+
+
 def main() -> None:
     """Measure, then write or compare."""
     if "--check" in sys.argv[1:]:
@@ -57,6 +79,14 @@ def main() -> None:
                 f"{PAGE}: measured before these laws changed: {', '.join(stale())}; write it anew "
                 "with make laws"
             )
+        if EQUATIONS.read_text() != printed_equations():
+            sys.exit(
+                f"{EQUATIONS}: printed before an equation changed; write it anew with "
+                "python docs/laws.py --equations"
+            )
+        return
+    if "--equations" in sys.argv[1:]:
+        EQUATIONS.write_text(printed_equations())
         return
     certificates = measured_certificate(list(laws().values()), None)
     texts = {
@@ -65,6 +95,7 @@ def main() -> None:
             {one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True
         )
         + "\n",
+        EQUATIONS: printed_equations(),
     }
     for path, text in texts.items():
         if "--compare" not in sys.argv[1:]:

@@ -1,14 +1,26 @@
 """Mathematics as MathML, which browsers draw by themselves: without a script and without a network.
 
-docutils, on which Sphinx stands, has the converter from LaTeX. The style is in mathml.css.
+docutils, on which Sphinx stands, has the converter from LaTeX. The style is that of the reports,
+granchain/pages/mathml.css.
 """
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+
+from granchain import pages
+
+STYLE = Path(pages.__file__).with_name("mathml.css")
+
+
+def compact(text: str, as_block: bool = False) -> str:
+    """MathML of LaTeX in one line, for a file."""
+    return re.sub(r"\s*\n\s*", "", tex2mathml(text, as_block=as_block))
 
 
 def inline(translator: Any, node: nodes.math) -> None:
@@ -25,7 +37,7 @@ def block(translator: Any, node: nodes.math_block) -> None:
 
 def with_style(app: Any, config: Any) -> None:
     """The style goes with the pages."""
-    config.html_static_path.append("mathml.css")
+    config.html_static_path.append(str(STYLE))
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from granchain.contact.pair import Pair
     from granchain.material import Material
     from granchain.mechanism.runs import run_mechanism
+    from granchain.pages.report import report
     from granchain.progress import ProgressLine
     from granchain.sensor import Sensor
     from granchain.simulation import run
@@ -64,6 +65,7 @@ _HOMES = {
     "granchain.waves.dispersion": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.mechanism.runs": ("run_mechanism",),
+    "granchain.pages.report": ("report",),
     "granchain.store": ("Result", "open_result"),
     "granchain.progress": ("ProgressLine",),
     "granchain.sensor": ("Sensor",),

@@ -40,11 +40,11 @@ def table(
     rows : iterable of sequence
         Their cells are text: what is markup in them is shown, not obeyed.
     cell : callable
-        Makes HTML of the text of a cell.
+        Makes HTML of the text of a cell or a heading.
     styled : bool
         Whether the style is in the table: a notebook has none of ours.
     """
-    lines = [[str(one) for one in row] for row in rows]
+    lines = [[one if isinstance(one, str) else str(one) for one in row] for row in rows]
     count = len(lines[0]) if lines else len(columns)
     numbers = [
         bool(lines) and all(NUMBER_PATTERN.fullmatch(line[i].strip() or "-") for line in lines)
@@ -59,13 +59,10 @@ def table(
         ]
     else:
         marks = [' class="number"' if number else "" for number in numbers]
-    made = (
-        ["".join(f"<th{marks[i]}>{escaped(str(column))}</th>" for i, column in enumerate(columns))]
-        if columns
-        else []
-    )
-    made += ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
-    return "<table>\n" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
+    names = [f"<th{mark}>{cell(str(one))}</th>" for mark, one in zip(marks, columns, strict=False)]
+    head = f"<thead><tr>{''.join(names)}</tr></thead>\n" if any(map(str, columns)) else ""
+    made = ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
+    return f"<table>\n{head}" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
 
 
 def facts_card(

@@ -662,7 +662,7 @@ def test_a_report_has_the_checks_and_the_figures(
         "contact found again at" in page
         and f"{checks(yoke('johnson'))['largest force']:.6g}" in page
     )
-    assert page.count("<img ") == 7 and "Energy ledger" not in page
+    assert page.count("<figcaption><b>Figure") == 7 and "Energy ledger" not in page
 
 
 def test_a_file_whose_case_cannot_be_read_still_opens(

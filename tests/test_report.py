@@ -260,7 +260,7 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         "per_bead",
     ):
         assert words in page, words
-    assert page.count("<img ") == 2 and "No figure" not in page
+    assert page.count('<figure class="picture">') == 2 and "Not drawn" not in page
     # a stranger's file of the same kind is shown as it is, without a traceback
     case = gc.load_case("steel-chain-hertz")
     save_conclusion(

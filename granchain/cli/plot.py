@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -144,15 +145,16 @@ def drawable(content: Any, file: str) -> Drawable:
     """What can be drawn of what a file holds."""
     from granchain.figures import all_figures, known_figures, lacking, study_figures
     from granchain.figures.studies import LEAST_DISTRIBUTION
-    from granchain.pages.blocks import Picture
+    from granchain.pages.blocks import STRANGE, Picture
     from granchain.pages.conclusions import conclusion_blocks
 
     if isinstance(content, dict):
 
         def draw() -> tuple[Any, None]:
             for block in conclusion_blocks(content, Path(file).name):
-                if isinstance(block, Picture):
-                    return block.figure, None
+                with suppress(*STRANGE):
+                    if isinstance(block, Picture):
+                        return block.draw()[0], None
             raise FileError(
                 f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an "
                 "equivalence or a fit; name another"
@@ -397,17 +399,25 @@ def print_spectrum(found: Spectrum) -> str:
 def report(
     files: FilesArgument,
     out: Annotated[str, typer.Option(metavar="PAGE.html", help="The page.")] = "report.html",
+    title: Annotated[str, typer.Option(help="Its title; default: that of the first file.")] = "",
+    author: Annotated[str, typer.Option(help="Who wrote it, under the title.")] = "",
+    date: Annotated[str, typer.Option(help="Default: when the files were computed.")] = "",
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
     unsealed: UnsealedOption = False,
 ) -> None:
     """Write a page of HTML about output files: it needs no network and no script to be read."""
-    from granchain.store import write_whole
-
     check_new(out, (".html", ".htm"), overwrite)
     load_laws(law_module)
-    from granchain.pages.blocks import PAGE_MARK
-    from granchain.pages.report import report as page_of
+    from granchain.pages.report import report as write_report
 
-    write_whole(out, page_of(files, unsealed), overwrite, marks=(PAGE_MARK,))
+    write_report(
+        files,
+        out,
+        title=title,
+        author=author,
+        date=date,
+        overwrite=overwrite,
+        unsealed=unsealed,
+    )
     print_text(out)

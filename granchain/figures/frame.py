@@ -297,6 +297,8 @@ class Sheet:
         """A title, and under it the parts of a sentence in as many lines as they take, where the
         figure is ours; `indent` is where the axes begin [points]. Gives the figure and its axes,
         whose labels are in line."""
+        # what a caption says where there is no heading
+        self.figure.set_label("  \N{MIDDLE DOT}  ".join(filter(None, parts)))
         self.figure.align_ylabels(self.panels)
         drawn = self.figure, self.top if self.alone else self.panels
         if self.given:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from inspect import cleandoc
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from granchain import __version__
@@ -20,6 +22,10 @@ from granchain.markup import escaped, table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# What a file may lack, or hold in place of what a command writes.
+STRANGE = (
+    GranchainError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+)  # fmt: skip
 # What such a page has in its first bytes: nothing else is replaced by one.
 PAGE_MARK = b'<!DOCTYPE html>\n<html lang="en" data-granchain="report">'
 
@@ -57,6 +63,10 @@ class Link(str):
     """The name of a law, leading to its page."""
 
 
+class Markup(str):
+    """HTML of ours in a cell, such as a symbol in MathML, which is not escaped."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table; its columns and its rows of cells, a title above it, and for a terminal the side of
@@ -70,21 +80,28 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, and what it shows in words for who cannot see it."""
+    """A figure, drawn where it is wanted, and what it shows in words: its caption."""
 
-    figure: Figure
+    draw: Callable[[], tuple[Figure, Any]]
     words: str
 
 
 @dataclass(frozen=True)
-class Folded:
-    """A long text that is opened when it is wanted."""
+class Boxed:
+    """A long text: on a screen it scrolls by itself, on paper it is printed whole."""
 
     title: str
     text: str
 
 
-Block = Heading | Paragraph | Same | Grid | Picture | Folded
+@dataclass(frozen=True)
+class Formula:
+    """An equation; its text is MathML of ours."""
+
+    text: str
+
+
+Block = Heading | Paragraph | Same | Grid | Picture | Boxed | Formula
 
 
 def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
@@ -114,42 +131,72 @@ def paragraphs(docstring: str | None) -> list[str]:
     ]
 
 
-def picture_or_reason(name: str, draw: Callable[[], tuple[Figure, Any]], words: str) -> Block:
-    """A figure with its words, or the sentence that says why there is none of this name."""
-    try:
-        return Picture(draw()[0], words)
-    except GranchainError as error:
-        return Paragraph(f"No {name}: {error}.")
-
-
-# Read on paper, on a wide screen and on a narrow one: tables scroll by themselves, figures shrink.
+# Read on paper, on a wide screen and on a narrow one, in light and in the dark: tables scroll by
+# themselves, figures are drawn as wide as the screen is, and inverted in the dark, where white
+# becomes the page's ground, 255 (1 - 0.9), and a hue stays what it is.
 STYLE = """
-:root { color-scheme: light; }
-body { margin: 0 auto; max-width: 60rem; padding: 1.2rem;
-       font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif;
-  color: #1a1a1a; background: #fff; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 2.4rem 0 .6rem; padding-top: .8rem;
-     border-top: 3px solid #3f90da; }
-h2 { font-size: 1.15rem; margin: 1.8rem 0 .5rem; }
-p { margin: .4rem 0; max-width: 46rem; overflow-wrap: anywhere; }
-p.warning { border-left: 4px solid #bd1f01; padding-left: .7rem; }
+:root { color-scheme: light dark; --text: #1a1a1a; --ground: #fff; --quiet: #555; --line: #9a9a9a;
+        --thin: #e4e4e4; --box: #f5f5f5; --link: #1f5f9e; --accent: #3f90da; --bad: #bd1f01; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --text: #e8e8e8; --ground: #1a1a1a; --quiet: #b0b0b0; --line: #7a7a7a; --thin: #3c3c3c;
+          --box: #262626; --link: #8fc1f0; --bad: #ff8a70; }
+  img { filter: invert(.9) hue-rotate(180deg); }
+}
+body { margin: 0 auto; max-width: 50rem; padding: 1.2rem; color: var(--text);
+       background: var(--ground); font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
+header { border-top: 3px solid var(--accent); padding-top: .8rem; margin-bottom: 1.6rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .6rem; overflow-wrap: anywhere; }
+nav ~ h2 { border-top: 1px solid var(--line); padding-top: .8rem; }
+h3 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+p { margin: .4rem 0; overflow-wrap: anywhere; }
+header p { color: var(--quiet); margin: 0; }
+p.warning { border-left: 4px solid var(--bad); padding-left: .7rem; }
 nav ul { padding-left: 1.2rem; }
-a { color: #1f5f9e; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; margin: .6rem 0; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .18rem .8rem .18rem 0; text-align: left; vertical-align: top;
-         border-bottom: 1px solid #e4e4e4; }
-th { font-weight: 600; border-bottom: 1px solid #9a9a9a; }
+a { color: var(--link); overflow-wrap: anywhere; }
+figure { margin: 1.4rem 0; }
+figcaption { font-size: .9rem; line-height: 1.4; margin: .4rem 0; }
+figcaption small { color: var(--quiet); font-size: inherit; }
+.rows { overflow-x: auto; margin: .4rem 0 1rem; }
+table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums;
+        border-top: 1.5px solid var(--line); border-bottom: 1.5px solid var(--line); }
+th, td { padding: .2rem 1.1rem .2rem 0; text-align: left; vertical-align: top;
+         border-bottom: 1px solid var(--thin); }
+th:last-child, td:last-child { padding-right: 0; }
+th { font-weight: 600; border-bottom: 1px solid var(--line); vertical-align: bottom; }
+td:last-child { overflow-wrap: anywhere; }
 td.number { text-align: right; white-space: nowrap; }
 th.number { text-align: right; }
-figure { margin: 1rem 0; }
-img { max-width: 100%; height: auto; }
-pre { overflow-x: auto; background: #f5f5f5; padding: .7rem; font-size: .82rem; line-height: 1.35; }
-footer { margin-top: 3rem; border-top: 1px solid #9a9a9a; font-size: .85rem; color: #555; }
-@media print { details > * { display: block; } body { max-width: none; } }
+img { display: block; width: 100%; height: auto; }
+img.narrow { display: none; }
+pre { overflow: auto; max-height: 24rem; background: var(--box); padding: .7rem; margin: .4rem 0;
+      font-size: .8rem; line-height: 1.35; }
+footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
+         color: var(--quiet); }
+@media screen and (max-width: 600px) {
+  body { padding: .8rem; }
+  img.wide { display: none; } img.narrow { display: block; }
+  h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; }
+  table { font-size: .82rem; } th, td { padding-right: .7rem; }
+}
+@media print {
+  @page { margin: 18mm 16mm; }
+  body { max-width: none; padding: 0; font-size: 10pt; line-height: 1.4; }
+  nav ~ h2 { break-before: page; }
+  h1, h2, h3, figure.table figcaption, p.title { break-after: avoid; }
+  figure.picture, tr, .math mtr, .math { break-inside: avoid; }
+  thead { display: table-header-group; }
+  p { orphans: 3; widows: 3; }
+  .rows { overflow: visible; }
+  img { width: min(100%, 150mm); max-height: 215mm; object-fit: contain; object-position: left; }
+  pre { max-height: none; overflow: visible; white-space: pre-wrap; overflow-wrap: anywhere;
+        font-size: 7.5pt; }
+  a { color: inherit; text-decoration: none; }
+}
 """
-
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
+# The first letter of a unit such as us, after a number or in brackets.
+_MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])")
 _CODE = re.compile(r"`[^`]*`")
 # What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
 _MARKDOWN_SIGNS = re.compile(
@@ -157,34 +204,50 @@ _MARKDOWN_SIGNS = re.compile(
 )
 
 
-def document(title: str, blocks: Iterable[Block]) -> bytes:
+def document(title: str, blocks: Iterable[Block], author: str = "", date: str = "") -> bytes:
     """The page, as it is written to its file.
 
     Parameters
     ----------
     title : str
-        In the tab of a browser.
+        At the top, and in the tab of a browser.
     blocks : iterable of Block
-        What it says; headings of level 1 are listed at its top where there are several.
+        What it says; headings of level 1 are listed at its top where there are several, and one
+        alone that says what the title says is left out.
+    author, date : str
+        Under the title, where they are not empty.
     """
     shown = list(blocks)
     chapters = [block for block in shown if isinstance(block, Heading) and block.level == 1]
+    if [chapter.text for chapter in chapters] == [title]:
+        shown.remove(chapters[0])
     anchors = {id(chapter): f' id="part-{i}"' for i, chapter in enumerate(chapters)}
     items = "".join(
         f'<li><a href="#part-{i}">{escaped(chapter.text)}</a></li>'
         for i, chapter in enumerate(chapters)
     )
+    figures, tables = count(1), count(1)
     lines = [
         PAGE_MARK.decode(),
         "<head>",
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escaped(title)}</title>",
-        f"<style>{STYLE}</style>",
+        f"<style>{STYLE}{files('granchain.pages').joinpath('mathml.css').read_text()}</style>",
         "</head>",
         "<body>",
+        f"<header><h1>{escaped(title)}</h1>",
+        *(f"<p>{escaped(line)}</p>" for line in (author, date) if line),
+        "</header>",
         *([f"<nav><ul>{items}</ul></nav>"] if len(chapters) > 1 else []),
-        *(block_in_html(block, anchors.get(id(block), "")) for block in shown),
+        *(
+            picture_in_html(block, figures)
+            if isinstance(block, Picture)
+            else grid_in_html(block, tables)
+            if isinstance(block, Grid)
+            else block_in_html(block, anchors.get(id(block), ""))
+            for block in shown
+        ),
         f"<footer>Printed by granchain {__version__}. Computed numbers unless it says "
         "measured.</footer>",
         "</body>",
@@ -193,40 +256,79 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
+def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
+    """A figure for wide screens and paper, and for narrow screens, with its number and caption;
+    what stands over the axes elsewhere stands in the caption. Else the reason that it is not
+    drawn."""
+    import matplotlib
+
+    from granchain.figures import image_of, page, style
+
+    images, told = [], ""
+    try:
+        for width in (None, "single"):
+            # letters as shapes look the same with every font; equal figures give equal bytes
+            with (
+                page(width),
+                matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}),
+            ):
+                figure = picture.draw()[0]
+                images.append(base64.b64encode(image_of(figure, ".svg")).decode("ascii"))
+                told = str(figure.get_label())
+    except STRANGE as error:
+        reason = str(error) if isinstance(error, GranchainError) else "the file does not hold it"
+        return block_in_html(Paragraph(f"Not drawn: {picture.words} Reason: {reason}."))
+    words = escaped(picture.words)
+    told = f" <small>{linked(told[0].upper() + told[1:])}.</small>" if told else ""
+    shown = "".join(
+        f'<img class="{width}" src="data:image/svg+xml;base64,{image}" alt="{words}">'
+        for width, image in zip(("wide", "narrow"), images, strict=True)
+    )
+    return (
+        f'<figure class="picture">{shown}'
+        f"<figcaption><b>Figure {next(number)}.</b> {words}{told}</figcaption></figure>"
+    )
+
+
+def grid_in_html(grid: Grid, number: Iterator[int]) -> str:
+    """A table; one with a title has its number and the title above it."""
+    made = f'<div class="rows">{table(grid.columns, grid.rows, linked)}</div>'
+    if not grid.title:
+        return made
+    title = f"<b>Table {next(number)}.</b> {linked(grid.title[0].upper() + grid.title[1:])}"
+    return f'<figure class="table"><figcaption>{title}</figcaption>{made}</figure>'
+
+
 def block_in_html(block: Block, anchor: str = "") -> str:
-    """One block."""
+    """One block of text; the page's title stands above headings of level 1."""
     if isinstance(block, Heading):
-        return f"<h{block.level}{anchor}>{escaped(block.text)}</h{block.level}>"
-    if isinstance(block, Grid):
-        title = f"<h2>{escaped(block.title)}</h2>\n" if block.title else ""
-        return f'{title}<div class="wide">{table(block.columns, block.rows, linked)}</div>'
-    if isinstance(block, Picture):
-        import matplotlib
-
-        from granchain.figures import image_of, style
-
-        # letters as shapes look the same with every font; equal figures give equal bytes
-        with matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}):
-            image = base64.b64encode(image_of(block.figure, ".svg")).decode("ascii")
-        return (
-            f'<figure><img src="data:image/svg+xml;base64,{image}" '
-            f'alt="{escaped(block.words)}"></figure>'
-        )
-    if isinstance(block, Folded):
+        level = block.level + 1
+        return f"<h{level}{anchor}>{escaped(block.text)}</h{level}>"
+    if isinstance(block, Boxed):
         title, text = escaped(block.title), escaped(block.text)
-        return f"<details><summary>{title}</summary><pre>{text}</pre></details>"
+        return f'<p class="title"><b>{title}</b></p><pre>{text}</pre>'
+    if isinstance(block, Formula):
+        return f'<div class="math">{block.text}</div>'
     mark = ' class="warning"' if isinstance(block, Paragraph) and block.warning else ""
-    lines = "<br>".join(map(linked, block.text.split("\n")))
-    return f"<p{mark}>{lines}</p>"
+    text = block.words if isinstance(block, Picture) else getattr(block, "text", "")
+    return f"<p{mark}>{'<br>'.join(map(linked, text.split(chr(10))))}</p>"
 
 
 def linked(text: str) -> str:
     """Text as HTML; what is a DOI leads to it."""
+    if isinstance(text, Markup):
+        return text
     return re.sub(
         f"(?:doi:)?({_DOI.pattern})",
         lambda doi: f'<a href="https://doi.org/{doi[1]}">{doi[0]}</a>',
-        escaped(text),
+        escaped(typeset(text)),
     )
+
+
+def typeset(text: str) -> str:
+    """Text with the signs for which a terminal has letters: in 12 +- 3 us, and in kg/m^3."""
+    text = _MICRO.sub("\N{MICRO SIGN}", text.replace("+-", "\N{PLUS-MINUS SIGN}"))
+    return text.replace("^2", "\N{SUPERSCRIPT TWO}").replace("^3", "\N{SUPERSCRIPT THREE}")
 
 
 def markdown(blocks: Iterable[Block]) -> str:

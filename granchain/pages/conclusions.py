@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granchain.comparison import Agreement
-from granchain.errors import GranchainError
 from granchain.figures import Sides, equivalence, fit, pulse_numbers
 from granchain.pages.blocks import (
+    STRANGE,
     Block,
-    Folded,
+    Boxed,
     Grid,
     Heading,
     Paragraph,
@@ -29,15 +29,8 @@ from granchain.pages.blocks import (
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 from granchain.sensor import Sensor
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 # Larger numbers are no measurements: differences and ticks of them may be no numbers.
 DRAWABLE = 1e100
-# What a file may lack, or hold in place of what a command writes.
-STRANGE = (
-    GranchainError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
-)  # fmt: skip
 # Factor and title of a table.
 COMPARED_NUMBERS = {
     "peak": (1.0, "peak force [N]"),
@@ -64,7 +57,7 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         named = [block for law in dict.fromkeys(laws) for block in law_blocks(law, {})]
     except STRANGE:
         text = json.dumps(facts, indent=1)[:LARGEST_TEXT]
-        blocks, named, laws = [Folded("What the file holds", text)], [], []
+        blocks, named, laws = [Boxed("What the file holds", text)], [], []
         blocks = [Heading(f"{facts['kind']}: {name}", 1), *blocks]
     about = {key: value for key, value in facts.items() if isinstance(value, str)}
     about["case_resolved_json"] = json.dumps(facts.get("case_resolved") or {})
@@ -85,14 +78,6 @@ def messages_of(facts: Mapping[str, Any]) -> list[Block]:
         for part in parts
         for message in (*part.get("messages", ()), *part.get("missed", ()))
     ]
-
-
-def conclusion_picture(draw: Callable[[], tuple[Figure, Any]], words: str) -> list[Block]:
-    """A figure, where the file holds what it shows."""
-    try:
-        return [Picture(draw()[0], words)]
-    except STRANGE:
-        return [Paragraph("No figure: the file does not hold what it would show.")]
 
 
 def drawable(value: Any) -> Any:
@@ -142,7 +127,7 @@ def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Bloc
     )
     several = len(measured) >= 2
     draw = partial(pulse_numbers, title, measured, computed)
-    return conclusion_picture(draw, words) if several else []
+    return [Picture(draw, words)] if several else []
 
 
 def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
@@ -273,10 +258,8 @@ def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[s
     as_found: list[Any] = [
         SimpleNamespace(**drawable(shared), **drawable(one)) for one in facts["laws"]
     ]
-    blocks[1:1] = conclusion_picture(
-        lambda: equivalence(as_found),
-        "Ranking of the laws, and what is left bead by bead.",
-    )
+    words = "Ranking of the laws, and what is left bead by bead."
+    blocks.insert(1, Picture(lambda: equivalence(as_found), words))
     laws = [facts["to"], *(one["law"] for one in facts["laws"])]
     return f"What stands in for {facts['to']}", blocks, laws
 
@@ -383,11 +366,11 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
         )
 
     blocks = fit_tables(facts)
-    blocks[1:1] = conclusion_picture(
-        lambda: fit(as_fit()),
+    words = (
         "Measured pulses with the fitted ones over them and what is left; their numbers at every "
-        "sensor; the correlation of the keys.",
+        "sensor; the correlation of the keys."
     )
+    blocks.insert(1, Picture(lambda: fit(as_fit()), words))
     law = facts["case_resolved"]["contact"]["law"]
     return f"Fit to {facts['trace']['title']}", blocks, [law]
 

@@ -5,27 +5,51 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from granchain.analysis import SUMMARISED
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
+from granchain.figures.frame import file_ending
 from granchain.mechanism.checks import checks_of
-from granchain.pages.blocks import Block, document
+from granchain.pages.blocks import PAGE_MARK, Block, Heading, document
 from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
 from granchain.pages.run import run_blocks
-from granchain.pages.study import study_blocks
-from granchain.store import open_result
+from granchain.pages.study import ensemble_blocks, study_blocks
+from granchain.store import open_result, write_whole
+from granchain.store.reader import HoldsEnsembleError
+from granchain.store.stored import StoredEnsemble
 from granchain.store.variables import Unread
+from granchain.studies import open_ensemble
 
 
-def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> bytes:
-    """One page of HTML about output files: it needs no network and no script to be read.
+def report(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    title: str = "",
+    author: str = "",
+    date: str = "",
+    overwrite: bool = False,
+    unsealed: bool = False,
+) -> bytes:
+    """Write one page of HTML about output files: it needs no network and no script to be read.
 
     Parameters
     ----------
-    files : sequence of str or path
-        Results of runs, studies, and what `--out FILE.json` of a command wrote.
+    files : str, path, or sequence of them
+        Results of runs, ensembles, studies, and what `--out FILE.json` of a command wrote.
+    out : str or path, optional
+        Name of the page, which ends in .html; without it nothing is written.
+    title : str
+        Default: that of the first file.
+    author : str
+        Who wrote it, under the title.
+    date : str
+        Default: when the files were computed.
+    overwrite : bool
+        Replace a report of that name; any other file stays.
     unsealed : bool
         As of `granchain.open_result`.
 
@@ -37,43 +61,63 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
     Raises
     ------
     FileError
-        With every file that cannot be read.
+        With every file that cannot be read, or where the page cannot be written.
     """
-    if not files:
+    named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    if not named:
         raise FileError("report: got no file, allowed one or more; name output files of granchain")
-    parts: list[list[Block]] = []
+    if out is not None:
+        file_ending(out, (".html", ".htm"))
+    blocks: list[Block] = []
+    dates: set[str] = set()
     problems: list[str] = []
-    for file in files:
+    for file in named:
         try:
-            parts.append(blocks_of(file, unsealed))
+            part, computed = part_of(file, unsealed)
         except GranchainError as error:
             problems.append(str(error))
+        else:
+            blocks += part
+            dates.update([computed] if computed else [])
     if problems:
         raise FileError("\n".join(problems))
-    title = (
-        Path(files[0]).name
-        if len(files) == 1
-        else f"{Path(files[0]).name} and {len(files) - 1} more"
-    )
-    return document(f"granchain report: {title}", [block for part in parts for block in part])
+    first = next(block.text for block in blocks if isinstance(block, Heading))
+    more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+    ends = dict.fromkeys((min(dates), max(dates))) if dates else ()
+    computed = f"computed {' to '.join(ends)}" if ends else ""
+    page = document(str(title) or first + more, blocks, str(author), str(date) or computed)
+    if out is not None:
+        write_whole(out, page, overwrite, marks=(PAGE_MARK,))
+    return page
 
 
-def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Block]:
-    """What a report says of one file."""
+def part_of(path: str | os.PathLike[str], unsealed: bool = False) -> tuple[list[Block], str]:
+    """What a report says of one file, and the day on which it was computed, if it says so."""
 
     def needed(headers: Mapping[str, Unread]) -> set[str]:
         return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
     name = Path(path).name
-    found = opened(path, unsealed, variables=needed)
-    if isinstance(found, dict):
-        return conclusion_blocks(found, name)
-    if hasattr(found, "data_vars"):
-        return study_blocks(found, name)
-    if "crank_angle" not in found.variables:
-        return run_blocks(found, name)
     try:
-        # from all of its samples
-        return run_blocks(found, name, checks_of(open_result(path, unsealed=unsealed)))
-    except CaseError:
-        return run_blocks(found, name, [])
+        found = opened(path, unsealed, variables=needed)
+    except HoldsEnsembleError:
+        about = StoredEnsemble(path, unsealed=unsealed).provenance
+        return ensemble_blocks(open_ensemble(path, unsealed=unsealed), about, name), day_of(about)
+    if isinstance(found, dict):
+        return conclusion_blocks(found, name), day_of(found)
+    if hasattr(found, "data_vars"):
+        return study_blocks(found, name), day_of(found.attrs)
+    checks = None
+    if "crank_angle" in found.variables:
+        try:
+            # from all of its samples
+            checks = checks_of(open_result(path, unsealed=unsealed))
+        except CaseError:
+            checks = []
+    return run_blocks(found, name, checks), day_of(found.provenance)
+
+
+def day_of(about: Mapping[str, Any]) -> str:
+    """The day of a time such as 2026-11-24T16:09:58+00:00."""
+    time = about.get("started") or about.get("written") or ""
+    return time[:10] if isinstance(time, str) else ""

@@ -3,9 +3,13 @@ it comes from, how to cite it."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from granchain import __version__
@@ -15,20 +19,27 @@ from granchain.contact.law import ContactLaw
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
 from granchain.pages.blocks import (
+    STRANGE,
     Block,
-    Folded,
+    Boxed,
+    Formula,
     Grid,
     Heading,
+    Markup,
     Paragraph,
+    Picture,
     number_text,
     paragraphs,
-    picture_or_reason,
 )
 from granchain.pages.numbers import check_grid, number_blocks, provenance_rows
+from granchain.pages.setup import setup_grid
 from granchain.store import Result
 
-# What a figure shows, for who cannot see it.
-_FIGURE_WORDS = {
+# The equations of the package's laws as MathML, printed by docs/laws.py from docs/equations.
+EQUATIONS = Path(__file__).with_name("equations.json")
+
+# What a figure shows: its caption.
+FIGURE_WORDS = {
     "force_traces": "Force over time at each sensor.",
     "peaks": "Peak force, arrival, width and speed of the first pulse along the chain, with power "
     "laws of the bead's number.",
@@ -37,6 +48,7 @@ _FIGURE_WORDS = {
     "hysteresis": "Contact force over overlap of the recorded contacts.",
     "energy": "Kinetic, recoverable and lost energy over time, and the residual of the ledger.",
     "losses": "Energy lost in each contact.",
+    "overlaps": "Largest and residual overlap of every contact.",
     "slider_acceleration": "Acceleration of the slider over the crank angle, with that without "
     "play.",
     "slider_kinematics": "Position, velocity and acceleration of the slider over the crank angle.",
@@ -84,29 +96,70 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
                 warning=True,
             )
         )
+    case = resolved(result.provenance)
+    blocks += setup_blocks(case)
     blocks += number_blocks(numbers) if checks is None else [check_grid(checks)]
     blocks += pictures(result)
-    try:
-        contact = json.loads(result.provenance.get("case_resolved_json", "{}")).get("contact", {})
-    except ValueError:
-        contact = {}
+    contact = case.get("contact")
     blocks += law_blocks(result.law, contact if isinstance(contact, dict) else {})
     blocks += case_blocks(result.provenance)
     blocks += origin(result.provenance, name)
     return [*blocks, *citation([result.law])]
 
 
+def resolved(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The case as it was run, from its JSON in a file; empty where that is none."""
+    try:
+        found = json.loads(provenance.get("case_resolved_json") or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def setup_blocks(case: Mapping[str, Any]) -> list[Block]:
+    """What was set up, where there is a case that can be read."""
+    try:
+        grid = setup_grid(case)
+    except STRANGE:
+        return []
+    return [grid] if grid.rows else []
+
+
 def pictures(result: Result) -> list[Block]:
     """The figures that the file has the variables for, and what the others lack."""
     blocks: list[Block] = [Heading("Figures", 2)]
     for name, draw in all_figures(result).items():
-        plain = name.replace("_", " ")
-        blocks.append(picture_or_reason(plain, draw, _FIGURE_WORDS.get(name, plain)))
+        blocks.append(Picture(draw, FIGURE_WORDS.get(name, f"{name.replace('_', ' ')}.")))
     blocks += [
         Paragraph(f"No {name.replace('_', ' ')}: {advice}.")
         for name, advice in lacking(result).items()
     ]
     return blocks
+
+
+@cache
+def equations() -> dict[str, Any]:
+    """For each law of the package: `equation`, as MathML, and `symbols`, a list of MathML, meaning,
+    unit and, where the symbol is an input of the law, its name."""
+    found: dict[str, Any] = json.loads(EQUATIONS.read_text(encoding="ascii"))
+    return found
+
+
+def equation_blocks(law: type[ContactLaw]) -> list[Block]:
+    """The equation of a law of the package with its symbols; of a law of yours the source."""
+    printed = equations().get(law.name) if law.__module__.startswith("granchain.contact.") else None
+    if printed is None:
+        try:
+            return [Boxed("Source of the law", inspect.getsource(law))]
+        except (OSError, TypeError):
+            return []
+    rows = [
+        (Markup(symbol), text, "-" if unit == "1" else unit)
+        for symbol, text, unit, _ in printed["symbols"]
+    ]
+    title = f"Symbols of {law.name}"
+    columns = ("symbol", "meaning", "unit")
+    return [Formula(printed["equation"]), Grid(columns, tuple(rows), title)]
 
 
 def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
@@ -117,9 +170,12 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
             Heading(f"Contact law {name}", 2),
             Paragraph("It is not installed here: what it is stands in its own file."),
         ]
+    summary, *more = paragraphs(law.__doc__) or [""]
     blocks: list[Block] = [
         Heading(f"Contact law {name}", 2),
-        *(Paragraph(text) for text in paragraphs(law.__doc__)),
+        Paragraph(summary),
+        *equation_blocks(law),
+        *map(Paragraph, more),
     ]
     pairs = given.get("pair")
     listed = pairs if isinstance(pairs, list) else []
@@ -134,12 +190,12 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     if law.validity:
         blocks.append(Paragraph(f"Valid for: {law.validity}."))
     columns = ("input", "value", "unit", "meaning")
-    blocks += [Grid(columns, rows)] if (rows := input_rows(law, given)) else []
+    title = f"Inputs of {name}"
+    blocks += [Grid(columns, rows, title)] if (rows := input_rows(law, given)) else []
     for pair in pairs:
-        blocks.append(
-            Paragraph(f"Between {' and '.join(map(str, pair['materials']))}, in place of these:")
-        )
-        blocks.append(Grid(columns, input_rows(law, pair)))
+        both = " and ".join(map(str, pair["materials"]))
+        title = f"Inputs of {name} between {both}, in place of these"
+        blocks.append(Grid(columns, input_rows(law, pair), title))
     return blocks
 
 
@@ -156,20 +212,19 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
     """The case as it was given, and as it was run."""
     found: list[Block] = []
     if provenance.get("case_toml"):
-        found.append(Folded("Case file, as given", str(provenance["case_toml"])))
-    if provenance.get("case_resolved_json"):
-        try:
-            text = json.dumps(json.loads(provenance["case_resolved_json"]), indent=1)
-        except ValueError:
-            text = str(provenance["case_resolved_json"])
-        found.append(Folded("Case as run: all defaults filled, SI units", text))
+        found.append(Boxed("Case file, as given", str(provenance["case_toml"])))
+    if case := resolved(provenance):
+        text = json.dumps(case, indent=1)
+        found.append(Boxed("Case as run: all defaults filled, SI units", text))
     return [Heading("Case", 2), *found] if found else []
 
 
-def origin(provenance: Mapping[str, Any], name: str) -> list[Block]:
-    """Versions, hashes and times of a file."""
-    rows = (("file", name), *provenance_rows(provenance))
-    return [Heading("Where it comes from", 2), Grid(("", ""), rows)]
+def origin(provenance: Mapping[str, Any], name: str, more: Sequence[str] = ()) -> list[Block]:
+    """Versions, hashes and times of a file, and more that is in its attributes."""
+    rows = [("file", name), *((key, str(provenance[key])) for key in more if key in provenance)]
+    # names and versions without the signs of JSON
+    rows += [(key, re.sub(r'[{}"]|:(?= )', "", text)) for key, text in provenance_rows(provenance)]
+    return [Heading("Where it comes from", 2), Grid(("", ""), tuple(rows))]
 
 
 def citation(names: list[str]) -> list[Block]:

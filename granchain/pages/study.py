@@ -1,26 +1,41 @@
-"""What a report says of a study: what was varied, how the members ended, what was measured of
-them, and the figures."""
+"""What a report says of many runs, a study or an ensemble: what was varied, how the members ended,
+what was measured of them, and the figures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from granchain.figures import study_figures
+from granchain.analysis import summary
+from granchain.errors import RunError
+from granchain.figures import several_figures, study_figures
+from granchain.figures.frame import MOST_LINES, evenly_spaced, figure_title, labels_of
 from granchain.pages.blocks import (
     Block,
     Grid,
     Heading,
     Paragraph,
+    Picture,
+    number_grid,
     number_text,
-    picture_or_reason,
 )
-from granchain.pages.run import case_blocks, citation, law_blocks
+from granchain.pages.run import (
+    FIGURE_WORDS,
+    case_blocks,
+    citation,
+    law_blocks,
+    origin,
+    resolved,
+    setup_blocks,
+)
+from granchain.pages.setup import reading_unit
 from granchain.store.units import unit_of_attributes
 
-# Values of a key that a page lists.
-MOST_ROWS_OF_A_STUDY = 12
+# Values of a key that a page lists, and members of an ensemble.
+MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
 
 
 def study_blocks(study: Any, name: str) -> list[Block]:
@@ -40,46 +55,99 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         for status, count in zip(statuses.tolist(), counts.tolist(), strict=True)
     )
     blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
-    keys = [
-        (
-            key,
-            str(study[key].size),
-            coordinate_values(study[key]),
-            unit_of_attributes(study[key].attrs) or "-",
-        )
-        for key in study.coords
-    ]
-    blocks += [
-        Heading("What was varied, and where it was measured", 2),
-        Grid(("key", "values", "", "unit"), tuple(keys)),
-    ]
+    about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
+    keys = []
+    for key in study.coords:
+        unit = unit_of_attributes(study[key].attrs) or "-"
+        keys.append((key, str(study[key].size), coordinate_values(study[key]), unit))
+    varied = "what was varied, and where it was measured"
+    blocks += [Grid(("key", "values", "", "unit"), tuple(keys), varied)]
+    blocks += setup_blocks(resolved(about))
     measured = [
         name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size
     ]
-    rows = tuple(
-        (name, *spread_rows(study[name].values), unit_of_attributes(study[name].attrs) or "-")
-        for name in measured
-    )
-    blocks += [
-        Heading("What was measured", 2),
-        Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows),
-    ]
+    rows = tuple((name.replace("_", " "), *spread_row(study[name])) for name in measured)
+    columns = ("", "mean", "standard deviation", "least", "largest", "unit")
+    blocks.append(Grid(columns, rows, "what was measured, over all members and sensors"))
     blocks.append(Heading("Figures", 2))
     for what, draw in study_figures(study).items():
-        blocks.append(picture_or_reason(what, draw, what.replace("-", " ").replace("_", " ")))
+        blocks.append(Picture(draw, study_caption(what)))
     laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
     if "contact.law" in study.coords:
         laws = [str(law) for law in np.unique(study["contact.law"].values)]
     blocks += [block for law in laws for block in law_blocks(law, {})]
-    blocks += case_blocks({"case_resolved_json": study.attrs.get("case_resolved_json")})
-    told = {
-        key: value
-        for key, value in study.attrs.items()
-        if key not in ("title", "laws_json", "case_json", "case_resolved_json", "coordinates")
-        and np.ndim(value) == 0
-    }
-    facts = (("file", name), *((key, number_text(value, ".6g")) for key, value in told.items()))
-    return [*blocks, Heading("Where it comes from", 2), Grid(("", ""), facts), *citation(laws)]
+    blocks += case_blocks(about)
+    facts = {name: str(value) for name, value in study.attrs.items() if np.ndim(value) == 0}
+    return [*blocks, *origin(facts, name, ("how", "n", "seed")), *citation(laws)]
+
+
+def study_caption(name: str) -> str:
+    """What a figure of a study shows, from its name."""
+    feature, _, over = name.partition("-over-")
+    if name == "peaks":
+        return "Peak force of the first pulse along the chain."
+    if over:
+        return f"{feature.replace('_', ' ').capitalize()} over {over.replace('-', ' ')}."
+    feature, _, kind = name.rpartition("-")
+    kinds = {"map": "over two keys", "distribution": "as it is distributed over the members"}
+    return f"{feature.replace('_', ' ').capitalize()} {kinds.get(kind, kind)}."
+
+
+def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[Block]:
+    """All that a report says of an ensemble.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    about : mapping
+        Its provenance.
+    name : str
+        Of its file.
+    """
+    places, note = evenly_spaced(len(ensemble), MOST_MEMBERS, "members")
+    found = {}
+    for place in places:
+        # one that could not be set up has no result
+        with suppress(RunError):
+            found[place] = ensemble[place]
+    results = list(found.values())
+    labels = dict(zip(found, labels_of(results), strict=True)) if found else {}
+    title = figure_title(results)
+    ended = [status.label for status in ensemble.status]
+    counts = ", ".join(f"{ended.count(one)} {one}" for one in dict.fromkeys(ended))
+    blocks: list[Block] = [
+        Heading(f"{len(ensemble)} runs" + (f": {title}" if title else ""), 1),
+        Paragraph(f"An ensemble of {len(ensemble)} members: {counts}."),
+        *(Paragraph(one, warning=True) for one in ensemble.messages if one),
+        *([Paragraph(f"{note}.")] if note else []),
+    ]
+    numbers = {place: summary(result) for place, result in found.items()}
+    beads = sorted({pulse.bead for one in numbers.values() for pulse in one.sensors})
+    shown = [beads[k] for k in evenly_spaced(len(beads), MOST_LINES, "")[0]]
+    rows = []
+    for place in places:
+        cells = [str(place), labels.get(place, "-"), ended[place]]
+        if one := numbers.get(place):
+            peaks = {pulse.bead: pulse.peak for pulse in one.sensors}
+            cells += [number_text(one.wave_speed), *(number_text(peaks.get(k)) for k in shown)]
+        else:
+            cells += ["-"] * (1 + len(shown))
+        rows.append(cells)
+    columns = ("run", "of it", "ended", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
+    blocks.append(number_grid(columns, rows, "members: wave speed, and peak force at sensors", 3))
+    if found:
+        # the first member's case; what the members differ in stands beside each
+        blocks += setup_blocks(resolved(results[0].provenance))
+        drawn = evenly_spaced(len(results), MOST_LINES, "")[0]
+        several = several_figures(
+            [results[k] for k in drawn], [list(labels.values())[k] for k in drawn]
+        )
+        blocks.append(Heading("Figures", 2))
+        blocks += [Picture(draw, FIGURE_WORDS[what]) for what, draw in several.items()]
+    laws = list(dict.fromkeys(result.law for result in results))
+    blocks += [block for law in laws for block in law_blocks(law, {})]
+    blocks += case_blocks(results[0].provenance) if found else []
+    return [*blocks, *origin(about, name), *citation(laws)]
 
 
 def coordinate_values(axis: Any) -> str:
@@ -90,14 +158,15 @@ def coordinate_values(axis: Any) -> str:
     return (", " if few else " ... ").join(number_text(value, ".4g") for value in shown)
 
 
-def spread_rows(values: np.ndarray) -> tuple[str, ...]:
-    """Mean, standard deviation and ends of the numbers that are there."""
-    there = values[np.isfinite(values)]
+def spread_row(variable: Any) -> tuple[str, ...]:
+    """Mean, standard deviation and ends of the numbers that are there, and their unit."""
+    there = variable.values[np.isfinite(variable.values)]
+    unit = unit_of_attributes(variable.attrs) or "1"
     if not there.size:
-        return "-", "-", "-", "-"
-    return (
-        number_text(float(there.mean()), ".6g"),
-        number_text(float(there.std()), ".3g"),
-        number_text(float(there.min()), ".6g"),
-        number_text(float(there.max()), ".6g"),
+        return "-", "-", "-", "-", unit
+    factor, unit = reading_unit(float(np.abs(there).max()), unit)
+    spread = number_text(float(there.std()), ".3g", factor)
+    mean, low, high = (
+        number_text(float(one), "#.6g", factor) for one in (there.mean(), there.min(), there.max())
     )
+    return mean, spread, low, high, unit or "-"
