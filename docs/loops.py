@@ -14,9 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from granchain.certificates.examples import example_inputs, example_pair
+from granchain.certificates.examples import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.pair import example_pair
 from granchain.errors import CaseError
 from granchain.figures.frame import new_figure, palette, styled
 from granchain.two_body import contact_of_two, two_bodies

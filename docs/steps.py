@@ -15,8 +15,8 @@ import sys
 import granchain as gc
 from granchain.analysis import summary
 from granchain.certificates import example_inputs
-from granchain.certificates.examples import example_pair
 from granchain.contact.law import ContactLaw
+from granchain.contact.pair import example_pair
 from granchain.engine.timestep import FAST
 from granchain.errors import GranchainError
 from granchain.simulation import prepare

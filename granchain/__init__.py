@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from granchain.contact.guard import Elastoplastic
     from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
-    from granchain.material import Material
+    from granchain.figures.motion import animate
+    from granchain.material import Material, materials
     from granchain.mechanism.runs import run_mechanism
     from granchain.pages.report import report
     from granchain.progress import ProgressLine
@@ -63,7 +64,8 @@ _HOMES = {
     "granchain.contact.pair": ("Pair",),
     "granchain.two_body": ("ImpactResult", "impact"),
     "granchain.waves.dispersion": ("dispersion",),
-    "granchain.material": ("Material",),
+    "granchain.figures.motion": ("animate",),
+    "granchain.material": ("Material", "materials"),
     "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.pages.report": ("report",),
     "granchain.store": ("Result", "open_result"),

@@ -273,3 +273,8 @@ _VALUES: dict[str, Material] = {
 MATERIALS: dict[str, Material] = {
     name: replace(values, name=name) for name, values in _VALUES.items()
 }
+
+
+def materials() -> dict[str, Material]:
+    """The named materials, by name; each says where its values come from."""
+    return dict(MATERIALS)

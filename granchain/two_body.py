@@ -17,13 +17,15 @@ from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
-from granchain.contact.pair import Pair
+from granchain.contact.pair import Pair, pair_with
 from granchain.engine.scans import settled
 from granchain.engine.setup import Contacts, contacts_between
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
-from granchain.errors import CaseError, RunError
+from granchain.errors import CaseError, LawError, RunError, suggestion
+from granchain.keys import shown
 from granchain.markup import facts_card, trace_picture
+from granchain.material import MATERIALS, Material
 from granchain.status import Status
 
 # First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
@@ -180,7 +182,13 @@ class ImpactResult:
 
 
 def impact(
-    *, law: str | type[ContactLaw], pair: Pair, speed: float, refine: float = 1.0, **inputs: Any
+    *,
+    law: str | type[ContactLaw],
+    speed: float,
+    pair: Pair | Mapping[str, float] | None = None,
+    material: str | Material | None = None,
+    refine: float = 1.0,
+    **inputs: Any,
 ) -> ImpactResult:
     """Let two bodies collide under a contact law.
 
@@ -188,10 +196,13 @@ def impact(
     ----------
     law : str or type of ContactLaw
         Name of a law, or the class.
-    pair : Pair
-        The two bodies; effective mass, and what the law reads.
     speed : float
         Approach speed [m/s], above 0.
+    pair : Pair or mapping of str to float, optional
+        The two bodies; effective mass, and what the law reads. Or quantities of a pair by name, in
+        SI, in place of those of two steel beads of 2.38 mm, which unless given are the bodies.
+    material : str or Material, optional
+        Of both beads, where they are no Pair: its constants; their size and mass stay.
     refine : float
         The automatic time step is divided by this.
     **inputs
@@ -207,7 +218,7 @@ def impact(
     CaseError
         For an unknown law or input, a value out of range, a speed that is not above 0.
     LawError
-        Where the pair misses a quantity.
+        Where the pair misses a quantity, and for a material beside a Pair.
     RunError
         Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the
         law's range.
@@ -222,10 +233,30 @@ def impact(
     law = known[law] if isinstance(law, str) else law
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
+    pair = pair_of(pair, material)
     bodies = two_bodies(pair, speed)
     return collide(
         contact_of_two(law, bodies, pair, law_inputs(law, inputs, speed)), bodies, speed, refine
     )
+
+
+def pair_of(given: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
+    """The two bodies that are meant: a pair, or the example's with other values."""
+    if isinstance(given, Pair):
+        if material is not None:
+            raise LawError(
+                "impact: material: got one beside a Pair, allowed one of the two: a Pair has its "
+                "constants; make it with Pair.of_spheres(radius, material)"
+            )
+        return given
+    own = MATERIALS.get(material) if isinstance(material, str) else material
+    if own is None and material is not None:
+        advice = suggestion(material, MATERIALS, "name one of them")
+        raise LawError(
+            f"impact: material: got {shown(material)}, allowed: {', '.join(MATERIALS)}, or a "
+            f"granchain.Material; {advice}"
+        )
+    return pair_with(dict(given or {}), own)
 
 
 def two_bodies(pair: Pair, speed: float) -> Masses:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -327,3 +328,21 @@ def test_every_public_name_and_every_command_has_a_page() -> None:
     ]  # type: ignore[attr-defined]
     assert len(commands) > 10
     assert [name for name in named + commands if not re.search(rf"{re.escape(name)}\b", text)] == []
+
+
+def test_every_command_has_its_call() -> None:
+    table = (DOCS / "how-to" / "names.md").read_text().partition("## Command and call")[2]
+    rows = dict(re.findall(r"^\| `granchain ([a-z ]+)` \| (.*) \|$", table, re.MULTILINE))
+    program = typer.main.get_command(options.app)
+    names = {
+        name
+        for path, command in program.commands.items()  # type: ignore[attr-defined]
+        for name in ([f"{path} {one}" for one in getattr(command, "commands", ())] or [path])
+    }
+    assert rows.keys() == names
+    calls = set(re.findall(r"\b(?:gc|granchain)((?:\.\w+)+)\(", table))
+    for call in calls:
+        module, _, name = f"granchain{call}".rpartition(".")
+        there = getattr(gc, name, None) if module == "granchain" else None
+        assert callable(there or getattr(importlib.import_module(module), name)), call
+    assert len(calls) > 20

@@ -13,6 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from support.kinds import every_law
 
+import granchain as gc
 from granchain import theory
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
@@ -462,3 +463,22 @@ def test_restitution_by_impulse_and_energy_tells_them_from_the_force():
         given, taken = -work[k:].sum(), work[:k].sum()
         assert found.restitution_energy == pytest.approx(math.sqrt(given / taken), rel=1e-4)
         assert found.restitution_energy == pytest.approx(found.restitution, rel=1e-4)
+
+
+def test_two_beads_of_a_material_need_no_pair():
+    ptfe = gc.materials()["ptfe"]
+    by_name = gc.impact(law="hertz", material="ptfe", speed=1.0)
+    given = {"effective_modulus": 0.5 / ptfe.compliance}
+    assert by_name.max_force == gc.impact(law="hertz", pair=given, speed=1.0).max_force
+    assert by_name.max_force == gc.impact(law="hertz", material=ptfe, speed=1.0).max_force
+    found = gc.impacts("hertz", None, {"speed": [1.0]}, material="ptfe")
+    assert float(found.max_force.squeeze()) == by_name.max_force
+    assert gc.impact(law="hertz", speed=1.0).max_force == (
+        gc.impact(law="hertz", pair=BEADS, speed=1.0).max_force
+    )
+    for more, said in (
+        ({"material": "ptfee"}, 'did you mean "ptfe"'),
+        ({"material": ptfe, "pair": BEADS}, "beside a Pair"),
+    ):
+        with pytest.raises(LawError, match=said):
+            gc.impact(law="hertz", speed=1.0, **more)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.certificates.examples import example_inputs, example_pair
+from granchain.certificates.examples import example_inputs
 from granchain.contact import families
+from granchain.contact.pair import example_pair
 
 DOCS = Path(__file__).parents[1] / "docs"
 

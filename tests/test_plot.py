@@ -340,6 +340,9 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
     assert len(pictures) == 2 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
     assert all((one != other).any() for one, other in pairwise(pictures))
     before = Path("fast.gif").read_bytes()
+    gc.animate(gc.open_result("fast.h5"), "called.gif", 300.0, 2, width="single")
+    assert Path("called.gif").read_bytes() == before
+    Path("called.gif").unlink()
     assert obey(command) == 4
     assert "fast.gif: got a file that exists and is kept" in capsys.readouterr().err
     assert Path("fast.gif").read_bytes() == before

@@ -1,7 +1,8 @@
 """What a contact law delivers, measured on two steel beads."""
 
-from granchain.certificates.examples import EXAMPLE_PAIR, example_inputs, example_pair, pair_with
+from granchain.certificates.examples import example_inputs
 from granchain.certificates.measure import Certificate, certificate
+from granchain.contact.pair import EXAMPLE_PAIR, example_pair, pair_with
 
 __all__ = [
     "EXAMPLE_PAIR",

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.certificates.examples import example_pair
 from granchain.contact.law import ContactLaw
-from granchain.contact.pair import Pair
+from granchain.contact.pair import Pair, example_pair
 from granchain.engine.coefficients import coefficients
 
 # Impact speeds [m/s] that a certificate goes through.

@@ -20,7 +20,7 @@ from granchain.certificates.contact import (
     jumps,
     onset,
 )
-from granchain.certificates.examples import conversion, example_inputs, example_pair
+from granchain.certificates.examples import conversion, example_inputs
 from granchain.certificates.faults import (
     creates,
     faults_of_law,
@@ -31,7 +31,7 @@ from granchain.certificates.words import findings, toml
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
-from granchain.contact.pair import PAIR_QUANTITIES, Pair
+from granchain.contact.pair import PAIR_QUANTITIES, Pair, example_pair
 from granchain.errors import CaseError, GranchainError
 from granchain.jit.options import fingerprint
 from granchain.markup import card, folded, table

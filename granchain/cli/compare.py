@@ -1,4 +1,5 @@
-"""`granchain compare`, `equivalent` and `fit`: what runs are compared with, and its tables."""
+"""`granchain compare`, `bands`, `equivalent` and `fit`: what runs are compared with, and its
+tables."""
 
 from __future__ import annotations
 
@@ -21,14 +22,18 @@ from granchain.cli.options import (
     ThreadsOption,
     TraceOption,
     UnsealedOption,
+    WidthOption,
     app,
+    check_width,
     law_words,
     load_laws,
     named_values,
     save_figure,
 )
-from granchain.cli.text import blocks_as_text, print_result
+from granchain.cli.text import blocks_as_text, print_result, text_table
 from granchain.errors import CaseError
+from granchain.pages.blocks import number_text
+from granchain.plain_data import plain_data
 
 
 @app.command()
@@ -116,6 +121,81 @@ def read_bands(items: Iterable[str]) -> dict[str, Any]:
     if problems.sentences:
         raise CaseError([sentence.replace("--set", "--band") for sentence in problems.sentences])
     return table
+
+
+@app.command()
+def bands(
+    case: CaseArgument,
+    band: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--band",
+            metavar="KEY=PART",
+            help="Standard deviation of a key of the case, part of its value. May be repeated. "
+            "Default: what the case states under [tolerance].",
+        ),
+    ] = None,
+    changes: SetOption = None,
+    members: Annotated[int, typer.Option(metavar="N", min=2, help="Members, from 2.")] = 1024,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn, from 0.")] = 0,
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Which key matters where: N (keys + 2) runs."),
+    ] = False,
+    threads: ThreadsOption = None,
+    law_module: LawModuleOption = None,
+    figure: FigureOption = None,
+    width: WidthOption = None,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
+    load_laws(law_module)
+    check_width(width)
+    from granchain import figures
+    from granchain.case import load_case
+    from granchain.studies.bands import bands as found_of
+
+    asked = load_case(case, changes or ())
+    found = found_of(
+        asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
+    )
+    draw = figures.sensitivities if sensitivity else figures.band_traces
+    save_figure(draw, figure, overwrite, found, width=width)
+    small = found.drop_vars([name for name in found.variables if "time" in found[name].dims])
+    facts = {
+        "case": case,
+        "runs": found.attrs["runs"],
+        "status": found.attrs["status"],
+        **{str(name): one.values.tolist() for name, one in small.variables.items()},
+    }
+    print_result(
+        "bands",
+        {**plain_data(facts), "figure": figure},
+        as_json,
+        lambda: "\n\n".join(band_tables(found, sensitivity)),
+    )
+
+
+def band_tables(found: Any, sensitivity: bool) -> list[str]:
+    """Quantiles of peak and arrival at each sensor, and which key has which part in them."""
+    parts, made = [f"{100.0 * part:g} %" for part in found["quantile"].values], []
+    for name, unit, factor in (("peak", "N", 1.0), ("arrival", "us", 1e6)):
+        rows = [("sensor bead", f"{name} [{unit}]", *parts)]
+        for bead in found.sensor_bead.values:
+            here = found.sel(sensor_bead=bead)
+            values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
+            rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
+        made.append(text_table(rows, ">" * len(rows[0])))
+    for name in ("first_order", "total_order") if sensitivity else ():
+        keys = found["key"].values.tolist()
+        rows = [("sensor bead", *keys)]
+        for bead in found.sensor_bead.values:
+            column = found[name].sel(sensor_bead=bead).values.tolist()
+            rows.append((str(bead), *(number_text(value, ".3g") for value in column)))
+        table = text_table(rows, ">" * len(rows[0]))
+        made.append(f"part of the peak's variance, {name.replace('_', ' ')}\n{table}")
+    return made
 
 
 @app.command()

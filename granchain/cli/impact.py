@@ -228,8 +228,7 @@ def read_numbers(lists: Mapping[str, str], problems: Problems) -> dict[str, list
 def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, Pair, list[str]]:
     """What the two bodies are, their pair, and what was changed of it; taken out of the
     document."""
-    from granchain.certificates import EXAMPLE_PAIR, example_pair, pair_with
-    from granchain.contact.pair import Pair
+    from granchain.contact.pair import EXAMPLE_PAIR, Pair, example_pair, pair_with
     from granchain.keys import shown
     from granchain.material import MATERIALS
 
@@ -260,8 +259,7 @@ def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, Pai
     """A sphere and what it meets: in words, and as a pair; the example's where they cannot be
     read."""
     from granchain.case.tables import OtherSphereTable, SphereTable
-    from granchain.certificates import EXAMPLE_PAIR, example_pair
-    from granchain.contact.pair import Pair
+    from granchain.contact.pair import EXAMPLE_PAIR, Pair, example_pair
     from granchain.keys import read_table
 
     first, second = SPHERES

@@ -1,4 +1,5 @@
-"""Commands that draw files or describe them on a page: `plot`, `animate`, `spectrum`, `report`."""
+"""Commands that draw files or describe them on a page: `plot`, `animate`, `spectrum`,
+`report`; and `dispersion`, the bands that a spectrum is laid beside."""
 
 from __future__ import annotations
 
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from granchain.cli.options import (
+    CaseArgument,
     FigureOption,
     FileArgument,
     FilesArgument,
     JsonOption,
     LawModuleOption,
     OverwriteOption,
+    SetOption,
     UnsealedOption,
     WidthOption,
     app,
@@ -276,7 +279,7 @@ def animate(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Show the row in motion, as a GIF: displacements magnified, forces as colours."""
-    from granchain.figures import animation, page, save_animation
+    from granchain.figures.motion import animate as animated
     from granchain.store import open_result
 
     target = out if out is not None else f"{Path(file).stem}.gif"
@@ -299,8 +302,7 @@ def animate(
             "under [snapshots], as with --set snapshots.interval=2e-6"
         )
     try:
-        with page(width):
-            save_animation(animation(result, magnify, frames, between), target, overwrite)
+        animated(result, target, magnify, frames, between, width=width, overwrite=overwrite)
     except FileError:
         raise
     except GranchainError as error:
@@ -393,6 +395,41 @@ def print_spectrum(found: Spectrum) -> str:
             cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
             rows.append((str(i + 1), name, edge, error, *cells, found.band_edge_reasons[i, j]))
     return "\n".join([*lines, *([text_table(rows, "><>>>><")] if len(rows) > 1 else [])])
+
+
+@app.command()
+def dispersion(
+    case: CaseArgument,
+    changes: SetOption = None,
+    law_module: LawModuleOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which small waves run in a precompressed chain: bands of frequency, the gaps between
+    them, and the speed of long waves; nothing is run."""
+    load_laws(law_module)
+    from granchain.case import load_case
+    from granchain.waves.dispersion import dispersion as found_of
+
+    found = found_of(load_case(case, changes or ()))
+    speed = found.long_wave_speed * (found.length or math.nan)
+    facts = {
+        "case": case,
+        "masses": found.masses.tolist(),
+        "stiffnesses": found.stiffnesses.tolist(),
+        "length": found.length,
+        "band_edges": found.band_edges.tolist(),
+        "gaps": found.gaps.tolist(),
+        "long_wave_speed": found.long_wave_speed,
+    }
+
+    def text() -> str:
+        kinds = (("band", found.band_edges), ("gap", found.gaps))
+        rows = [("", "from [Hz]", "to [Hz]")]
+        rows += [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
+        cell = f"a cell of {found.masses.size}, {found.length:.6g} m; long waves {speed:.6g} m/s"
+        return f"{text_table(rows, '<>>')}\n{cell}"
+
+    print_result("dispersion", facts, as_json, text)
 
 
 @app.command()

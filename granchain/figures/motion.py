@@ -18,6 +18,7 @@ from granchain.figures.frame import (
     file_ending,
     look,
     narrow,
+    page,
     set_panel,
     small_type,
     styled,
@@ -316,6 +317,42 @@ def animation(
 
 
 @styled
+def animate(
+    result: Result,
+    path: str | os.PathLike[str],
+    magnify: float | None = None,
+    frames: int = FRAMES,
+    beads: Sequence[int] | None = None,
+    *,
+    width: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the row in motion as a GIF, whole or not at all: `animation`, saved.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots.
+    path : str or path
+        Ends in .gif.
+    magnify, frames, beads : optional
+        As for `figures.animation`.
+    width : {"single", "double"}, optional
+        Of a journal.
+    overwrite : bool
+        Replace a GIF of that name.
+
+    Raises
+    ------
+    GranchainError
+        For a result without snapshots, with what to ask for in the case.
+    FileError
+        For another ending, a folder that is missing, a file that must stay or a full disk.
+    """
+    with page(width):
+        save_animation(animation(result, magnify, frames, beads), path, overwrite)
+
+
 def save_animation(
     moving: FuncAnimation, path: str | os.PathLike[str], overwrite: bool = True
 ) -> None:

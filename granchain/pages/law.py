@@ -8,13 +8,13 @@ line for a terminal.
 from __future__ import annotations
 
 from granchain.certificates.contact import IMPACT_SPEEDS
-from granchain.certificates.examples import EXAMPLE_PAIR, example_pair
 from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import ASKED, Certificate
 from granchain.certificates.words import delivered_words, findings, toml
 from granchain.contact import families
 from granchain.contact.guard import GUARD
 from granchain.contact.law import PHASES, ContactLaw
+from granchain.contact.pair import EXAMPLE_PAIR, example_pair
 from granchain.pages.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
 
 # --------------------------------------------------------------------------------------------------

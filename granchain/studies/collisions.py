@@ -14,7 +14,8 @@ from granchain.contact import laws as known_laws
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, shown
-from granchain.two_body import SCALARS, impact
+from granchain.material import Material
+from granchain.two_body import SCALARS, impact, pair_of
 
 # Numbers of an impact, their units, and what they are. The restitution has a name of its own beside
 # the key that asks for one.
@@ -23,7 +24,11 @@ NUMBERS = {DELIVERED if name == "restitution" else name: about for name, about i
 
 
 def impacts(
-    laws: str | Sequence[str], pair: Pair, vary: Mapping[str, Sequence[float]], **inputs: Any
+    laws: str | Sequence[str],
+    pair: Pair | Mapping[str, float] | None,
+    vary: Mapping[str, Sequence[float]],
+    material: str | Material | None = None,
+    **inputs: Any,
 ) -> Any:
     """Impacts of one pair under some laws, over speeds and inputs of the laws.
 
@@ -31,8 +36,8 @@ def impacts(
     ----------
     laws : str or sequence of str
         Names of laws.
-    pair : Pair
-        The two bodies.
+    pair : Pair, mapping of str to float, or None
+        The two bodies, as for `impact`, and so is `material`.
     vary : mapping of str to sequence of float
         "speed" [m/s] or an input of a law, e.g. "restitution", each with its values; all
         combinations are run.
@@ -55,14 +60,14 @@ def impacts(
     """
     import xarray
 
-    names = [laws] if isinstance(laws, str) else list(laws)
+    names, pair = [laws] if isinstance(laws, str) else list(laws), pair_of(pair, material)
     values = checked(names, vary, inputs)
     shape = (len(names), *map(len, values.values()))
     found = {name: np.full(shape, math.nan) for name in NUMBERS}
     reasons = np.full(shape, "", dtype=object)
     for place in itertools.product(*map(range, shape)):
         law = known_laws()[names[place[0]]]
-        here = {
+        here: dict[str, Any] = {
             key: float(column[k])
             for k, (key, column) in zip(place[1:], values.items(), strict=True)
         }
