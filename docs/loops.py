@@ -17,10 +17,9 @@ from matplotlib.figure import Figure
 from granchain.certificates.examples import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw
-from granchain.contact.pair import example_pair
 from granchain.errors import CaseError
 from granchain.figures.frame import new_figure, palette, styled
-from granchain.two_body import contact_of_two, two_bodies
+from granchain.two_body import contact_of_two, example_pair, two_bodies
 
 # Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: the striker of the steel chain
 # [m/s].

@@ -16,10 +16,10 @@ import granchain as gc
 from granchain.analysis import summary
 from granchain.certificates import example_inputs
 from granchain.contact.law import ContactLaw
-from granchain.contact.pair import example_pair
 from granchain.engine.timestep import FAST
 from granchain.errors import GranchainError
 from granchain.simulation import prepare
+from granchain.two_body import example_pair
 
 # Asked restitutions: of metal, of a strongly damped contact, and next to none.
 RESTITUTIONS = (0.65, 0.2, 0.01)

@@ -17,7 +17,7 @@ from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
-from granchain.contact.pair import Pair, pair_with
+from granchain.contact.pair import OF_THE_SOFTER, Pair
 from granchain.engine.scans import settled
 from granchain.engine.setup import Contacts, contacts_between
 from granchain.engine.state import Recording, State
@@ -238,6 +238,79 @@ def impact(
     return collide(
         contact_of_two(law, bodies, pair, law_inputs(law, inputs, speed)), bodies, speed, refine
     )
+
+
+EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
+
+
+def example_pair() -> Pair:
+    """Two steel beads of the 70-bead chain, with what any law may ask for.
+
+    Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; hardness 2.8 times the yield
+    stress, Kogut & Etsion 2002, doi:10.1115/1.1490373; length of a line contact: the bead's
+    diameter.
+    """
+    return Pair(
+        effective_radius=1.19e-3,
+        effective_modulus=193e9 / (2.0 * (1.0 - 0.3 * 0.3)),
+        effective_mass=2.25e-4,
+        yield_stress=900e6,
+        poissons_ratio=0.3,
+        youngs_modulus=193e9,
+        hardness=2.8 * 900e6,
+        density=7968.8,
+        radius_1=2.38e-3,
+        radius_2=2.38e-3,
+        length=4.76e-3,
+    )
+
+
+def pair_with(given: dict[str, float], material: Material | None = None) -> Pair:
+    """The example pair with other values.
+
+    Parameters
+    ----------
+    given : dict
+        Pair quantities by name, in SI. The effective radius follows from radii, the effective
+        modulus of two equal bodies from Young's modulus and Poisson's ratio, where only those are
+        given; what follows from an unchanged pair only is left out, the hardness with the yield
+        stress, so that a law that needs it asks for it, or takes it from the yield stress.
+    material : Material, optional
+        Of both bodies.
+
+    Raises
+    ------
+    LawError
+        For an unknown or non-positive quantity.
+    """
+    Pair(**given)  # refuses what is no quantity, or not above 0
+    if given.get("poissons_ratio", 0.0) > 0.5:
+        raise LawError(
+            f"pair: poissons_ratio: got {given['poissons_ratio']!r}, allowed: at most 0.5"
+        )
+    values = example_pair().items()
+    if material is not None:
+        values |= {name: getattr(material, name) for name in OF_THE_SOFTER} | {
+            "effective_modulus": 0.5 / material.compliance
+        }
+    values |= given
+    named = set(given)
+    if named & {"radius_1", "radius_2"}:
+        if "effective_radius" not in named:
+            values["effective_radius"] = (
+                values["radius_1"] * values["radius_2"] / (values["radius_1"] + values["radius_2"])
+            )
+    elif "effective_radius" in named:
+        values |= {"radius_1": None, "radius_2": None}
+    if named & {"youngs_modulus", "poissons_ratio"}:
+        if "effective_modulus" not in named:
+            young, nu = values["youngs_modulus"], values["poissons_ratio"]
+            values["effective_modulus"] = 0.5 * young / (1.0 - nu * nu)
+    elif "effective_modulus" in named:
+        values["youngs_modulus"] = None
+    if "yield_stress" in named and "hardness" not in named:
+        values["hardness"] = None
+    return Pair(**values)
 
 
 def pair_of(given: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:

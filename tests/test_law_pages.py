@@ -13,7 +13,7 @@ import pytest
 import granchain as gc
 from granchain.certificates.examples import example_inputs
 from granchain.contact import families
-from granchain.contact.pair import example_pair
+from granchain.two_body import example_pair
 
 DOCS = Path(__file__).parents[1] / "docs"
 

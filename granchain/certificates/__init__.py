@@ -2,7 +2,7 @@
 
 from granchain.certificates.examples import example_inputs
 from granchain.certificates.measure import Certificate, certificate
-from granchain.contact.pair import EXAMPLE_PAIR, example_pair, pair_with
+from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
 
 __all__ = [
     "EXAMPLE_PAIR",

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.contact.law import ContactLaw
-from granchain.contact.pair import Pair, example_pair
+from granchain.contact.pair import Pair
 from granchain.engine.coefficients import coefficients
+from granchain.two_body import example_pair
 
 # Impact speeds [m/s] that a certificate goes through.
 IMPACT_SPEEDS = (0.2, 1.77, 10.0)

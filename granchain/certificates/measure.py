@@ -31,11 +31,19 @@ from granchain.certificates.words import findings, toml
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
-from granchain.contact.pair import PAIR_QUANTITIES, Pair, example_pair
+from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError
 from granchain.jit.options import fingerprint
 from granchain.markup import card, folded, table
-from granchain.two_body import NeverOpens, collide, contact_of_two, impact, law_inputs, two_bodies
+from granchain.two_body import (
+    NeverOpens,
+    collide,
+    contact_of_two,
+    example_pair,
+    impact,
+    law_inputs,
+    two_bodies,
+)
 
 # Asked restitutions that a certificate goes through.
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)

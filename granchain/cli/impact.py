@@ -228,9 +228,10 @@ def read_numbers(lists: Mapping[str, str], problems: Problems) -> dict[str, list
 def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, Pair, list[str]]:
     """What the two bodies are, their pair, and what was changed of it; taken out of the
     document."""
-    from granchain.contact.pair import EXAMPLE_PAIR, Pair, example_pair, pair_with
+    from granchain.contact.pair import Pair
     from granchain.keys import shown
     from granchain.material import MATERIALS
+    from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
 
     name = document.pop("material", None)
     spheres = {table: document.pop(table) for table in SPHERES if table in document}
@@ -259,8 +260,9 @@ def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, Pai
     """A sphere and what it meets: in words, and as a pair; the example's where they cannot be
     read."""
     from granchain.case.tables import OtherSphereTable, SphereTable
-    from granchain.contact.pair import EXAMPLE_PAIR, Pair, example_pair
+    from granchain.contact.pair import Pair
     from granchain.keys import read_table
+    from granchain.two_body import EXAMPLE_PAIR, example_pair
 
     first, second = SPHERES
     one = read_table(SphereTable, first, given.get(first, {}), problems)

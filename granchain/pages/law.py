@@ -14,8 +14,8 @@ from granchain.certificates.words import delivered_words, findings, toml
 from granchain.contact import families
 from granchain.contact.guard import GUARD
 from granchain.contact.law import PHASES, ContactLaw
-from granchain.contact.pair import EXAMPLE_PAIR, example_pair
 from granchain.pages.blocks import Block, Grid, Heading, Link, Paragraph, Same, paragraphs
+from granchain.two_body import EXAMPLE_PAIR, example_pair
 
 # --------------------------------------------------------------------------------------------------
 # One law
