@@ -21,6 +21,8 @@ from granchain.errors import FileError, TraceError
 from granchain.store.limit import COPIES
 from granchain.traces import Asked, import_trace, read_trace
 
+pytestmark = pytest.mark.usefixtures("here")
+
 # Of the fast tests; enough beside the 3 MB that tracemalloc sees of modules which are loaded first.
 LIMIT = 8e6
 SAID = ["--kind", "measured", "--time-unit", "s", "--force-unit", "N"]
@@ -228,12 +230,6 @@ def loaded():
     import granchain.traces.binary
 
     assert scipy.io and granchain
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def options(kind):

@@ -3,9 +3,7 @@ it."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,17 +12,6 @@ from support.printed import differences
 from granchain.contact import laws
 
 PAGE = Path(__file__).parents[1] / "docs" / "steps.md"
-
-
-@pytest.fixture(scope="module")
-def script():
-    """docs/steps.py as a module; it is a script beside its page, in no package."""
-    spec = importlib.util.spec_from_file_location("steps", PAGE.with_suffix(".py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def printed():

@@ -12,6 +12,8 @@ from granchain.errors import FileError, TraceError
 from granchain.traces import Asked, import_trace, text
 from granchain.traces.text import text_columns
 
+pytestmark = pytest.mark.usefixtures("here")
+
 TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "seconds": "1", "µs": "1e-6"}
 FORCES = {"N": "1", "mN": "1e-3", "kN": "1e3", "V": "50", "mV": "0.05", "Volt": "50", "newton": "1"}
 # 50 N a volt.
@@ -20,11 +22,6 @@ GAIN = 0.02
 
 # 10,000 in the long set, some at a time.
 CHUNKS = [(200, 0), *(pytest.param(2000, seed, marks=pytest.mark.long) for seed in range(1, 6))]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 class Made:

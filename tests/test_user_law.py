@@ -175,15 +175,6 @@ def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(
     assert laws() == before
 
 
-def test_the_command_tells_what_a_law_file_lacks(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (here / "bad.py").write_text("x = 1\ndef f(:\n")
-    assert obey(["laws", "--law-module", "bad.py"]) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("granchain: law file bad.py: line 2: got invalid")
-
-
 def test_a_law_of_a_file_is_listed_and_what_the_file_prints_is_no_result(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 from support.printed import differences
 
 PAGE = Path(__file__).parents[1] / "docs" / "verification.md"
-
-
-@pytest.fixture(scope="module")
-def script():
-    """docs/verification.py as a module; it is a script beside its page, in no package."""
-    spec = importlib.util.spec_from_file_location("verification", PAGE.with_suffix(".py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 @pytest.fixture(scope="module")
