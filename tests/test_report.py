@@ -401,7 +401,7 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ca
     assert obey(["report", *files, "--out", str(tmp_path / "page.html")]) == 0
     # tables of a notebook, and letters of a figure that are kept as letters
     card = run._repr_html_()
-    only = "force-traces,energy,hysteresis,space-time"
+    only = "force-traces,peaks,energy,hysteresis"
     assert obey(["plot", files[0], "--only", only, "--format", "svg", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr()
     drawn = [path.read_text() for path in tmp_path.glob("*.svg")]
