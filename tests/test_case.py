@@ -70,10 +70,6 @@ ENDS = (
 )
 LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
 TOP = "title, chain, striker, initial, ends, contact, sensors, snapshots, energy, time, tolerance"
-CHAIN = (
-    "beads, radius, mass, material, gap, precompression, gravity, drag, segment, radius_factor, "
-    "mass_factor, modulus_factor, gap_added, disorder_seed"
-)
 POSITIVE = "allowed a number above 0"
 RADIUS = f"{POSITIVE}; give the radius of a bead [m]"
 NO_DENSITY = (
@@ -104,18 +100,9 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"contact": None}, "contact: got nothing, allowed a table [contact]; give the contact law"),
     # the chain
     (
-        {"chain.beads": 2**70},
-        "chain.beads: got a whole number of more than 64 bits, allowed 64 bits; write a smaller "
-        "number",
-    ),
-    (
         {"chain.beads": 1, "striker": None},
         "chain.beads: got 1 that has nothing to touch, allowed two bodies, or a wall; add beads, "
         "a striker or a wall",
-    ),
-    (
-        {"chain.radus": 1.0},
-        f'chain.radus: got an unknown key, allowed {CHAIN}; did you mean "radius"?',
     ),
     ({"chain.radius": float("nan")}, f"chain.radius: got nan, {RADIUS}"),
     (
@@ -192,12 +179,12 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         f"contact.xi: got 1, allowed a number above 1.41421; give xi: {XI.meaning}",
     ),
     (
-        {"contact": MALIU | {"dents": "forgett"}},
-        'contact.dents: got "forgett", allowed "keep", "forget"; did you mean "forget"?',
-    ),
-    (
         {"contact.law": "flores"},
         f"contact.restitution: got nothing, {FRACTION}; give restitution: {RESTITUTION.meaning}",
+    ),
+    (
+        {"contact": MALIU | {"dents": "forgett"}},
+        'contact.dents: got "forgett", allowed "keep", "forget"; did you mean "forget"?',
     ),
     (
         {"contact": FLORES | {"restitution": "0.65"}},
@@ -231,10 +218,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         "sensors.beads: got 3 more than once, allowed each once; take out the doubles",
     ),
     ({"sensors.beads": [1.5]}, f"sensors.beads.0: got 1.5, {LABELS}; give the beads with a sensor"),
-    (
-        {"sensors.beads": "2-6:2"},
-        'sensors.beads: got "2-6:2", allowed beads 1 to 5; take out what is not in the chain',
-    ),
     (
         {"sensors.contacts": [-1, 5]},
         f"sensors.contacts: got -1, 5, allowed contacts 0 to 4, {OUTSIDE}",
@@ -351,10 +334,6 @@ MANY: dict[str, Callable[[int], dict[str, Any]]] = {
         "chain.beads": None,
         "chain.segment": [{"count": 1, f"x{i}": 1} for i in range(n)],
     },
-    "no radius": lambda n: {"chain": {"segment": [{"count": 1}] * n}},
-    "pairs of unknown materials": lambda n: {
-        "contact.pair": [{"materials": [f"a{i}", "b"], "psi": 2.9} for i in range(n)]
-    },
     "pairs that do not touch": lambda n: {
         "chain": {
             "segment": [
@@ -363,7 +342,6 @@ MANY: dict[str, Callable[[int], dict[str, Any]]] = {
         },
         "contact.pair": [{"materials": [f"m{i}", f"m{(i + 7) % n}"], "psi": 2.9} for i in range(n)],
     },
-    "velocities that are no numbers": lambda n: {"initial.velocity": ["x"] * n},
     "tolerances of nothing": lambda n: {
         "chain": {"segment": [{"count": 1, **BEAD}] * n},
         "tolerance.chain.segment": {str(i): {"radii": 0.1} for i in range(n)},

@@ -161,45 +161,6 @@ class Wrong(ContactLaw):
 '''
 RIGHT = {"STATED": "", "FORCE": "c[0] * d", "ENERGY": "0.5 * c[0] * d * d"}
 
-# Loads with K d, unloads and reloads with the line of 0.8 K through the largest overlap: it gives
-# back what it never took.
-CREATING = '''
-import math
-from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
-
-class Creating(ContactLaw):
-    """Unloads along a line above the one it loads along."""
-    name = "wrong"
-    source = Source("a test")
-    history = (Quantity("largest", "m", "largest overlap"),)
-
-    @staticmethod
-    def history_of(c):
-        return (0.0,)
-
-    @staticmethod
-    def force(overlap, rate, c, h):
-        d = overlap if overlap > OPEN else 0.0
-        return 8e6 * d + 2e6 * h[0] * (d / (d + 1e-12))
-
-    @staticmethod
-    def energy(overlap, c, h):
-        d = overlap if overlap > OPEN else 0.0
-        return 4e6 * d * d + 2e6 * h[0] * (d - 1e-12 * math.log(1.0 + d / 1e-12))
-
-    @staticmethod
-    def plastic(c, h):
-        return -1e6 * h[0] * h[0]
-
-    @staticmethod
-    def needs_update(overlap, rate, c, h):
-        return overlap > h[0]
-
-    @staticmethod
-    def update(event, c, h):
-        return (event[0],)
-'''
-
 
 @pytest.fixture
 def wrong_law(tmp_path, monkeypatch):
@@ -283,6 +244,36 @@ def test_a_law_that_is_right_is_told_nothing(wrong_law) -> None:
     assert faults_of_law(Contact(wrong_law(spring()), SimpleNamespace())) == []
 
 
+HISTORY = """
+    @staticmethod
+    def history_of(c):
+        return (0.0,)
+
+    @staticmethod
+    def needs_update(overlap, rate, c, h):
+        return overlap > h[0]
+
+    @staticmethod
+    def update(event, c, h):
+        return (event[0],)
+"""
+# Loads with K d, unloads and reloads with the line of 0.8 K through the largest overlap: it gives
+# back what it never took.
+CREATING = (
+    spring(
+        STATED='history = (Quantity("largest", "m", "largest overlap"),)',
+        FORCE="8e6 * d + 2e6 * h[0] * (d / (d + 1e-12))",
+        ENERGY="4e6 * d * d + 2e6 * h[0] * (d - 1e-12 * math.log(1.0 + d / 1e-12))",
+    )
+    + HISTORY
+    + """
+    @staticmethod
+    def plastic(c, h):
+        return -1e6 * h[0] * h[0]
+"""
+)
+
+
 def test_a_law_that_creates_energy_is_told_how_much(wrong_law) -> None:
     law = wrong_law(CREATING)
     contact = Contact(law, SimpleNamespace())
@@ -308,19 +299,6 @@ KINKED = spring(
     ENERGY="0.5 * c[0] * d * d + 1.5e7 * (d - 2e-6 if d > 2e-6 else 0.0) * (d - 2e-6 if d > 2e-6 "
     "else 0.0)",
 )
-HISTORY = """
-    @staticmethod
-    def history_of(c):
-        return (0.0,)
-
-    @staticmethod
-    def needs_update(overlap, rate, c, h):
-        return overlap > h[0]
-
-    @staticmethod
-    def update(event, c, h):
-        return (event[0],)
-"""
 
 
 def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> None:

@@ -178,22 +178,6 @@ def test_the_file_holds_what_was_printed(done: subprocess.CompletedProcess[str])
     assert sorted(path.name for path in done.cwd.iterdir()) == ["chain.h5"]  # type: ignore[attr-defined]
 
 
-def test_a_run_ends_with_its_numbers_and_names_its_file(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey(["run"]) == 0
-    said = capsys.readouterr()
-    lines = said.out.splitlines()
-    assert lines[0].split() == ["sensor", "bead", "peak", "[N]", "arrival", "[us]"]
-    assert [int(line.split()[0]) for line in lines[1:9]] == [9, 16, 24, 31, 40, 50, 56, 63]
-    for word in (
-        *("wave speed", "kinetic", "recoverable", "plastic", "viscous", "clamp", "external"),
-        *("residual", "time step", "auto"),
-    ):
-        assert word in said.out
-    assert lines[-1] == "complete: steel-chain.h5" and said.err == ""
-
-
 def test_a_pulse_that_has_not_passed_has_no_arrival(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

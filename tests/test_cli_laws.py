@@ -183,30 +183,19 @@ def test_the_example_law_has_its_closed_forms() -> None:
     ) and found.recovery_time == pytest.approx(e * quarter, rel=1e-3)
 
 
-WRONG_LAW = '''
-from granchain.contact.law import OPEN, ContactLaw, Source
-
-class Wrong(ContactLaw):
-    """A spring whose energy is wrong."""
+WRONG_LAW = """
+from granchain.contact.hertz import Hertz
+class Wrong(Hertz):
+    'No force is a number.'
     name = "wrong"
-    source = Source("a test")
-
-    @staticmethod
-    def force(overlap, rate, c, h):
-        d = overlap if overlap > OPEN else 0.0
-        return FORCE
-
-    @staticmethod
-    def energy(overlap, c, h):
-        d = overlap if overlap > OPEN else 0.0
-        return 1e7 * d * d
-'''
+    force = staticmethod(lambda overlap, rate, c, h: overlap / (overlap - overlap))
+"""
 
 
 def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "wrong.py").write_text(WRONG_LAW.replace("FORCE", "d / (d - d)"))
+    (here / "wrong.py").write_text(WRONG_LAW)
     assert obey(["laws", "wrong", "--law-module", "wrong.py"]) == 5
     said = capsys.readouterr()
     assert (
@@ -338,10 +327,7 @@ WRONG = [
     (f"{FLORES}", 2, "--speed", "neither"),
     (f"{FLORES} --speed 1 --speeds 1,2", 2, "both of --speed and --speeds"),
     (f"{FLORES} --speed 0", 2, '--speed: got "0"', "above 0 [m/s]"),
-    (f"{FLORES} --speed nan", 2, '--speed: got "nan"', "above 0 [m/s]"),
     (f"{FLORES} --speed 1,2", 2, "one number above 0", "--speeds"),
-    (f"{FLORES} --speeds 1,-2", 2, '--speeds: got "-2"', "above 0 [m/s]"),
-    (f"{FLORES} --speed 1 --set restitution=2", 2, "flores.restitution: got 2", "at most 1"),
     ("impact flores --speed 1", 2, "flores.restitution: got nothing", "at most 1"),
     (
         "impact marhefka-orin-approximate --speed 1 --restitutions 0.2,0.5",
@@ -356,12 +342,10 @@ WRONG = [
         "leave hertz out",
     ),
     (f"{FLORES} --speeds 1,2 --restitutions 0.2,0.5", 2, "--speeds: got --restitutions beside it"),
-    (f"{FLORES} --speed 1 --set restitutoin=0.5", 2, "restitutoin", 'did you mean "restitution"?'),
     (f"{FLORES} --speed 1 --set flores.psi=3", 2, "flores.psi: got an unknown key"),
     (f"{FLORES} --speed 1 --set effective_mass=1", 2, 'did you mean "pair.effective_mass"?'),
     (f"{FLORES} --speed 1 --set pair.lenght=1", 2, "pair.lenght", 'did you mean "length"?'),
     (f"{FLORES} --speed 1 --set pair.effective_mass=-1", 2, "effective_mass: got -1", "above 0"),
-    (f"{FLORES} --speed 1 --set pair=3", 2, "pair: got 3", "pair.effective_radius=1e-3"),
     (
         f"{FLORES} --speed 1 --set pair.poissons_ratio=1",
         2,
@@ -382,7 +366,6 @@ WRONG = [
         "tsuji [N/m^n] and kelvin-voigt [N/m]",
         "tsuji.stiffness=...",
     ),
-    (f"{FLORES} --speed 1 --set separation", 2, "--set", "KEY=VALUE"),
     (f"{FLORES} --speed 1e9", 3, "overlap by more than the smaller one's radius"),
     (f"{FLORES} --speed 1 --out loops.txt", 4, ".txt", ".png, .pdf, .svg"),
     (f"{FLORES} --speed 1 --out nowhere/loops.png", 4, "nowhere", "does not exist"),

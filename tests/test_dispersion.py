@@ -36,25 +36,6 @@ def test_one_mass_and_one_spring():
     assert found.long_wave_speed == pytest.approx(math.sqrt(s / m), rel=1e-14)
 
 
-def test_two_masses_and_equal_springs():
-    heavy, light, s = 3.0, 1.0, 2.0
-    found = theory.dispersion([heavy, light], [s, s])
-    # Brillouin 1946, ch. 3, q the phase over a cell of both
-    sums = 1.0 / heavy + 1.0 / light
-    root = np.sqrt(sums * sums - 4.0 * np.sin(0.5 * Q) ** 2 / (heavy * light))
-    branches = np.sqrt(
-        np.maximum(np.stack([s * (sums - root), s * (sums + root)], axis=1), 0.0)
-    ) / (2.0 * math.pi)
-    assert found.frequency(Q) == pytest.approx(branches, rel=1e-12, abs=1e-8)
-    edges = np.array(
-        [[0.0, math.sqrt(2.0 * s / heavy)], [math.sqrt(2.0 * s / light), math.sqrt(2.0 * s * sums)]]
-    )
-    assert found.band_edges == pytest.approx(edges / (2.0 * math.pi), rel=1e-14)
-    assert found.gaps == pytest.approx(
-        np.array([[edges[0, 1], edges[1, 0]]]) / (2.0 * math.pi), rel=1e-14
-    )
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
     rng, cells = np.random.default_rng(n), 9

@@ -180,30 +180,6 @@ def test_the_limit_of_the_step_is_that_without_drag() -> None:
     assert prepare(free)[2].limit == prepare(made())[2].limit
 
 
-@pytest.mark.long
-def test_beyond_the_limit_a_pressed_bead_begins_to_swing_also_with_drag() -> None:
-    # between two walls, a linear oscillator of small motion
-    chain = {
-        "beads": 1,
-        "radius": 2.38e-3,
-        "material": "steel-316",
-        "precompression": 100.0,
-        "drag": 1e5,
-    }
-    ends, start = {"left": "wall", "right": "wall"}, {"velocity": [1e-6]}
-    case = made(
-        chain=chain, ends=ends, initial=start, contact={"law": "hertz"}, sensors={}, snapshots=None
-    )
-    limit = prepare(case)[2].limit
-    for part, grows in ((0.98, False), (1.02, True)):
-        long = case.replace(
-            **{"time.step": part * limit, "time.force_step": True, "time.end": 300 * limit}
-        )
-        state = State(*row_of(long), recording_of(long))
-        state.advance(60)
-        assert (abs(state.bodies.u[1]) > 1e-6 * limit) == grows, part
-
-
 def test_members_checkpoints_and_files_of_a_chain_with_drag(tmp_path: Path) -> None:
     cases = [made(), made(initial=None, striker={"speed": 1.0})]
     for case, result in zip(cases, gc.run_many(cases, threads=1), strict=True):

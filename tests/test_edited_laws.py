@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
+from support.kinds import PLAIN_HERE
 from support.law_edits import (
     CONSTANTS,
     IN_FILES,
@@ -61,14 +62,25 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             del sys.modules[name]
 
 
+SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
+PLAIN_ALONE = pytest.mark.skipif(not PLAIN_HERE, reason="run as plain Python")
+
+
 @pytest.fixture
 def jit(monkeypatch: pytest.MonkeyPatch) -> None:
     """@njit compiles, in a run without it too."""
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
 
 
+# Of the kinds with compiled functions two, elsewhere than in plain Python: each is compiled.
+FEW = [
+    pytest.param(kind, marks=() if "@" not in kind or kind in SHOWN else PLAIN_ALONE)
+    for kind in IN_FILES | PLAIN_ONLY
+]
+
+
 @pytest.mark.plain
-@pytest.mark.parametrize("kind", IN_FILES | PLAIN_ONLY)
+@pytest.mark.parametrize("kind", FEW)
 def test_hash_and_copy_follow_an_edit_of_a_file(kind: str, tmp_path: Path, jit: None) -> None:
     found = []
     for files in (IN_FILES | PLAIN_ONLY)[kind]:
@@ -84,19 +96,6 @@ def test_hash_and_copy_follow_an_edit_of_a_file(kind: str, tmp_path: Path, jit: 
     (before, hash_before), (after, hash_after) = found
     assert before != after
     assert hash_before != hash_after
-
-
-@pytest.mark.long
-def test_laws_of_one_hash_have_one_force(tmp_path: Path) -> None:
-    found: dict[str, set[float]] = {}
-    for kind, pair in (IN_FILES | PLAIN_ONLY).items():
-        if "@" not in kind:  # nothing to compile
-            for files in pair:
-                files.write(tmp_path)
-                law = load(tmp_path).Mine
-                found.setdefault(fingerprint(*law.functions()), set()).add(plain(law))
-    assert all(len(forces) == 1 for forces in found.values())
-    assert len(found) > 100
 
 
 def in_process(kind: str, folder: Path, value) -> tuple[float, float]:  # type: ignore[no-untyped-def]
@@ -511,36 +510,38 @@ def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> N
     }
 
 
+DEEP = ("shape(d)", "import pkg\ndef shape(x):\n    return pkg.sub.K", "K = 2.0")
+IMPORTED = {
+    "from near import shape": (*DEEP, "pkg.sub"),
+    "from near import *": ("K", "K = 2.0", "", "near"),
+    "from near import K": ("K", "K = 2.0", "", "near"),
+    "import importlib\nK = importlib.import_module('near').K": ("K", "K = 2.0", "", "near"),
+    "import near\nK = near.K": ("K", "K = 2.0", "", "near"),
+}
+
+
 @pytest.mark.plain
+@pytest.mark.parametrize("top", IMPORTED)
 def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
-    tmp_path: Path,
+    top: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "mine.py"
-    Files(
-        "from near import shape",
-        "shape(d)",
-        "import pkg\ndef shape(x):\n    return pkg.sub.K",
-        "K = 2.0",
-    ).write(tmp_path)
+    *texts, module = IMPORTED[top]
+    file, edited = tmp_path / "mine.py", tmp_path / f"{module.replace('.', '/')}.py"
+    Files(top, *texts).write(tmp_path)
     file.write_text((tmp_path / "law.py").read_text())
     with importable(tmp_path):
         first = load_law_module(file)["mine"]
         assert load_law_module(file)["mine"] is not first  # again, as it is
         known = laws()
-        (tmp_path / "pkg" / "sub.py").write_text("K = 3.0\n")
+        edited.write_text("K = 3.0\n")
         with pytest.raises(LawError) as caught:
             load_law_module(file)
-        said = (
-            f"{tmp_path / 'pkg' / 'sub.py'}, which mine.py imports: got a file that was edited "
-            "after Python had read it"
-        )
-        assert str(caught.value).startswith(f"law file {file}: {said}")
-        assert (
-            "importlib.reload(sys.modules['pkg.sub']) and load the law file again, or start a new "
-            "process" in str(caught.value)
-        )
+        said = "which mine.py imports: got a file that was edited after Python had read it"
+        assert str(caught.value).startswith(f"law file {file}: {edited}, {said}")
+        advice = f"importlib.reload(sys.modules['{module}']) and load the law file again, or start"
+        assert advice in str(caught.value)
         assert laws() == known
-        importlib.reload(sys.modules["pkg.sub"])
+        importlib.reload(sys.modules[module])
         assert plain(load_law_module(file)["mine"]) == 3.0 * STIFFNESS * OVERLAP
 
 
@@ -585,34 +586,3 @@ def test_a_function_put_in_a_librarys_place_is_refused(
         ):
             fingerprint(*law.functions())
     assert fingerprint(*load(tmp_path).Mine.functions()) == before
-
-
-IMPORTED = (
-    "from near import *",
-    "from near import K",
-    "import importlib\nK = importlib.import_module('near').K",
-    "import near\nK = near.K",
-)
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("top", IMPORTED)
-def test_an_edited_file_of_which_only_a_number_was_imported_is_refused(
-    top: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "mine.py"
-    Files(top, "K", "K = 2.0").write(tmp_path)
-    file.write_text((tmp_path / "law.py").read_text().replace('"mine"', '"of-a-number"'))
-    with importable(tmp_path):
-        load_law_module(file)
-        (tmp_path / "near.py").write_text("K = 3.0\n")
-        with pytest.raises(
-            LawError,
-            match=r"near\.py, which mine\.py imports: got a file that was edited after Python had "
-            r"read it",
-        ):
-            load_law_module(file)
-        importlib.reload(sys.modules["near"])
-        assert plain(load_law_module(file)["of-a-number"]) == pytest.approx(
-            3.0 * STIFFNESS * OVERLAP, rel=1e-15
-        )

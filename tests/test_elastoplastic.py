@@ -41,6 +41,10 @@ SWITCHABLE = [
 ]
 
 
+# Else the scan for each guard is compiled.
+PLAIN_ALONE = pytest.mark.skipif(not PLAIN_HERE, reason="run as plain Python")
+
+
 def on_grids(names):
     """Laws on fine grids: with an integral for each force, or an equation to solve for it,
     seconds each, in the long run."""
@@ -177,6 +181,7 @@ def test_the_guard_acts_on_the_computed_windows(name):
 
 
 @pytest.mark.plain
+@PLAIN_ALONE
 def test_a_window_that_begins_at_a_jump_of_the_force_begins_at_the_jump():
     (first, _), (second, _) = contact("kogut-etsion").windows
     # the bisection ends at neighbouring numbers
@@ -505,7 +510,7 @@ def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair(name
 # A force above Hertz's, where the search for it goes up first; without a term; a curvature that
 # would vanish between zero and F_y.
 @pytest.mark.plain
-@pytest.mark.skipif(not PLAIN_HERE, reason="in plain Python: else each guard is compiled")
+@PLAIN_ALONE
 @pytest.mark.parametrize(
     ("f_y", "c_a", "k_c"), [(620.0, 2e-8, 0.001), (1.943, 2e-7, 0.0), (100.0, 2e-6, 0.02)]
 )

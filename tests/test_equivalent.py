@@ -20,15 +20,6 @@ from granchain.studies.equivalent import lowest_of
 from granchain.studies.measures import Measures
 
 
-def test_a_law_stands_in_for_itself_with_its_own_inputs():
-    case = short(**{"contact.law": "flores", "contact.restitution": 0.7})
-    (found,) = gc.equivalent(case, to="flores", laws=["flores"], moves=False)
-    # the way down ends where the sum of squares is flat to 1e-7 of what it was: residuals of some
-    # 1e-5
-    assert found.inputs["restitution"] == pytest.approx(0.7, abs=1e-4) and found.residual < 1e-4
-    assert not found.at_bound and found.rank == 1
-
-
 def test_laws_whose_damping_factors_coincide_tie_at_different_restitutions():
     found = gc.equivalent(short(), laws=["hunt-crossley", {"law": "flores"}])
     assert [one.law for one in found] == ["hunt-crossley", "flores"] and [

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,8 +37,10 @@ def pieces(node: ast.expr) -> list[str]:
     return []
 
 
-def sentences() -> Iterator[tuple[str, list[str]]]:
+@cache
+def sentences() -> list[tuple[str, list[str]]]:
     """Where an error of ours is raised, with the words of its sentence."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if (
@@ -49,7 +51,8 @@ def sentences() -> Iterator[tuple[str, list[str]]]:
             ):
                 words = pieces(node.exc.args[0])
                 if node.exc.func.id in ERRORS and any(len(piece) >= OWN for piece in words):
-                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", words
+                    found.append((f"{path.relative_to(PACKAGE)}:{node.lineno}", words))
+    return found
 
 
 @pytest.mark.promise("I2")
@@ -58,7 +61,7 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
     joined = re.sub(
         r'"\s*\n\s*[rf]*"', "", "".join(path.read_text() for path in TESTS.glob("test_*.py"))
     ).replace("\\", "")
-    found = list(sentences())
+    found = sentences()
     windows = {
         where: {piece[i : i + KNOWN] for piece in words for i in range(len(piece) - KNOWN + 1)}
         for where, words in found
