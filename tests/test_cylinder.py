@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE
+from support.kinds import PLAIN_ALONE
 from support.rows import steel_row
 
 from granchain import theory
@@ -254,9 +254,7 @@ def test_the_formulas_behind_the_tables_refuse_what_they_do_not_know():
 # The engine
 
 
-@pytest.mark.skipif(
-    not PLAIN_HERE, reason="run as plain Python: compiled, it takes a loop of its own"
-)
+@PLAIN_ALONE
 def test_a_run_beyond_the_largest_overlap_ends_outside_the_laws_range():
     chain = steel_row(3)
     law = laws()["johnson"]

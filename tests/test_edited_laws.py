@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE
+from support.kinds import PLAIN_ALONE
 from support.law_edits import (
     CONSTANTS,
     IN_FILES,
@@ -62,10 +62,6 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             del sys.modules[name]
 
 
-SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
-PLAIN_ALONE = pytest.mark.skipif(not PLAIN_HERE, reason="run as plain Python")
-
-
 @pytest.fixture
 def jit(monkeypatch: pytest.MonkeyPatch) -> None:
     """@njit compiles, in a run without it too."""
@@ -73,6 +69,7 @@ def jit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Of the kinds with compiled functions two, elsewhere than in plain Python: each is compiled.
+SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
 FEW = [
     pytest.param(kind, marks=() if "@" not in kind or kind in SHOWN else PLAIN_ALONE)
     for kind in IN_FILES | PLAIN_ONLY

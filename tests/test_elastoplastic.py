@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from support.kinds import PLAIN_HERE
+from support.kinds import PLAIN_ALONE
 from support.running import Running
 
 from granchain.certificates import example_inputs
@@ -39,10 +39,6 @@ NAMES = [name for name, law in laws().items() if issubclass(law, Elastoplastic)]
 SWITCHABLE = [
     name for name in NAMES if any(quantity.name == "as_printed" for quantity in laws()[name].inputs)
 ]
-
-
-# Else the scan for each guard is compiled.
-PLAIN_ALONE = pytest.mark.skipif(not PLAIN_HERE, reason="run as plain Python")
 
 
 def on_grids(names):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE
+from support.kinds import PLAIN_ALONE
 from support.rows import (
     MASS,
     RADIUS,
@@ -47,10 +47,6 @@ LAWS = ("hertz", "ma-liu", "tsuji", "flores", "wang-liu-viscous")
 LOADED, DRIVEN = (
     [pytest.param(law, marks=() if law == first else pytest.mark.long) for law in LAWS]
     for first in ("ma-liu", "hertz")
-)
-# Each loop is the same bits in plain Python: test_plain.py.
-PLAIN_ALONE = pytest.mark.skipif(
-    not PLAIN_HERE, reason="run as plain Python: compiled, it takes a loop of its own"
 )
 
 
