@@ -851,6 +851,13 @@ BAD = {
         SI,
         r'got 2 sheets with 8 rows of numbers and more, "Sheet", "more"',
     ),
+    "Excel with text beside numbers": (
+        lambda: xlsx(
+            *([t, f"{a:.2f}".replace(".", ",")] for t, a in zip(TIME, FORCE[:, 0], strict=True))
+        ),
+        SI,
+        r'"Sheet": got "0,00", a text beside numbers, .* --decimal comma',
+    ),
     "Excel cut off": (
         lambda: xlsx(*FORCE.tolist())[:-30],
         SI,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import math
+import re
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ NAMED = 5
 _MATLAB_NUMBERS = ("double", "single", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)))
 # Rows of a sheet at most ("Excel specifications and limits", Microsoft Support).
 _MOST_ROWS = 2**20
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def binary_columns(path: Path, content: bytes, asked: Asked, limit: Limit) -> Record | None:
@@ -126,16 +128,24 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     found = {}
     for sheet in book.worksheets:
-        lines, numbers = [], 0
+        lines, numbers, plain, commas = [], 0, False, ""
         for row in sheet.iter_rows(values_only=True):
             cells = [_cell_text(value, asked.decimal) for value in row]
-            numbers += any(isinstance(value, (int, float)) for value in row)
+            numbers += any(map(_NUMBER.fullmatch, cells))
+            plain |= any(isinstance(value, float) for value in row)
+            texts = (one for one in row if isinstance(one, str) and "," in one)
+            commas = commas or next(filter(_NUMBER.fullmatch, texts), "")
             lines.append("\t".join(cells).rstrip("\t"))
             if len(lines) > _MOST_ROWS:
                 raise TraceError(
                     f"{shown(sheet.title)}: got more than {_MOST_ROWS} rows, allowed as many as "
                     "Excel has; export the record as CSV"
                 )
+        if plain and commas and asked.decimal is None:
+            raise TraceError(
+                f"{shown(sheet.title)}: got {shown(commas)}, a text beside numbers, allowed "
+                "numbers; say that it is one with --decimal comma, or mend it in the workbook"
+            )
         if numbers >= LEAST_SAMPLES:
             found[sheet.title] = "\n".join(lines)
     if len(found) != 1:
