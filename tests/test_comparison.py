@@ -507,7 +507,7 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         and "SYNTHETIC" not in said
         and "computed side through the instrument, above 0.01 kHz and below 400 kHz" in said
         and "time of hertz +" in said
-        and "force (N)" in said
+        and "force [N]" in said
     )
 
 

@@ -15,7 +15,7 @@ from granchain.case import Case
 from granchain.case.signals import highest, signal_table
 from granchain.chain import End
 from granchain.engine.drives import drive_at
-from granchain.engine.state import _drive_of
+from granchain.engine.state import drive_of
 from granchain.errors import CaseError
 from granchain.simulation import chain_of
 
@@ -88,7 +88,7 @@ def test_a_table_follows_its_closed_form_between_its_knots(name):
     time = np.random.default_rng(0).uniform(0.0, RUN, 2000)
     signal, value = closed_forms(time)[name]
     case = driven(**signal)
-    _, (knots, spline) = _drive_of(End("force", None, *case.drive("left")))
+    _, (knots, spline) = drive_of(End("force", None, *case.drive("left")))
     found = np.array([drive_at(knots, spline, t) for t in time])
     # 1.5e-8 of the amplitude 2 by the error of a cubic; a gaussian lacks its foot, exp(-18) =
     # 1.5e-8 of its height
@@ -109,7 +109,7 @@ def test_a_table_follows_its_closed_form_between_its_knots(name):
 
 
 def test_the_slope_of_a_signal_errs_by_less_than_a_millionth_of_its_largest():
-    _, (knots, spline) = _drive_of(End("force", None, *driven(**HARMONIC).drive("left")))
+    _, (knots, spline) = drive_of(End("force", None, *driven(**HARMONIC).drive("left")))
     omega, time = 2.0 * np.pi * 1e4, np.random.default_rng(1).uniform(0.0, RUN, 2000)
     slope = np.array([drive_at(knots, spline, t)[1] for t in time])
     error = np.abs(slope - 2.0 * omega * np.cos(omega * time + 0.3)).max() / (2.0 * omega)

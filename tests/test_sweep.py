@@ -709,7 +709,7 @@ def test_figures_of_a_study_say_what_they_show():
     drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
     assert {"peaks", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
     _, axes = drawn["wave_speed-over-striker-speed"]
-    assert (axes.get_xlabel(), axes.get_xscale()) == ("striker.speed (m/s)", "log")
+    assert (axes.get_xlabel(), axes.get_xscale()) == ("striker speed [m/s]", "log")
     line, speeds = axes.get_lines()[0], study.wave_speed.values[:, :, 0]
     assert np.allclose(line.get_ydata(), np.median(speeds[:, 0], axis=-1))
     assert "exponent 0.2" in line.get_label()

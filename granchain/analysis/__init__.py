@@ -40,8 +40,10 @@ from granchain.analysis.energy import (
     ENERGIES_HELD,
     OF_ROUNDING,
     EnergyBalance,
+    MovingEnergy,
     energy_balance,
     energy_put_in,
+    moving_energy,
     residual_share,
 )
 from granchain.analysis.results import (
@@ -56,7 +58,7 @@ from granchain.analysis.results import (
     summary,
 )
 from granchain.analysis.snapshots import between_snapshots
-from granchain.analysis.transport import out_of_order, speeds_between, wave_speed
+from granchain.analysis.transport import local_speeds, out_of_order, speeds_between, wave_speed
 
 __all__ = [
     "ENERGIES",
@@ -67,6 +69,7 @@ __all__ = [
     "Exponent",
     "Extrapolation",
     "ForceJumps",
+    "MovingEnergy",
     "Peak",
     "Pulse",
     "SensorPulse",
@@ -78,6 +81,8 @@ __all__ = [
     "first_pulse",
     "front_of",
     "has_merged",
+    "local_speeds",
+    "moving_energy",
     "observed_order",
     "out_of_order",
     "peak",

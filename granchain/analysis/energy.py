@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from granchain.chain import DRIVEN_DISPLACEMENT, FREE, WALL, End, Masses
+from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from granchain.store import Result
@@ -39,6 +42,8 @@ class EnergyBalance:
         nothing was.
     drag : float
         Lost to drag at the end; 0 in a chain without.
+    static_work, moving_recoverable, moving_put_in : float
+        At the end, and what is put in, see `moving_energy`.
     """
 
     put_in: float
@@ -52,14 +57,20 @@ class EnergyBalance:
     residual: float
     largest_residual: float
     drag: float = 0.0
+    static_work: float = 0.0
+    moving_recoverable: float = 0.0
+    moving_put_in: float = 0.0
 
     @property
     def parts(self) -> dict[str, float]:
-        """The ledger at the end by name, drag only where there is some [J]."""
+        """The ledger at the end by name beyond what rests, see `moving_energy`, drag only where
+        there is some [J]."""
         drag = ("drag",) if self.drag else ()
         return {
             name: getattr(self, name) for name in (*ENERGIES_HELD, *drag, "external", "residual")
-        }
+        } | {
+            "recoverable": self.moving_recoverable, "external": self.external - self.static_work
+        }  # fmt: skip
 
 
 def energy_put_in(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
@@ -102,6 +113,85 @@ def residual_share(residual: ArrayLike, put_in: float, recoverable: ArrayLike = 
         return size / scale if scale > 0.0 else size
 
 
+class MovingEnergy(NamedTuple):
+    """The ledger of a run beyond its state at rest.
+
+    Parameters
+    ----------
+    static_work : array (n,)
+        Work of what loads the row at rest: gravity, precompression, and driven ends against the
+        force that they hold at rest [J].
+    resting : float
+        What the contacts hold at least, apart from that work [J]: at the start of a row at rest.
+    recoverable : array (n,)
+        What they hold beyond that [J].
+    total : array (n,)
+        What there is: kinetic and recoverable at the start, and the work that is not static [J].
+    put_in : float
+        See `energy_put_in` [J].
+    """
+
+    static_work: np.ndarray
+    resting: float
+    recoverable: np.ndarray
+    total: np.ndarray
+    put_in: float
+
+
+def moving_energy(result: Result) -> MovingEnergy:
+    """The ledger beyond the state at rest, with static work apart.
+
+    A contact that is pressed by F0 and moves by d takes up F0 d, and gives it back: of a weak wave
+    that is far more than what the wave carries, which goes with d^2.
+    """
+    kinetic, recoverable, external = (
+        np.asarray(getattr(result, f"energy_{name}"), dtype=float)
+        for name in ("kinetic", "recoverable", "external")
+    )
+    static, work = _static_work(result), external
+    if np.any(static):
+        work, recoverable = external - static, recoverable - static
+    resting = float(recoverable.min())
+    recoverable = recoverable - resting
+    put_in = energy_put_in(kinetic, work, recoverable)
+    held = np.asarray(result.energy_recoverable, dtype=float)
+    if energy_put_in(kinetic, external, held) == 0.0:
+        put_in = 0.0
+    return MovingEnergy(static, resting, recoverable, kinetic[0] + recoverable[0] + work, put_in)
+
+
+def _static_work(result: Result) -> np.ndarray:
+    """(n,) See `MovingEnergy` [J]; of driven ends nothing where the case cannot be read."""
+    work = np.zeros(len(result.energy_time))
+    for name in ("energy_gravity", "energy_precompression"):
+        if name in result.variables:
+            work += getattr(result, name)
+    case = case_of(result) if "energy_drives" in result.variables else None
+    if case is None:
+        return work
+    from granchain.engine.drives import drive_at
+    from granchain.engine.state import drive_of
+
+    ends = []
+    for side in ("left", "right"):
+        end = getattr(case.ends, side)
+        if isinstance(end, str):
+            ends.append(End(FREE if end == FREE else WALL))
+        else:
+            ends.append(End(end.drive, None, *case.drive(side)))
+    bodies = len(result.mass)
+    row = Masses(
+        mass=result.mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
+        right=ends[1], has_striker=bool(result.bead[0] == 0),
+        precompression=case.chain.precompression, gravity=case.chain.gravity,
+    )  # fmt: skip
+    for end, force in zip(ends, row.static_forces()[[0, -1]], strict=True):
+        if end.kind == DRIVEN_DISPLACEMENT and force:
+            table = drive_of(end)[1]
+            work += force * np.array([drive_at(*table, t)[0] for t in result.energy_time])
+    return work
+
+
 def energy_balance(result: Result) -> EnergyBalance | None:
     """Energy ledger of a result at its end; None where the case asks for none."""
     if "energy_time" not in result.variables or not len(result.energy_time):
@@ -109,10 +199,14 @@ def energy_balance(result: Result) -> EnergyBalance | None:
     ledger = {name: np.asarray(getattr(result, f"energy_{name}"), dtype=float) for name in ENERGIES}
     put_in = energy_put_in(ledger["kinetic"], ledger["external"], ledger["recoverable"])
     share = residual_share(ledger["residual"], put_in, ledger["recoverable"])
+    moving = moving_energy(result)
     return EnergyBalance(
         put_in=put_in,
         recoverable_at_start=float(ledger["recoverable"][0]),
         largest_residual=float(share.max()) if put_in > 0.0 else math.nan,
         **{name: float(values[-1]) for name, values in ledger.items()},
         drag=float(result.energy_drag[-1]) if "energy_drag" in result.variables else 0.0,
+        static_work=float(moving.static_work[-1]),
+        moving_recoverable=float(moving.recoverable[-1]),
+        moving_put_in=moving.put_in,
     )

@@ -22,8 +22,9 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.energy import ENERGIES, EnergyBalance, energy_balance
 from granchain.analysis.transport import out_of_order, wave_speed
-from granchain.errors import CaseError, GranchainError, LawError
+from granchain.errors import GranchainError
 from granchain.plain_data import plain_data
+from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from granchain.store import Result
@@ -39,8 +40,9 @@ SUMMARISED = (
         "position",
         "snapshot_time",
         "energy_time",
+        "mass",
     ),
-    *(f"energy_{name}" for name in ENERGIES),
+    *(f"energy_{name}" for name in (*ENERGIES, "drag", "gravity", "precompression", "drives")),
 )
 
 
@@ -274,7 +276,4 @@ def driven_without_pulse(result: Result) -> str:
 
     "" without one, or without a case that can be read.
     """
-    try:
-        return str(getattr(result.case, "driven_without_pulse", ""))
-    except (CaseError, LawError):
-        return ""
+    return str(getattr(case_of(result), "driven_without_pulse", ""))

@@ -7,6 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+# Places that a cubic is fitted to, ours: three times its coefficients.
+LEAST_OF_A_CUBIC = 12
+
 
 def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     """Inverse slope of the least-squares line of arrival against position.
@@ -34,6 +37,29 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     # the rounding of a sum that is zero
     tiny = 1e-12 * math.sqrt(spread * float(t @ t))
     return spread / slope if abs(slope) > tiny else math.nan
+
+
+def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
+    """Speed of a wave at each place: the inverse slope there of the least-squares cubic of arrival
+    against position; of fewer than twelve places, the speed from each to the next.
+
+    Parameters
+    ----------
+    position, arrival : array (n,)
+        As of `wave_speed`.
+
+    Returns
+    -------
+    array
+        Where there is an arrival, or between two [m/s].
+    """
+    x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
+    known = np.isfinite(x) & np.isfinite(t)
+    if np.count_nonzero(known) < LEAST_OF_A_CUBIC:
+        return speeds_between(x[known], t[known])
+    slope = np.polynomial.Polynomial.fit(x[known], t[known], 3).deriv()
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / slope(x[known]))
 
 
 def out_of_order(

@@ -125,7 +125,7 @@ class State:
             recording,
         )
         self._given, self._loads = contacts, chain.loads()
-        left, right = _drive_of(chain.left), _drive_of(chain.right)
+        left, right = drive_of(chain.left), drive_of(chain.right)
         self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
         driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
         self.features = tiled(
@@ -521,7 +521,7 @@ class Memory:
         return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
 
-def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
+def drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
     """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving
     cubic, or straight lines for a force."""
     if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):

@@ -2,10 +2,11 @@
 nothing is written but by `save`.
 
 Everything drawn is computed, and every figure states it, with the case's title, the contact law and
-the time step: lines without markers, never the look of a measurement. With `ax` a function draws
-into axes of yours, whose heading is left to you. Within `with page("single"):` figures are as wide
-as one column of a journal, 86 mm, and with "double" as wide as two, 178 mm, with type of 7 points
-and more.
+the time step: lines, with small dots at single values, never the open rings of a measurement. With
+`ax` a function draws into axes of yours, whose heading is left to you. Within
+`with page("single"):` figures are as wide as one column of a journal, 86 mm, and with "double" as
+wide as two, 178 mm, with type of 7 points and more; `page(title=False)` leaves the heading to a
+caption, and `page(traces=20)` draws so many sensors or beads of many.
 """
 
 from granchain.analysis import power_law

@@ -72,11 +72,11 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         set_panel(axes, ticks="x", most=3, xmargin=0.02)
         set_panel(axes, ticks="y", most=5, ylim=(min(0.0, float(axes.dataLim.y0)), None))
         if i % columns == 0:
-            axes.set_ylabel(f"force ({newton})")
+            axes.set_ylabel(f"force [{newton}]")
         if sheet.given:
-            axes.set_xlabel(f"time ({second})")
+            axes.set_xlabel(f"time [{second}]")
     if not sheet.given:
-        sheet.figure.supxlabel(f"time ({second})", fontsize="medium")
+        sheet.figure.supxlabel(f"time [{second}]", fontsize="medium")
     held = ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges)
     words = f"bands: {held} of the members" if edges else ""
     return put_bands_heading(bands, sheet, words, note)
@@ -165,7 +165,8 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         axes.fill_between(at, least, most, color=colour, alpha=0.15, linewidth=0.0)
     set_panel(axes, zero=True, xlabel="bead", ylabel=f"part of the variance of the {name}")
     low, high = axes.get_ylim()
-    axes.set(ylim=(min(-0.02, low), max(1.02, high)), xmargin=0.03)
+    set_panel(axes, whole="x", xlim=(0.0, 1.04 * float(beads.max())))
+    axes.set_ylim(min(-0.02, low), max(1.02, high))
     sheet.legend(axes, beside=True)
     lines = "lines: first order, with bars of 95 % confidence", "dashed: total, with bands"
     most = note + ", those that matter most" if note else ""

@@ -75,7 +75,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     )
     values.plot(beads, factor * computed, color=palette()[0], label="fitted")
     quantity = "arrival" if by_time else "peak"
-    values.set_ylabel(f"{quantity} of the first pulse ({unit})")
+    values.set_ylabel(f"{quantity} of the first pulse [{unit}]")
     values.legend(loc="best", fontsize=7)
     left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
     left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
@@ -129,9 +129,9 @@ def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any
         force.plot(at, one["measured"], **ring, label="_" * (k > 0) + "measured")
         force.plot(at, one["computed"], **fitted, label="_" * (k > 0) + "fitted")
         rest.plot(at, one["computed"] - one["measured"], **fitted, linewidth=0.7)
-    set_panel(force, zero=True, ylabel="force (N)", xticks=middles, xmargin=0.02)
+    set_panel(force, zero=True, ylabel="force [N]", xticks=middles, xmargin=0.02)
     set_panel(
-        rest, zero=True, ylabel="difference (N)", xticks=middles, xmargin=0.02, ticks="y", most=4
+        rest, zero=True, ylabel="difference [N]", xticks=middles, xmargin=0.02, ticks="y", most=4
     )
     rest.set_xticklabels([f"bead {samples[i]['bead']}" for i in places])
     step = 10.0 ** math.floor(math.log10(0.5 * wide))

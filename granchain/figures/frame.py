@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from granchain.case.document import flattened
-from granchain.errors import CaseError, FileError, GranchainError, clean, nearest
+from granchain.errors import FileError, GranchainError, clean, nearest
 from granchain.store import write_whole
+from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -35,6 +36,8 @@ _Drawn = TypeVar("_Drawn")
 # as are told apart, and as fit a page.
 MOST_LINES = 10
 MOST_LEGEND_ROWS = 12
+# Of so many lines each has its own colour and dashes: 9 colours, 6 kinds of dashes.
+MOST_TRACES = 54
 # Width of a letter of our type in its size: 0.48 to 0.57 over the headings and labels of seven
 # figures (measured, DejaVu Sans).
 LETTER = 0.55
@@ -57,6 +60,8 @@ ABOVE: dict[str, Any] = {
 }  # fmt: skip
 # A legend on curves.
 ON_CURVES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none"}
+# How it is stated that a run failed.
+FAILURE = "RUN FAILED"
 # Keys in which cases may differ to be told apart by them in a legend.
 MOST_KEYS = 2
 
@@ -87,7 +92,23 @@ NARROW: dict[str, Any] = {
 # How much lower than on a screen a figure one column wide is, by less than it is narrower, and what
 # its lines of heading and legend add [inch].
 _LOWER, _HEADING = 0.62, 0.55
-_PAGE_WIDTH: ContextVar[str | None] = ContextVar("page", default=None)
+# Points that have a mark each; of more only those that no line joins to a neighbour.
+MOST_MARKS = 60
+# How single values are marked: small full dots, never the open rings of a measurement.
+DOTS_OF_VALUES: dict[str, Any] = {"marker": "o", "markersize": 3.0}
+
+
+class Page(NamedTuple):
+    """How figures are drawn: as wide as so many columns of a journal, with or without title and
+    heading, with so many evenly spaced traces of many."""
+
+    width: str | None = None
+    title: bool = True
+    traces: int | None = None
+
+
+_SCREEN = Page()
+_PAGE: ContextVar[Page] = ContextVar("page", default=_SCREEN)
 # Dots across the longer side of a printed figure, 7 inches of 300: an area has no more points than
 # these can show.
 DOTS = 2100
@@ -107,27 +128,37 @@ def style() -> Any:
 
 
 @contextmanager
-def page(width: str | None) -> Iterator[None]:
+def page(width: str | None = None, title: bool = True, traces: int | None = None) -> Iterator[None]:
     """Draw figures within as wide as a journal prints them, with type of 7 points and more.
 
     Parameters
     ----------
     width : {"single", "double"} or None
         One column, 86 mm, or two, 178 mm; None as for a screen.
+    title : bool
+        Whether title and heading stand above the axes; without, a caption is to say that all is
+        simulated. That a run failed is stated all the same.
+    traces : int, optional
+        How many sensors, beads or contacts of many are drawn, evenly spaced; default: as many as
+        are told apart.
 
     Raises
     ------
     GranchainError
-        For another width.
+        For another width, or no trace.
     """
     if width is not None and width not in JOURNAL_WIDTHS:
         words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in JOURNAL_WIDTHS.items())
         raise unknown("width", width, JOURNAL_WIDTHS, words)
-    before = _PAGE_WIDTH.set(width)
+    if traces is not None and not 1 <= traces <= MOST_TRACES:
+        raise GranchainError(
+            f"traces: got {traces}, allowed 1 to {MOST_TRACES}; name the beads for others"
+        )
+    before = _PAGE.set(Page(width, title, traces))
     try:
         yield
     finally:
-        _PAGE_WIDTH.reset(before)
+        _PAGE.reset(before)
 
 
 def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
@@ -141,12 +172,12 @@ def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainErr
 
 def narrow() -> bool:
     """Whether figures are one column wide."""
-    return _PAGE_WIDTH.get() == "single"
+    return _PAGE.get().width == "single"
 
 
 def columns_on_page(count: int) -> int:
     """How many small panels stand beside each other."""
-    return min({"single": 2, "double": 3}.get(_PAGE_WIDTH.get() or "", 4), count)
+    return min({"single": 2, "double": 3}.get(_PAGE.get().width or "", 4), count)
 
 
 def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
@@ -196,7 +227,7 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    asked = _PAGE_WIDTH.get()
+    asked = _PAGE.get().width
     if asked is not None:
         # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
         width = JOURNAL_WIDTHS[asked] / 25.4
@@ -274,7 +305,7 @@ class Sheet:
     def head(self, results: Sequence[Result], *notes: str) -> tuple[Figure, Any]:
         """Title of the case; under it, that it is simulated, the law, the step and, where it is so,
         that the run failed; of axes that were given no more than a failure is stated."""
-        failures = [f"RUN FAILED: {one.status.label}" for one in results if one.status.failed]
+        failures = [f"{FAILURE}: {one.status.label}" for one in results if one.status.failed]
         if self.given:
             self.top.annotate(
                 "\n".join(failures),
@@ -301,7 +332,10 @@ class Sheet:
         self.figure.set_label("  \N{MIDDLE DOT}  ".join(filter(None, parts)))
         self.figure.align_ylabels(self.panels)
         drawn = self.figure, self.top if self.alone else self.panels
-        if self.given:
+        if not _PAGE.get().title:
+            parts = tuple(part for part in parts if part.startswith((FAILURE, "SYNTHETIC")))
+            title = ""
+        if self.given or not (title or parts):
             return drawn
         room, size = (72.0 * self.figure.get_figwidth() - indent) / LETTER, small_type()
         most = int(room / size)
@@ -316,7 +350,7 @@ class Sheet:
         self.top.annotate(words, xytext=(0.0, 8.0), **above)
         # Room for the lines below it; a dollar sign in a title is a dollar sign.
         self.top.set_title(
-            textwrap.fill(title, int(room / setting("axes.titlesize"))),
+            textwrap.fill(raised(title), int(room / setting("axes.titlesize"))),
             pad=13.0 + 1.25 * size * (words.count("\n") + 1),
             parse_math=False,
         )
@@ -333,7 +367,9 @@ class Sheet:
     ) -> None:
         """A legend of the lines of panels below the figure, in as many columns as its words leave
         room for, beside it where it fits there, or, but one column wide, inside the panel with such
-        a look; in axes that were given, in them."""
+        a look; in axes that were given, in them, and below them where they hold a map."""
+        from matplotlib.collections import QuadMesh
+
         shown = handles
         if shown is None:
             shown = [one for axes in panels for one in axes.get_legend_handles_labels()[0]]
@@ -341,7 +377,10 @@ class Sheet:
         letters = max((len(str(one.get_label())) for one in shown), default=1) + 6
         part = LETTER * small_type() * letters / (72.0 * self.figure.get_figwidth())
         place = {} if narrow() or inside is None else inside
-        if self.given or place:
+        if self.given and any(isinstance(one, QuadMesh) for one in panels[0].collections):
+            look |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
+            panels[0].legend(handles=shown, **look)
+        elif self.given or place:
             panels[0].legend(handles=shown, **{"loc": "best", **place, **look})
         elif beside and not narrow() and part <= LEGEND_ROOM:
             look |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
@@ -451,16 +490,8 @@ def set_panel(
 
 def over_time(axes: Axes, unit: str, **named: Any) -> None:
     """`set_panel` of one whose axis is time, and ends on a tick that it all but reaches."""
-    set_panel(axes, xlabel=f"time ({unit})", **named)
+    set_panel(axes, xlabel=f"time [{unit}]", **named)
     round_end(axes)
-
-
-def case_of(result: Result) -> Any:
-    """The case of a result; None where this version cannot read it."""
-    try:
-        return result.case
-    except (CaseError, AttributeError):
-        return None
 
 
 def round_end(axes: Axes) -> None:
@@ -477,25 +508,105 @@ def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     axes.set(**{f"{which}scale": "log"})
-    good = values[np.isfinite(values)]
+    good = values[values > 0.0]
     axis = axes.xaxis if which == "x" else axes.yaxis
-    wide = good.size and good.max() >= LOG_SPAN * good.min()
-    few = MaxNLocator(6, steps=[1, 2, 5, 10])
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else few)
+    factor = good.max() / good.min() if good.size else 1.0
+    few = MaxNLocator(5, steps=[1, 2, 5, 10])
+    # of many decades the powers of ten alone
+    parts = (1.0, 2.0, 5.0) if factor < MANY_DECADES else (1.0,)
+    axis.set_major_locator(LogLocator(subs=parts) if factor >= LOG_SPAN else few)
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter("{x:g}")
+    axis.set_major_formatter(lambda value, place: number_words(value))
+
+
+def number_words(value: float) -> str:
+    """A number at a tick: plain, or of many places times a power of ten."""
+    size = f"{value:.3e}"
+    number, power = f"{float(size[: size.index('e')]):g}", int(size[size.index("e") + 1 :])
+    if -4 < power < 5 or value == 0.0:
+        return f"{float(size):g}".replace("-", "\N{MINUS SIGN}")
+    ten = "10" + str(power).translate(SUPERSCRIPTS)
+    words = ten if number == "1" else f"{number} \N{MULTIPLICATION SIGN} {ten}"
+    return words.replace("-", "\N{MINUS SIGN}")
+
+
+def raised(words: str) -> str:
+    """Words whose units have raised exponents: m/s2 becomes m/s\N{SUPERSCRIPT TWO}."""
+    return words.replace("m/s2", "m/s\N{SUPERSCRIPT TWO}")
+
+
+def mark_values(axes: Axes, x: np.ndarray, y: np.ndarray, **look: Any) -> None:
+    """A line through values, each with a dot: of many those alone that have no neighbour to be
+    joined to, which no line shows."""
+    there = np.isfinite(y)
+    beside = np.pad(there, 1)
+    alone = there & ~beside[:-2] & ~beside[2:]
+    shown = there if len(y) <= MOST_MARKS else alone
+    axes.plot(x, y, **look, **DOTS_OF_VALUES, markevery=np.flatnonzero(shown).tolist())
+
+
+def fill_height(axes: Axes, values: np.ndarray) -> None:
+    """Limits that leave no half of a panel empty: just about the values, or, where these hardly
+    change, a tenth above and below."""
+    good = values[np.isfinite(values)]
+    if not good.size:
+        return
+    low, high = float(good.min()), float(good.max())
+    room = max(0.1 * (high - low), 0.1 * abs(high) - 0.5 * (high - low)) or 1.0
+    axes.set_ylim(low - room, high + room)
+
+
+def cell_edges(values: np.ndarray, log: bool) -> np.ndarray:
+    """(n + 1,) Where the cells of a map about n increasing values end: halfway between them, on a
+    logarithmic axis by their geometric means, and as far beyond the outer ones."""
+    at = np.log(values) if log else np.asarray(values, dtype=float)
+    if len(at) == 1:
+        at = np.array([at[0] - 1.0, at[0], at[0] + 1.0])
+        return np.asarray(np.exp(0.5 * (at[:-1] + at[1:])) if log else 0.5 * (at[:-1] + at[1:]))
+    middle = 0.5 * (at[:-1] + at[1:])
+    edges = np.concatenate([[2.0 * at[0] - middle[0]], middle, [2.0 * at[-1] - middle[-1]]])
+    return np.asarray(np.exp(edges) if log else edges)
+
+
+def ticks_at(axes: Axes, which: str, values: np.ndarray, log: bool) -> None:
+    """Ticks of an axis at the values of a map, but for those that lie too near to the one before
+    for their numbers to be read."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set(**{f"{which}scale": "log" if log else "linear"})
+    place = np.log(values) if log else values
+    apart = (0.11 if which == "x" else 0.06) * float(np.ptp(place))
+    kept = [0]
+    for i in range(1, len(values)):
+        if place[i] - place[kept[-1]] >= apart:
+            kept.append(i)
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_minor_locator(NullLocator())
+    at = values[kept]
+    axis.set_ticks(at, [number_words(float(f"{value:.3g}")) for value in at])
 
 
 def colour_map(
     sheet: Sheet, x: Any, y: Any, values: Any, label: str, look: Mapping[str, Any], **bar: Any
-) -> None:
-    """Values over two axes as colours, and the scale of these, a colour bar, beside them."""
-    mesh = sheet.top.pcolormesh(x, y, values, shading="nearest", rasterized=True, **look)
-    sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)
+) -> Any:
+    """Values over two axes as colours, and the scale of these, a colour bar, beside them, which is
+    given back; places as long as the values are their middles, else the edges of cells."""
+    shading = "nearest" if np.shape(values) == (len(y), len(x)) else "flat"
+    mesh = sheet.top.pcolormesh(x, y, values, shading=shading, rasterized=True, **look)
+    return sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)
 
 
 # A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
 LOG_SPAN = 5.0
+# Digits of an exponent, which are read in print where those of mathematical text are too small.
+SUPERSCRIPTS = str.maketrans(
+    "-0123456789",
+    "\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT ZERO}\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT TWO}"
+    "\N{SUPERSCRIPT THREE}\N{SUPERSCRIPT FOUR}\N{SUPERSCRIPT FIVE}\N{SUPERSCRIPT SIX}"
+    "\N{SUPERSCRIPT SEVEN}\N{SUPERSCRIPT EIGHT}\N{SUPERSCRIPT NINE}",
+)
+# Numbers that span more than this have ticks at powers of ten alone.
+MANY_DECADES = 1e4
 
 
 def largest(*values: Any) -> float:
@@ -514,10 +625,10 @@ def scaled(size: float, unit: str) -> tuple[float, str]:
 
 
 def time_unit(end: float) -> tuple[float, str]:
-    """Microseconds, or for a run above a fiftieth of a second, milliseconds or seconds."""
-    if end <= 0.02:
+    """Microseconds, or for a run above two milliseconds, milliseconds or seconds."""
+    if end <= 2e-3:
         return 1e6, "\N{MICRO SIGN}s"
-    return (1e3, "ms") if end <= 20.0 else (1.0, "s")
+    return (1e3, "ms") if end <= 2.0 else (1.0, "s")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -535,6 +646,7 @@ def chosen_labels(
 ) -> tuple[list[int], str]:
     """Places of the asked labels, or of evenly spaced ones and a note."""
     labels = there.tolist()
+    most = _PAGE.get().traces or most
     if asked is None:
         return evenly_spaced(len(labels), most, what)
     if not len(asked) or not set(asked) <= set(labels):
@@ -629,7 +741,7 @@ def draw_loops(
         if loop.residual != 0.0:
             at = [factor * loop.residual], [0.0]
             axes.plot(*at, **mark, ms=11, color=colour, clip_on=False, label="_residual")
-    set_panel(axes, zero=True, xlabel=f"{overlap} ({unit})", ylabel="contact force (N)")
+    set_panel(axes, zero=True, xlabel=f"{overlap} [{unit}]", ylabel="contact force [N]")
     low = min(0.0, axes.dataLim.y0)
     axes.set(xmargin=0.03, ylim=(low - 0.03 * (axes.dataLim.y1 - low), None))
     handles.append(Line2D([], [], color=GREY, label=there))

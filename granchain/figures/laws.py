@@ -138,7 +138,7 @@ def impact_history(
             impact_labels(results), results, series, impact_looks(results), strict=True
         ):
             axes.plot(factor * one.time, scale * values, label=label, **line)
-        over_time(axes, unit, zero=True, ylabel=f"{words} ({shown})")
+        over_time(axes, unit, zero=True, ylabel=f"{words} [{shown}]")
     # forces on one scale: the parts add up
     low, high = np.array([axes.get_ylim() for axes in sheet.panels[3:]]).T
     for axes in sheet.panels[3:]:
@@ -171,7 +171,7 @@ def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tupl
         impact_labels(results), results, impact_looks(results), strict=True
     ):
         sheet.top.plot(factor * one.overlap, one.rate, label=label, **line)
-    set_panel(sheet.top, zero=True, xmargin=0.03, xlabel=f"overlap ({unit})", ylabel="rate (m/s)")
+    set_panel(sheet.top, zero=True, xmargin=0.03, xlabel=f"overlap [{unit}]", ylabel="rate [m/s]")
     sheet.legend(sheet.top, beside=True)
     return impact_heading(sheet, results, "Phase curve of two bodies")
 
@@ -212,7 +212,7 @@ def restitution_against_speed(
         sheet.top.set_xscale("log")
         sheet.top.xaxis.set_major_formatter("{x:g}")
     limits = min(speeds), max(speeds)
-    sheet.top.set(xlim=limits, xlabel="approach speed (m/s)", ylabel="restitution")
+    sheet.top.set(xlim=limits, xlabel="approach speed [m/s]", ylabel="restitution")
     title = "Restitution of two bodies over their speed"
     return sheet.write(title, "simulated", named_laws(curves))
 
@@ -364,12 +364,12 @@ def equivalence(
             axes.plot(*curve, color=colour, linewidth=1.1, label=one.law)
             mark = list(one.inputs.values()), [percent]
             axes.plot(*mark, "|", color=colour, markersize=10, markeredgewidth=1.5)
-    label = f"residual (%), with {', '.join(first.free)}"
+    label = f"residual [%], with {', '.join(first.free)}"
     ranking.set(xlim=(0.0, 1.35 * max(residuals)), xlabel=label)
     for axes in over:
         make_log(axes, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
-        axes.set(xlabel=next(iter(first.free)), ylabel="residual (%)")
-    of_traces = "norm of the difference (%)" if first.measure == "traces" else "difference (%)"
+        axes.set(xlabel=next(iter(first.free)), ylabel="residual [%]")
+    of_traces = "norm of the difference [%]" if first.measure == "traces" else "difference [%]"
     set_panel(beads, zero=True, xlabel="bead", ylabel=of_traces)
     beads.legend(loc="best", fontsize=7)
     by = f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"

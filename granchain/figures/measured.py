@@ -93,16 +93,16 @@ def comparison(
             force.sharex(rest)
         _forces_over_each_other(force, rest, found, k, factor)
         if i % columns == 0 or sheet.given:
-            force.set_ylabel("force (N)")
-            rest.set_ylabel("difference (N)")
+            force.set_ylabel("force [N]")
+            rest.set_ylabel("difference [N]")
         if i >= last or sheet.given:
-            rest.set_xlabel(f"time from peak ({unit})")
+            rest.set_xlabel(f"time from peak [{unit}]")
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
     caption = found.trace.words + (" (band: twice the noise)" if noisy else "")
     handles = [Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption)]
     handles += [Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)]
     if not narrow() and not sheet.given:
-        sheet.figure.supxlabel(f"time from the measured peak ({unit})", fontsize="medium")
+        sheet.figure.supxlabel(f"time from the measured peak [{unit}]", fontsize="medium")
     put_legend(sheet, handles, 5)
     about, synthetic = found.trace.about, found.trace.synthetic
     parts = ["SYNTHETIC TRACE, no experiment" if synthetic else found.trace.words]
@@ -165,8 +165,8 @@ def pulse_numbers(
         found = np.array([numbers.get(bead, NO_SIDES) for bead in beads])
         peaks.plot(beads, found[:, 0], **look(i), label=label)
         arrivals.plot(beads, factor * (found[:, 2] - arrival), **look(i))
-    peaks.set(ylim=(0.0, None), ylabel="peak force (N)")
-    arrivals.set(ylabel=f"later than measured ({unit})", xlabel="sensor bead")
+    peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
+    arrivals.set(ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
     edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
     arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
     sheet.legend(peaks, inside={"ncols": 2})
@@ -282,7 +282,7 @@ def impact_comparison(
             label.set_fontweight("bold" if row.use != "show" else "normal")
         for line in range(len(group) - 1):
             axes.axhline(line + 0.5, color="#e4e4e4", linewidth=0.5, zorder=0)
-        label = quantity.replace("_", " ") + (f" ({unit})" if unit else "")
+        label = quantity.replace("_", " ") + (f" [{unit}]" if unit else "")
         axes.set(ylim=(len(group) - 0.4, -0.6), xlabel=label, xmargin=0.04)
     handles = [Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=about.kind)]
     for one, colour in zip(shown, palette(), strict=False):

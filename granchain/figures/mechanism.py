@@ -16,7 +16,6 @@ from granchain.figures.frame import (
     BLACK,
     Loop,
     Sheet,
-    case_of,
     draw_loops,
     labels_of,
     largest,
@@ -29,6 +28,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import of_results
 from granchain.figures.run import draw_residual
+from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from granchain.figures.frame import Axes, Figure
@@ -40,10 +40,10 @@ FAR = 4.0
 WITHOUT: dict[str, Any] = {"color": BLACK, "linestyle": "--", "linewidth": 1.0}
 # Axis labels of what is drawn against the crank angle; the unit of a penetration is found.
 OVER_THE_TURN = {
-    "slider_position": "position (mm)",
-    "slider_velocity": "velocity (m/s)",
+    "slider_position": "position [mm]",
+    "slider_velocity": "velocity [m/s]",
     "slider_acceleration": "acceleration (m/s\N{SUPERSCRIPT TWO})",
-    "contact_force": "contact force (N)",
+    "contact_force": "contact force [N]",
 }
 
 
@@ -109,7 +109,7 @@ def _over_the_turn(
         factor, label = (1e3 if name == "slider_position" else 1.0), OVER_THE_TURN.get(name)
         if label is None:
             factor, unit = scaled(largest(*(getattr(one, name) for one in results)), "m")
-            label = f"{name} ({unit})"
+            label = f"{name} [{unit}]"
         for i, (result, word) in enumerate(zip(results, words, strict=True)):
             part = window_of_time(result, between)
             values = factor * getattr(result, name)[part.chosen]
@@ -119,8 +119,8 @@ def _over_the_turn(
         axes.plot(window.turned, ideal[window.chosen], **WITHOUT, label="without play")
     last = sheet.panels[-1]
     since = "revolution" if between is None else "run"
-    whole = f"crank angle since the start of the {since} (deg)"
-    last.set(xlim=window.ends, xlabel="crank angle (deg)" if narrow() else whole, **named)
+    whole = f"crank angle since the start of the {since} [deg]"
+    last.set(xlim=window.ends, xlabel="crank angle [deg]" if narrow() else whole, **named)
     last.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
     if last.get_legend_handles_labels()[0]:
         sheet.legend(last, most=3)
@@ -276,7 +276,7 @@ def joint_orbit(
     axes.plot(x, y, color=palette()[0], linewidth=0.6, label="free")
     axes.plot(closed * x, closed * y, color=palette()[2], linewidth=1.8, label="in contact")
     axes.margins(0.06)
-    axes.set(aspect="equal", xlabel="along the slider's line (mm)", ylabel="across it (mm)")
+    axes.set(aspect="equal", xlabel="along the slider's line [mm]", ylabel="across it [mm]")
     sheet.legend(axes, most=3)
     return sheet.head([result])
 
@@ -356,17 +356,17 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
     scale, joule = scaled(largest(moving, work), "J")
     ledger.plot(turned, scale * moving, color=palette()[0], label="kinetic, since the start")
     ledger.plot(turned, scale * work, **WITHOUT, label="work of the crank")
-    set_panel(ledger, zero=True, ylabel=f"energy ({joule})")
+    set_panel(ledger, zero=True, ylabel=f"energy [{joule}]")
     losses = {"viscous": "damping", "friction": "friction", "plastic": "dents"}
     scale, joule = scaled(largest(*(getattr(result, f"energy_{name}") for name in losses)), "J")
     for (name, word), colour in zip(losses.items(), palette()[1:], strict=False):
         values = getattr(result, f"energy_{name}")
         if np.any(values != 0.0):
             lost.plot(turned, scale * values, color=colour, label=word)
-    lost.set_ylabel(f"lost ({joule})")
+    lost.set_ylabel(f"lost [{joule}]")
     put_in = energy_put_in(result.energy_kinetic, work)
     draw_residual(rest, turned, residual_share(result.energy_residual, put_in))
-    rest.set_xlabel("crank angle since the start of the run (deg)")
+    rest.set_xlabel("crank angle since the start of the run [deg]")
     round_end(rest)
     sheet.legends(ledger, lost)
     return sheet.head([result])

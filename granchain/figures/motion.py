@@ -14,7 +14,6 @@ from granchain.errors import GranchainError
 from granchain.figures.frame import (
     GREY,
     Sheet,
-    case_of,
     file_ending,
     look,
     narrow,
@@ -26,6 +25,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import need
 from granchain.store import write_whole
+from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
@@ -248,11 +248,11 @@ def animation(
     notes = [f"displacements {times:g} times"]
     norm: Normalize
     if motion.force is not None:
-        values, name, colours = motion.force, "force (N)", "magma_r"
+        values, name, colours = motion.force, "force [N]", "magma_r"
         norm = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
         notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")
     else:
-        values, name, colours = motion.speed, "velocity (m/s)", "RdBu_r"
+        values, name, colours = motion.speed, "velocity [m/s]", "RdBu_r"
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         norm = Normalize(-largest, largest)
         notes.append("both ends held: velocities, as momenta do not give the forces")
@@ -284,7 +284,7 @@ def animation(
     (curve,) = line.plot(x[0], values[0], **look(0))
     low, high = float(min(values.min(), 0.0)), float(max(values.max(), 0.0))
     line.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low) if high > low else 1.0)
-    set_panel(line, zero=True, xlabel=f"place ({metre})", ylabel=name)
+    set_panel(line, zero=True, xlabel=f"place [{metre}]", ylabel=name)
     clock = line.text(
         0.99, 0.96, "", fontsize=small_type(), transform=line.transAxes, ha="right", va="top"
     )

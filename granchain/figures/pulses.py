@@ -12,10 +12,12 @@ import numpy as np
 from granchain.analysis import (
     driven_without_pulse,
     front_of,
+    local_speeds,
     power_law,
     sensor_peak,
     sensor_pulses,
     speeds_between,
+    wave_speed,
 )
 from granchain.figures.frame import (
     GREY,
@@ -23,10 +25,14 @@ from granchain.figures.frame import (
     Sheet,
     body_name,
     chosen_labels,
+    fill_height,
     labels_of,
     largest,
     look,
+    make_log,
+    mark_values,
     narrow,
+    number_words,
     round_end,
     set_panel,
     shade,
@@ -43,6 +49,11 @@ if TYPE_CHECKING:
 # Part of the largest force that is there before the wave, from which it is left out of the picture,
 # ours: the wave takes up less than half of it.
 AT_REST = 0.5
+# A fitted power law that a bead misses by more than this part is none, ours.
+MOST_MISFIT = 0.1
+# Where local speeds differ by more than this part a wave has no one speed, ours: of an elastic
+# chain they differ by 0.003, of a dimer by 0.053, of one of 5 % taper by 0.37 (measured).
+ONE_SPEED = 0.1
 # A number that a fitted power law changes by less than this part from the first bead to the last
 # does not decay: ours, some ten times what the step `fast` leaves of a peak.
 NO_CHANGE = 0.01
@@ -52,7 +63,7 @@ LEAST_FITTED_BEADS = 4
 # Letters of a name that stands before an exponent.
 LONGEST_AXIS = 10
 # Beads, and sentences, that a heading names.
-MOST_NAMED_BEADS, MOST_NOTES = 6, 4
+MOST_NAMED_BEADS, MOST_NOTES = 6, 5
 
 
 @of_results("sensor_force", "sensor_bead", "time")
@@ -121,8 +132,8 @@ def force_traces(
         axes.tick_params(axis="x", length=3.0 if last else 0.0)
         set_panel(axes, zero=True, ticks="y", most=3)
     _share_limits(sheet.panels)
-    name = "sensor force beyond that at rest (N)" if beyond else "sensor force (N)"
-    sheet.panels[-1].set_xlabel(f"time ({unit})")
+    name = "sensor force beyond that at rest [N]" if beyond else "sensor force [N]"
+    sheet.panels[-1].set_xlabel(f"time [{unit}]")
     if sheet.given:
         sheet.panels[len(beads) // 2].set_ylabel(name)
     else:
@@ -183,20 +194,40 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
     bead, values, none = bead[good], values[good], np.zeros(0)
     if len(np.unique(bead)) < LEAST_FITTED_BEADS:
-        return f"{len(bead)} sensors: no fit", none, none
+        return f"{len(bead)} values: no fit", none, none
     fit = power_law(bead, values)
     line = fit.factor * bead**fit.value
     off = float(np.abs(values / line - 1.0).max())
     percent = f"{100.0 * off:.2g} %" if off < 0.995 else f"{100.0 * off:.0f} %"
     # as many places as the error has, two at least
     places = 2 if not fit.error > 0.0 else min(max(2, -math.floor(math.log10(fit.error))), 6)
-    words = f"exponent {fit.value:.{places}f} \N{PLUS-MINUS SIGN} {fit.error:.1g}"
+    number = f"{round(fit.value, places) + 0.0:.{places}f}".replace("-", "\N{MINUS SIGN}")
+    error = f"{fit.error:.{places}f}"
+    error = error if float(error) else number_words(float(f"{fit.error:.1g}"))
+    words = f"exponent {number} \N{PLUS-MINUS SIGN} {error}"
     if abs(line[-1] / line[0] - 1.0) < NO_CHANGE:
         trend = "no decay" if off < NO_CHANGE else f"no trend, scatter {percent}"
         return f"{words}: {trend}", bead, line
+    if off > MOST_MISFIT:
+        return f"no power law: the best is off by {percent}", none, none
     if not abs(fit.value) > 2.0 * fit.error:
         return f"{words}: no power law", none, none
     return f"{words}, off by {percent}", bead, line
+
+
+def speed_in_words(position: np.ndarray, arrival: np.ndarray) -> str:
+    """The speed of a wave; where it changes along the row, the range of its local speeds, from the
+    first to the last where these are the ends of it."""
+    local = local_speeds(position, arrival)
+    local = local[np.isfinite(local)]
+    if not local.size:
+        return "no speed"
+    size = np.abs(local)
+    if size.max() <= (1.0 + ONE_SPEED) * size.min():
+        return f"speed {wave_speed(position, arrival):.4g} m/s"
+    ends = {float(size[0]), float(size[-1])} == {float(size.min()), float(size.max())}
+    low, high = (local[0], local[-1]) if ends else (size.min(), size.max())
+    return f"local speed {low:.3g} to {high:.3g} m/s"
 
 
 def without_course(result: Result) -> str:
@@ -207,6 +238,13 @@ def without_course(result: Result) -> str:
             "[sensors] in the case"
         )
     driven = driven_without_pulse(result)
+    seen, left_out = ([], []) if driven else first_pulses(result)
+    if not driven and len(seen) < 2:
+        return (
+            f"peaks: got {len(seen)} sensors whose first pulse has ended and not merged "
+            f"({'; '.join(left_out)}), allowed two and more; see its force-traces, or record "
+            "other beads"
+        )
     return f"driven with {driven}, it has no first pulse; see granchain spectrum" if driven else ""
 
 
@@ -241,11 +279,12 @@ def peaks(
     sheet = Sheet(ax, 7.0, 10.5 if narrow() else 5.2, rows, columns, head=0.02)
     courses = [first_pulses(result) for result in results]
     factor, unit = time_unit(largest([pulse.arrival for seen, _ in courses for pulse in seen]))
+    by_width, short = time_unit(largest([pulse.width for seen, _ in courses for pulse in seen]))
     words = labels_of(results, labels)
     # long words stand in the legend alone, with a number
     numbered = max(map(len, words)) > LONGEST_AXIS
     said: list[list[str]] = [[], [], [], []]
-    notes = ["dotted: power law of the bead's number"]
+    notes = ["dotted: power law of the bead's number", "speeds by peaks of force"]
     for i, ((seen, left_out), word) in enumerate(zip(courses, words, strict=True)):
         tag = f"{i + 1}" if numbered else word
         before = f"{tag}: " if len(results) > 1 else ""
@@ -256,25 +295,38 @@ def peaks(
             for name in ("bead", "position", "peak", "arrival", "width")
         )
         speeds = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
-        quantities = (bead, peak), (bead, factor * arrival), (bead, factor * width), speeds
+        quantities = (bead, peak), (bead, factor * arrival), (bead, by_width * width), speeds
         for axes, (x, values), found in zip(sheet.panels, quantities, said, strict=True):
-            axes.plot(x, values, **look(i), label=label)
+            mark_values(axes, x, values, **look(i), label=label)
             if axes is sheet.panels[1]:
-                speed = front_of(seen)[0]
-                front = f"line: {speed:.4g} m/s" if math.isfinite(speed) else "no line"
-                found.append(before + front)
+                of_peaks = "no line"
+                if math.isfinite(front_of(seen)[0]):
+                    of_peaks = speed_in_words(position, arrival)
+                found.append(before + of_peaks)
                 continue
             decay, *fitted = decay_of(x, values)
             if len(fitted[0]):
                 axes.plot(*fitted, ":", color=GREY, linewidth=0.9, label="_fit", zorder=3)
             found.append(before + decay)
     at_half, to_next = ("", "") if narrow() else (" at half height", " to the next")
-    times = f"arrival ({unit})", f"width{at_half} ({unit})"
-    names = ("peak force (N)", *times, f"speed{to_next} (m/s)")
+    times = f"arrival [{unit}]", f"width{at_half} [{short}]"
+    names = ("peak force [N]", *times, f"speed{to_next} [m/s]")
     for axes, lines, name in zip(sheet.panels, said, names, strict=True):
-        top = float(axes.dataLim.y1)
-        limits = 0.0, 1.12 * top if math.isfinite(top) and top > 0.0 else 1.0
-        set_panel(axes, whole="x", xmargin=0.03, xlabel="bead", ylabel=name, ylim=limits)
+        drawn = [line for line in axes.get_lines() if line.get_label() != "_fit"]
+        x, values = (
+            np.concatenate([np.asarray(one, dtype=float) for one in side])
+            for side in zip(*(line.get_data() for line in drawn), strict=True)
+        )
+        set_panel(axes, xlabel="bead", ylabel=name)
+        if len(drawn) < len(axes.get_lines()):
+            make_log(axes, "x", x)
+            make_log(axes, "y", values)
+            axes.margins(x=0.05, y=0.08)
+        else:
+            fill_height(axes, values)
+            set_panel(axes, whole="x", xlim=(0.0, 1.04 * largest(x) or 1.0))
+            if axes is sheet.panels[1]:
+                axes.set_ylim(0.0, None)
         axes.set_title("\n".join(lines), fontsize=small_type(), color=GREY, pad=4.0)
     if len(results) > 1:
         sheet.legend(sheet.panels[0])

@@ -169,7 +169,7 @@ LARGEST_DRAWN = 2**28
 def drawn(headers: Mapping[str, Unread]) -> list[str]:
     """The variables of a file that its figures show, or take a place or a mark from; none that
     memory may not hold while it is drawn."""
-    needed = {"bead", "radius", "position", "contact", "residual_overlap", "displacement"}
+    needed = {"bead", "radius", "mass", "position", "contact", "residual_overlap", "displacement"}
     needed.update(*(figure.needed for figure in figures_of(headers).values()))
     wide = {
         name

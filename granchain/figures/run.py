@@ -12,22 +12,22 @@ from granchain.analysis import (
     ENERGIES_HELD,
     OF_ROUNDING,
     between_snapshots,
+    driven_without_pulse,
     energy_put_in,
     first_pulse,
+    moving_energy,
     out_of_order,
     peak,
     residual_share,
-    wave_speed,
 )
+from granchain.case.signals import highest
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     GREY,
     MOST_LINES,
-    ON_CURVES,
     Loop,
     Sheet,
     body_name,
-    case_of,
     chosen_labels,
     colour_map,
     draw_loops,
@@ -35,6 +35,7 @@ from granchain.figures.frame import (
     largest,
     look,
     narrow,
+    number_words,
     over_time,
     palette,
     scaled,
@@ -42,13 +43,17 @@ from granchain.figures.frame import (
     small_type,
     time_unit,
 )
-from granchain.figures.pulses import AT_REST
+from granchain.figures.pulses import speed_in_words
 from granchain.figures.registry import of_results
+from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from granchain.figures.frame import Axes, Figure
     from granchain.store import Result
 
+# Part of the largest velocity of a row below which a bead is not seen to move: one of 256 colours
+# on a scale of square roots, 1/256^2.
+SEEN = 1.5e-5
 # Entries of a legend that find room beside the loops of a hysteresis.
 IN_A_CORNER = 8
 # Width of the line of a wave front, and of the white about it [points].
@@ -100,7 +105,7 @@ def bead_velocities(
     time, velocity, how = _course(result, places)
     for i, (bead, course) in enumerate(zip(beads, velocity.T, strict=True)):
         sheet.top.plot(factor * time, course, **look(i), label=body_name(bead))
-    over_time(sheet.top, unit, zero=True, ylabel="velocity (m/s)")
+    over_time(sheet.top, unit, zero=True, ylabel="velocity [m/s]")
     sheet.legend(sheet.top, beside=True)
     return sheet.head([result], _interval(result.snapshot_time), how, note)
 
@@ -145,7 +150,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     -------
     Figure, Axes
     """
-    from matplotlib.colors import Normalize, PowerNorm
+    from matplotlib.colors import FuncNorm, PowerNorm
     from matplotlib.patheffects import withStroke
 
     time, beads, values = result.snapshot_time, result.bead, result.velocity
@@ -156,48 +161,77 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         )
     factor, unit = time_unit(float(time[-1]))
     sheet = Sheet(ax, 7.0, 4.6)
-    axes, top, name = sheet.top, largest(values) or 1.0, "bead velocity (m/s)"
-    if np.nanmin(values) < -0.1 * top:
+    axes, (fast, speed_unit) = sheet.top, scaled(largest(values) or 1.0, "m/s")
+    shown, top = fast * values, fast * (largest(values) or 1.0)
+    # A wave that decays stays visible on the scale of a square root.
+    name = f"bead velocity [{speed_unit}]" + (",\n" if narrow() else ", ") + "square-root scale"
+    if np.nanmin(shown) < -0.1 * top:
         # Both signs matter: white is rest.
-        colours: dict[str, Any] = {"norm": Normalize(-top, top), "cmap": "RdBu_r"}
+        norm: Any = FuncNorm((_signed_root, _signed_square), -top, top)
+        colours: dict[str, Any] = {"norm": norm, "cmap": "RdBu_r"}
         extend = "neither"
     else:
-        # A wave that decays stays visible on the scale of a square root.
         colours = {"norm": PowerNorm(0.5, 0.0, top, clip=False), "cmap": "magma_r"}
-        extend = "min" if np.nanmin(values) < 0.0 else "neither"
-        name += (",\n" if narrow() else ", ") + "square-root scale"
-    colour_map(
-        sheet, factor * time, beads, values.T, name, colours, aspect=30, pad=0.02, extend=extend
+        extend = "min" if np.nanmin(shown) < 0.0 else "neither"
+    bar = colour_map(
+        sheet, factor * time, beads, shown.T, name, colours, aspect=30, pad=0.02, extend=extend
     )
-    arrivals = np.array([_arrival(time, column) for column in values.T])
+    bar.set_ticks(root_ticks(top, extend == "neither" and colours["cmap"] == "RdBu_r"))
+    bar.ax.yaxis.set_major_formatter(lambda value, place: number_words(value))
+    driven = driven_without_pulse(result)
+    seen = largest(values) * SEEN
+    arrivals = np.array(
+        [math.nan if driven else _arrival(time, column, seen) for column in values.T]
+    )
     passed = beads[np.isfinite(arrivals)]
     # between half heights, near enough
     high = values > 0.5 * np.nanmax(values, axis=0, initial=0.0)
-    note = ""
+    note = f"no line: driven with {driven}" if driven else ""
     if len(passed) > 1:
         if out_of_order(beads, arrivals, np.median(np.diff(time)) * high.sum(axis=0)) is not None:
             note = "no line: the pulses are of more than one front"
         else:
-            speed = wave_speed(result.position.tolist(), arrivals)
-            label = f"wave front, peaks of velocity of bead {passed[0]} to {passed[-1]}"
-            label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
+            speed = speed_in_words(result.position, arrivals)
+            label = "wave front by peaks of velocity," + ("\n" if narrow() else " ")
+            label += f"beads {passed[0]} to {passed[-1]}: {speed}"
             # Black with white about it stands out from every colour of the map.
             line: dict[str, Any] = {"color": "black", "linewidth": FRONT[0], "label": label}
             line["path_effects"] = [withStroke(linewidth=FRONT[1], foreground="white")]
             axes.plot(factor * arrivals, beads, "--", **line)
-            corner = "upper right" if speed < 0.0 else "upper left"
-            sheet.legend(axes, inside={"loc": corner, **ON_CURVES})
+            sheet.legend(axes)
     label = "bead (0 is the striker)" if beads[0] == 0 else "bead"
     over_time(axes, unit, whole="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
     return sheet.head([result], _interval(time), note)
 
 
-def _arrival(time: np.ndarray, values: np.ndarray) -> float:
+def _signed_root(values: Any) -> Any:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _signed_square(values: Any) -> Any:
+    return np.sign(values) * np.square(values)
+
+
+def root_ticks(top: float, signed: bool) -> np.ndarray:
+    """Round values that stand apart on a scale of square roots up to `top`."""
+    decade = 10.0 ** math.floor(math.log10(top))
+    parts = [part * decade for part in (0.01, 0.1, 0.5, 1.0, 2.0, 5.0) if part * decade <= top]
+    apart = 0.13 if signed else 0.07
+    kept = [0.0]
+    for value in parts:
+        if math.sqrt(value / top) - math.sqrt(kept[-1] / top) >= apart:
+            kept.append(value)
+    return np.array([-value for value in kept[:0:-1]] * signed + kept)
+
+
+def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
     """Arrival of a first pulse that has begun and ended [s].
 
-    nan for the striker, fast at once, for a bead that flies off, and where another pulse has merged
-    with the first.
+    nan for the striker, fast at once, for a bead that flies off or moves by less than is seen, and
+    where another pulse has merged with the first.
     """
+    if np.nanmax(values, initial=0.0) < seen:
+        return math.nan
     top = peak(time, values)
     ended = top.complete and not top.merged and first_pulse(values).stop < len(values)
     return top.time if ended else math.nan
@@ -279,14 +313,23 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     size = residual_share(result.energy_residual, put_in, parts["recoverable"])
     static = put_in == 0.0 and bool(np.any(parts["recoverable"] > 0.0))
-    total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
-    resting, without = float(parts["recoverable"].min()), ""
-    if resting > AT_REST * float(np.abs(total).max()):
-        scale, joule = scaled(resting, "J")
-        without = f"without {scale * resting:.4g} {joule} that rest in the contacts"
-        parts["recoverable"], total = parts["recoverable"] - resting, total - resting
+    moving = moving_energy(result)
+    parts["recoverable"], total, notes = moving.recoverable, moving.total, []
+    if moving.resting > OF_ROUNDING * parts["kinetic"].max():
+        scale, joule = scaled(moving.resting, "J")
+        notes.append(
+            f"beyond the state at rest, of {scale * moving.resting:.4g} {joule} in the contacts"
+        )
+    if largest(moving.static_work) > 0.0:
+        scale, joule = scaled(largest(moving.static_work), "J")
+        notes.append(f"static work apart, up to {scale * largest(moving.static_work):.3g} {joule}")
+    each, undersampled = _entries_of_a_mean(result)
+    if undersampled:
+        notes.append(undersampled)
+        parts = {name: moving_mean(values, each) for name, values in parts.items()}
+        total = moving_mean(total, each)
     factor, unit = time_unit(float(result.energy_time[-1]))
-    scale, joule = scaled(float(np.abs(total).max()), "J")
+    scale, joule = scaled(largest(total, sum(parts.values())), "J")
     time = factor * result.energy_time
     sheet = Sheet(ax, 7.0, 6.2 if narrow() else 5.0, [3.0, 1.3], sharex=True)
     ledger, rest = sheet.panels
@@ -303,7 +346,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     )
     ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
     low = 0.0 if all(parts[name].min() >= 0.0 for name in held) else None
-    ledger.set(ylabel=f"energy ({joule})", ylim=(low, None))
+    ledger.set(ylabel=f"energy [{joule}]", ylim=(low, None))
     draw_residual(rest, time, size)
     if (case := case_of(result)) is not None and put_in > 0.0:
         rest.axhline(
@@ -315,10 +358,37 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         )
     if not put_in > 0.0:
         of_held = f"residual / {OF_ROUNDING:g}\nof what is held"
-        rest.set_ylabel(of_held if static else "residual (J)")
+        rest.set_ylabel(of_held if static else "residual [J]")
     over_time(rest, unit)
     sheet.legends(ledger, rest, reverse=True)
-    return sheet.head([result], without)
+    return sheet.head([result], *notes)
+
+
+def _entries_of_a_mean(result: Result) -> tuple[int, str]:
+    """Entries of the ledger over which its parts are averaged, and why, where an end is driven
+    with a frequency that they do not resolve: lines through them would show another."""
+    every = float(np.median(np.diff(result.energy_time))) if len(result.energy_time) > 1 else 0.0
+    ends = case_of(result).ends if "energy_drives" in result.variables and case_of(result) else None
+    signals = [
+        end for end in (ends and ends.left, ends and ends.right) if getattr(end, "signal", "")
+    ]
+    # energies go with the square: twice as fast, and four entries a period
+    limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
+    if every <= limit * (1.0 + 1e-3):
+        return 1, ""
+    each = max(8, len(result.energy_time) // 25)
+    (by, unit), (less, small) = time_unit(each * every), scaled(limit, "s")
+    return each, (
+        f"means over {by * each * every:.3g} {unit}: for the course set energy.interval to "
+        f"{less * limit:.2g} {small}"
+    )
+
+
+def moving_mean(values: np.ndarray, each: int) -> np.ndarray:
+    """Mean over so many entries about every one, of fewer at the ends."""
+    window = np.ones(each)
+    counts = np.convolve(np.ones(len(values)), window, "same")
+    return np.asarray(np.convolve(values, window, "same") / counts)
 
 
 def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
@@ -339,8 +409,7 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
         )
     axes.set_ylabel("residual\n/ put in")
     axes.grid(axis="y")
-    # the exponent of a power is too small to read
-    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter(lambda value, place: number_words(value))
 
 
 def nothing_lost(result: Result) -> str:
@@ -395,7 +464,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         whole="x",
         xlim=(edges[0], edges[-1]),
         xlabel="contact (k joins body k and k + 1)",
-        ylabel=f"energy lost ({joule})",
+        ylabel=f"energy lost [{joule}]",
     )
     return sheet.head([result])
 
@@ -449,6 +518,6 @@ def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
         xlim=(edges[0], edges[-1]),
         ylim=(min(0.0, 1.05 * float(dent.min())), None),
         xlabel="contact (k joins body k and k + 1)",
-        ylabel=f"overlap ({metre})",
+        ylabel=f"overlap [{metre}]",
     )
     return sheet.head([result], "" if np.any(dent != 0.0) else "no contact keeps a dent")

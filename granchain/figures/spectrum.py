@@ -52,7 +52,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     transmitted.tick_params(labelbottom=False)
     coherent.plot(kilo * found.frequency, found.coherence, color=palette()[1], linewidth=0.8)
     coherent.set(xlim=transmitted.get_xlim(), ylim=(-0.05, 1.05))
-    coherent.set(xlabel=f"frequency ({unit})", ylabel="coherence")
+    coherent.set(xlabel=f"frequency [{unit}]", ylabel="coherence")
     for axes in maps:
         wave_map(found, axes)
     return put_spectrum_heading(sheet, found)
@@ -109,7 +109,7 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
         ends = kilo * (edge - error), kilo * (edge + error)
         axes.axvspan(*ends, color=red, alpha=0.25, linewidth=0.0)
     label = "transmission" + (f" ({found.unit})" if found.unit != "1" else "")
-    axes.set(xlabel=f"frequency ({unit})", ylabel=label)
+    axes.set(xlabel=f"frequency [{unit}]", ylabel=label)
     # the curve stays below the legend
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
@@ -151,7 +151,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     bar: dict[str, Any] = (
         {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
     )
-    power = f"power of {found.measured.replace('_', ' ')} (dB)"
+    power = f"power of {found.measured.replace('_', ' ')} [dB]"
     colour_map(sheet, *places, level, power, {"cmap": "magma_r"}, **bar)
     each = "bead"
     if found.dispersion is not None:
@@ -160,9 +160,9 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
         labels = ["dispersion", *["_branch"] * (branches.shape[1] - 1)]
         axes.plot(q / math.pi, branches, "--", color="#2a78c2", linewidth=1.0, label=labels)
         axes.legend(loc="upper right", **ON_CURVES)
-    name = f"wavenumber (\N{GREEK SMALL LETTER PI} rad per {each})"
+    name = f"wavenumber [\N{GREEK SMALL LETTER PI} rad per {each}]"
     axes.set(xlim=(-1.0, 1.0), xticks=[-1.0, -0.5, 0.0, 0.5, 1.0], xlabel=name)
-    axes.set(ylim=(0.0, kilo * top), ylabel=f"frequency ({unit})")
+    axes.set(ylim=(0.0, kilo * top), ylabel=f"frequency [{unit}]")
     return put_spectrum_heading(sheet, found)
 
 

@@ -22,25 +22,32 @@ from granchain.figures.frame import (
     MOST_KEYS,
     MOST_LINES,
     Sheet,
+    cell_edges,
     colour_map,
     evenly_spaced,
     largest,
     look,
     make_log,
+    mark_values,
     named_laws,
+    number_words,
     palette,
     scaled,
     set_panel,
     small_type,
     styled,
+    ticks_at,
     time_unit,
     unknown,
 )
+from granchain.figures.pulses import MOST_MISFIT
 from granchain.store.units import unit_of_attributes
 
 if TYPE_CHECKING:
     from granchain.figures.frame import Axes, Figure
 
+# A variable that spans this factor has logarithmic colours, and the colour of cells without one.
+DECADE, MISSING = 10.0, "#e4e4e4"
 # Part of the draws between the edges of a band: from 5 to 95 %, about the median.
 SHADED_QUANTILES = (0.05, 0.5, 0.95)
 # Draws, or runs, from which a distribution is drawn.
@@ -124,12 +131,12 @@ def study_words(study: Any, key: str, place: int) -> str:
         words = ", ".join(study_words(study, str(name), place) for name in beside)
         return words if 0 < len(beside) <= MOST_KEYS else f"run {value}"
     if isinstance(value, float) and np.isnan(value):
-        return f"no {key}"
+        return f"no {key_words(key)}"
     text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
     unit = unit_of_attributes(study[key].attrs)
     if key in ("contact.law", "law"):
         return text
-    return f"{key} {text}" + (f" {unit}" if unit not in ("", "1") else "")
+    return f"{key_words(key)} {text}" + (f" {unit}" if unit not in ("", "1") else "")
 
 
 def study_numbers(study: Any) -> list[str]:
@@ -145,21 +152,29 @@ def label_of(study: Any, name: str, size: float) -> tuple[float, str]:
     """Factor and axis label of a variable or a key, as the case has it; a variable of a study in a
     unit in which it is of ordinary size."""
     unit = unit_of_attributes(study[name].attrs)
-    words, factor = name.replace("_", " ") if name in study.data_vars else name, 1.0
+    words, factor = key_words(name), 1.0
     if name == "sensor_bead" or unit in ("", "1"):
         return factor, "bead" if name == "sensor_bead" else words
     if name in study.data_vars and unit in ("s", "N", "m"):
         factor, unit = time_unit(size) if unit == "s" else scaled(size, unit)
-    return factor, f"{words} ({unit})"
+    return factor, f"{words} [{unit}]"
 
 
-def put_study_heading(study: Any, sheet: Sheet, notes: list[str]) -> tuple[Figure, Any]:
-    """Title and heading of a study's figure."""
+def key_words(name: str) -> str:
+    """A variable or a key of the case as a picture has it."""
+    for table in ("contact.", "chain.material.", "chain."):
+        name = name.removeprefix(table)
+    return name.replace(".", " ").replace("_", " ")
+
+
+def put_study_heading(study: Any, sheet: Sheet, name: str, notes: list[str]) -> tuple[Figure, Any]:
+    """Title and heading of a study's figure, which begins with what is drawn."""
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != "complete").sum())
     laws = named_laws(str(study.attrs.get("law", "")).split(", "))
     more = f"{failed} of them not complete" if failed else ""
-    title = str(study.attrs.get("title", "study"))
+    what = key_words(name)
+    title = f"{what[:1].upper()}{what[1:]}: {study.attrs.get('title', 'study')}"
     members = f"{states.size} members" if "status" in study else ""
     return sheet.write(title, "simulated", laws, members, *notes, more)
 
@@ -175,6 +190,13 @@ def number_values(study: Any, key: str, what: str) -> np.ndarray:
     return values
 
 
+def in_order(study: Any, *keys: str) -> Any:
+    """A study whose numbers along keys grow."""
+    numbered = [key for key in keys if key in getattr(study, "coords", ())]
+    numbered = [key for key in numbered if study[key].dtype.kind in "fiu"]
+    return study.sortby(numbered) if numbered else study
+
+
 def lines_over(
     study: Any, along: str, found: Shown, x: np.ndarray, labels: list[str], ax: Any, wide: bool
 ) -> Sheet:
@@ -184,7 +206,7 @@ def lines_over(
     for i, (low, middle, high) in enumerate(zip(*edges, strict=True)):
         if found.values.shape[-1] > 2:
             sheet.top.fill_between(x, low, high, color=look(i)["color"], alpha=0.2, linewidth=0.0)
-        sheet.top.plot(x, middle, **look(i), label=labels[i] if labels else None)
+        mark_values(sheet.top, x, middle, **look(i), label=labels[i] if labels else None)
     if len(labels) > 1:
         sheet.legend(sheet.top, beside=True)
     elif labels:
@@ -226,15 +248,20 @@ def study_curves(
     -------
     Figure, Axes
     """
+    study = in_order(study, along)
     found = shown_values(study, name, lines, along, "draw")
     x = number_values(study, along, "study_curves")
     sheet = lines_over(study, along, found, x, found.labels, ax, wide=bool(lines))
     if along != "sensor_bead" and spans(x):
         make_log(sheet.top, "x", x)
+    if along == "sensor_bead":
+        set_panel(sheet.top, whole="x", xlim=(0.0, 1.02 * float(x[-1])))
+    else:
+        sheet.top.margins(x=0.02)
     low, high = sheet.top.dataLim.intervaly
     if 0.0 < low < 0.5 * high:
         sheet.top.set_ylim(0.0, 1.05 * high)
-    return put_study_heading(study, sheet, found.notes)
+    return put_study_heading(study, sheet, name, found.notes)
 
 
 @styled
@@ -253,22 +280,33 @@ def study_power_law(
     -------
     Figure, Axes
     """
+    study = in_order(study, along)
     found = shown_values(study, name, lines, along, "draw")
     x = number_values(study, along, "study_power_law")
     fits = [power_law(np.repeat(x, line.shape[-1]), line.ravel()) for line in found.values]
     words = [f"{word}: " for word in found.labels] or [""]
-    labels = [
-        f"{word}exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} {fit.error:.1g}"
-        for word, fit in zip(words, fits, strict=True)
-    ]
+    middles = band_edge(found.values, 0.5)
+    labels, followed = [], []
+    for word, fit, line in zip(words, fits, middles, strict=True):
+        # a number of draws is told by its median
+        off = largest(line / (fit.factor * x**fit.value) - 1.0)
+        number = f"{fit.value:.4f}".replace("-", "\N{MINUS SIGN}")
+        exponent = (
+            f"exponent {number} \N{PLUS-MINUS SIGN} {number_words(float(f'{fit.error:.1g}'))}"
+        )
+        followed.append(np.count_nonzero(np.isfinite(line)) > 1 and off <= MOST_MISFIT)
+        none = f"no power law, the best is off by {100.0 * off:.2g} %"
+        labels.append(word + (exponent if followed[-1] else none))
     sheet = lines_over(study, along, found, x, labels, ax, wide=bool(lines))
-    for fit in fits:
-        line = fit.factor * x**fit.value
-        sheet.top.plot(x, line, "--", color=GREY, linewidth=0.8, label="_fit")
+    for fit, follows in zip(fits, followed, strict=True):
+        if follows:
+            line = fit.factor * x**fit.value
+            sheet.top.plot(x, line, "--", color=GREY, linewidth=0.8, label="_fit")
     make_log(sheet.top, "x", x)
     make_log(sheet.top, "y", found.values)
     sheet.top.margins(x=0.02, y=0.06)
-    return put_study_heading(study, sheet, [*found.notes, "dashed: fitted power law"])
+    notes = ["dashed: fitted power law"] if any(followed) else []
+    return put_study_heading(study, sheet, name, [*found.notes, *notes])
 
 
 @styled
@@ -291,18 +329,27 @@ def study_map(
     -------
     Figure, Axes
     """
+    from matplotlib.colors import LogNorm
+
+    study = in_order(study, across, up)
     found = shown_values(study, name, None, up, across, "draw")
     x, y = (number_values(study, key, "study_map") for key in (across, up))
-    sheet = Sheet(ax, 6.6, 4.6)
-    colour_map(
-        sheet, x, y, band_edge(found.values[0], 0.5), found.axis, {"cmap": "viridis"}, pad=0.02
-    )
-    for which, key, values in (("x", across, x), ("y", up, y)):
+    sheet, values = Sheet(ax, 6.6, 4.6), band_edge(found.values[0], 0.5)
+    good = values[np.isfinite(values)]
+    decades = good.size > 0 and 0.0 < DECADE * good.min() <= good.max()
+    colours = {"cmap": "viridis"} | ({"norm": LogNorm()} if decades else {})
+    edges = cell_edges(x, spans(x)), cell_edges(y, spans(y))
+    bar = colour_map(sheet, *edges, values, found.axis, colours, pad=0.02)
+    if decades:
+        make_log(bar.ax, "y", good)
+    for which, key, places in (("x", across, x), ("y", up, y)):
         sheet.top.set(**{f"{which}label": label_of(study, key, 0.0)[1]})
-        if spans(values):
-            make_log(sheet.top, which, values)
+        ticks_at(sheet.top, which, places, spans(places))
     notes = [note.removesuffix(", and 5 to 95 %") for note in found.notes]
-    return put_study_heading(study, sheet, notes)
+    if good.size < values.size:
+        sheet.top.set_facecolor(MISSING)
+        notes.append("grey: no number")
+    return put_study_heading(study, sheet, name, notes)
 
 
 @styled
@@ -352,7 +399,7 @@ def study_distribution(
     set_panel(axes, whole="y", ylim=(0.0, None), xlabel=found.axis, ylabel="members")
     title = "mean \N{PLUS-MINUS SIGN} standard deviation"
     sheet.legend(axes, inside={"loc": "best"}, title=title, title_fontsize=small_type())
-    return put_study_heading(study, sheet, found.notes)
+    return put_study_heading(study, sheet, name, found.notes)
 
 
 def spans(values: np.ndarray) -> bool:

@@ -28,6 +28,8 @@ MERGED = (
     "arrival are the second's"
 )
 
+AT_REST = ", static work with it; recoverable is beyond the state at rest"
+
 
 def number_blocks(summary: Summary) -> list[Block]:
     """Peaks and arrivals, speed of the wave, energy balance."""
@@ -62,17 +64,20 @@ def number_blocks(summary: Summary) -> list[Block]:
         )
     if summary.energy is not None:
         balance = summary.energy
-        share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        parts = (
+        share = 100.0 / balance.moving_put_in if balance.moving_put_in > 0.0 else math.nan
+        parts = [
             (name, number_text(value), number_text(share * value))
             for name, value in balance.parts.items()
-        )
+        ]
+        rests = balance.moving_recoverable != balance.recoverable
+        if rests:
+            parts.append(("static work", number_text(balance.static_work), ""))
         columns = ("energy at the end", "[J]", "[% of put in]")
         blocks.append(number_grid(columns, parts, "Energy ledger", words=1))
         blocks.append(
             Paragraph(
                 f"largest residual of the ledger {balance.largest_residual:.1e} of "
-                f"{balance.put_in:.6g} J put in"
+                f"{balance.put_in:.6g} J put in{AT_REST if rests else ''}"
             )
         )
     return blocks

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainError, GranchainWarning
+from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, LawError
 from granchain.markup import card, folded, table, trace_picture
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
@@ -37,6 +37,14 @@ from granchain.store.variables import (
     what_to_ask_for,
 )
 from granchain.store.writer import write_file
+
+
+def case_of(result: Any) -> Any:
+    """The case of a result; None where this version cannot read it."""
+    try:
+        return result.case
+    except (CaseError, LawError, AttributeError):
+        return None
 
 
 def check_result(result: Any, where: str) -> None:
