@@ -591,7 +591,7 @@ def colour_map(
 ) -> Any:
     """Values over two axes as colours, and the scale of these, a colour bar, beside them, which is
     given back; places as long as the values are their middles, else the edges of cells."""
-    shading = "nearest" if np.shape(values) == (len(y), len(x)) else "flat"
+    shading: Any = "nearest" if np.shape(values) == (len(y), len(x)) else "flat"
     mesh = sheet.top.pcolormesh(x, y, values, shading=shading, rasterized=True, **look)
     return sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)
 
