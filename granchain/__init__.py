@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from granchain.two_body import ImpactResult, impact
     from granchain.verification import Verification, verify
     from granchain.waves.dispersion import dispersion
+    from granchain.waves.modes import Modes, modes
     from granchain.waves.spectra import Spectrum, spectrum
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ _HOMES = {
     "granchain.waves.dispersion": ("dispersion",),
     "granchain.figures.motion": ("animate",),
     "granchain.material": ("Material", "materials"),
+    "granchain.waves.modes": ("Modes", "modes"),
     "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.pages.report": ("report",),
     "granchain.store": ("Result", "open_result"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +75,8 @@ def cell_of(case: Case) -> Cell:
     """The cell of a case's chain, see `dispersion`."""
     chain, contacts, _ = prepare(case)
     beads = periodic_part(case, chain)
-    stiffness = stiffnesses(contacts, range(beads.start + 1, beads.stop))
+    between = range(beads.start + 1, beads.stop)
+    stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
     rows = chain.mass[beads], chain.radius[beads], stiffness
     sizes = (
         size
@@ -88,7 +90,8 @@ def cell_of(case: Case) -> Cell:
         allowed = f"a cell of at most {MOST_MASSES} beads that comes at least twice"
         raise CaseError(
             f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed "
-            f"{allowed}; give equal beads, or segments with repeat"
+            f"{allowed}; give equal beads, or segments with repeat, or ask gc.modes (granchain "
+            "modes) for the modes of the whole chain"
         )
     place = chain.positions()
     length = float(place[beads.start + size] - place[beads.start])
@@ -114,28 +117,45 @@ def periodic_part(case: Case, chain: Chain) -> slice:
     return best
 
 
-def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
-    """Slope of the force over the overlap at rest, with the history as it is [N/m]; refuses
-    contacts that are open."""
-    force = contacts.model.functions.force
-    found: dict[tuple, float] = {}
-    slopes = np.empty(len(which))
+def at_rest(contacts: Contacts, which: range, mass: float) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes of the force over the overlap [N/m] and over the rate [N s/m] at rest, with the
+    history as it is, but with the whole damping of a contact whose onset is long past; refuses
+    contacts that are open. Of a force that is damped in approach only, the mean of both ways. The
+    mass [kg] says what a small rate is."""
+    model = contacts.model
+    force, onset = model.functions.force, model.remembered("onset_weight")
+    found: dict[tuple, tuple[float, float]] = {}
+    slopes = np.empty((2, len(which)))
     for i, k in enumerate(which):
         d, c, h = (
             float(contacts.overlaps[k]),
             tuple(contacts.c[:, k].tolist()),
-            tuple(contacts.history[:, k].tolist()),
+            contacts.history[:, k].tolist(),
         )
+        if onset >= 0:
+            h[onset] = 1.0
         if not d > 0.0:
             raise CaseError(
                 "chain.precompression: got contacts that carry no force at rest, allowed a chain "
                 "pressed together; give a precompression [N]: small waves run in a row of springs"
             )
-        if (d, c, h) not in found:
-            wide, near = (
-                (force(d + x, 0.0, c, h) - force(d - x, 0.0, c, h)) / (2.0 * x)
-                for x in (_STEP * d, 0.5 * _STEP * d)
-            )
-            found[d, c, h] = (4.0 * near - wide) / 3.0
-        slopes[i] = found[d, c, h]
-    return slopes
+        key = d, c, tuple(h)
+        if key not in found:
+
+            def slope(step: float, toward: tuple[float, float], key: tuple = key) -> float:
+                d, c, h = key
+                wide, near = (
+                    (
+                        force(d + x * toward[0], x * toward[1], c, h)
+                        - force(d - x * toward[0], -x * toward[1], c, h)
+                    )
+                    / (2.0 * x)
+                    for x in (step, 0.5 * step)
+                )
+                return (4.0 * near - wide) / 3.0
+
+            stiffness = slope(_STEP * d, (1.0, 0.0))
+            rate = _STEP * d * math.sqrt(stiffness / mass)
+            found[key] = stiffness, slope(rate, (0.0, 1.0))
+        slopes[:, i] = found[key]
+    return slopes[0], slopes[1]

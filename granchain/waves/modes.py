@@ -1,0 +1,200 @@
+"""Modes of a finite chain at rest: frequencies, shapes, how many beads take part, how fast each
+decays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case, check_case
+from granchain.errors import CaseError
+from granchain.markup import card, table
+from granchain.plain_data import plain_data
+from granchain.simulation import prepare
+from granchain.waves.dispersion import at_rest, dispersion
+
+# Ours: the modes of n beads take n^3 operations, some ten seconds for so many.
+MOST_BEADS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The modes of a chain, from the lowest frequency up.
+
+    Attributes
+    ----------
+    title, law : str
+        Of the case.
+    bead : (n,) array
+        Labels of the beads.
+    frequencies : (n,) array
+        Without damping [Hz]; a chain with two free ends moves as a whole at 0 Hz.
+    shapes : (n, n) array
+        Displacements (mode, bead), the largest 1.
+    participation : (n,) array
+        How many beads take part, (sum e)^2/sum e^2 with e = m phi^2 [1].
+    damping : (n,) array
+        Rate at which the amplitude of the damped mode decays [1/s]; of an overdamped one the slower
+        of its two rates.
+    overdamped : (n,) boolean array
+        Whether the damped mode creeps back to rest without an oscillation.
+    in_gap : (n,) boolean array or None
+        Whether the frequency lies in a gap of the cell that was named, or above its bands.
+    """
+
+    title: str
+    law: str
+    bead: np.ndarray
+    frequencies: np.ndarray
+    shapes: np.ndarray
+    participation: np.ndarray
+    damping: np.ndarray
+    overdamped: np.ndarray
+    in_gap: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Modes: {self.frequencies.size} of {self.title}, {self.frequencies[0]:.5g} to "
+            f"{self.frequencies[-1]:.5g} Hz>"
+        )
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A heading, and the numbers of each mode as text."""
+        gap = () if self.in_gap is None else ("in a gap",)
+        rows = [("mode", "frequency [Hz]", "damping [1/s]", "beads that take part", *gap)]
+        for i, frequency in enumerate(self.frequencies.tolist()):
+            within = () if self.in_gap is None else ("yes" if self.in_gap[i] else "-",)
+            creeps = " overdamped" if self.overdamped[i] else ""
+            rate = f"{self.damping[i]:.5g}{creeps}"
+            part = f"{self.participation[i]:.4g}"
+            rows.append((str(i + 1), f"{frequency:.7g}", rate, part, *within))
+        return rows
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        heading, *rows = self.rows()
+        return card(f"Modes of {self.title}, {self.law}", table(heading, rows, styled=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, words and lists."""
+        found: dict[str, Any] = plain_data(dict(self.__dict__))
+        return found
+
+
+def modes(case: Case, *, cell: Case | None = None) -> Modes:
+    """The small oscillations of a finite chain about its static state.
+
+    Every contact that carries a static force is a spring with the slope of its law there; one that
+    has yielded is as stiff as it unloads. With u = sqrt(m) times the displacements and B u the
+    stretches of the springs times the roots of their stiffnesses, the angular frequencies are the
+    singular values of B: none is lost in the rounding of a square (Golub & Van Loan 2013, Matrix
+    Computations, sec. 8.6). A striker is no part of it.
+
+    Parameters
+    ----------
+    case : Case
+        A chain with a static load in every contact: precompression, or gravity. Defects, tapers,
+        disorder, walls, driven ends (held still) are allowed.
+    cell : Case, optional
+        A case whose repeated cell has the gaps that `in_gap` speaks of.
+
+    Returns
+    -------
+    Modes
+
+    Raises
+    ------
+    CaseError
+        For contacts that carry no force at rest (a sonic vacuum has no modes), more than 2048
+        beads, or a cell that is none.
+    """
+    check_case(case)
+    gaps = None if cell is None else dispersion(cell)
+    chain, contacts, _ = prepare(case)
+    first, n = chain.first_loaded, chain.n_bodies
+    if n - first > MOST_BEADS:
+        raise CaseError(
+            f"chain.beads: got {n - first}, allowed at most {MOST_BEADS} for modes; take a shorter "
+            "chain, or gc.dispersion (granchain dispersion) of its cell"
+        )
+    # contact k lies between bodies k - 1 and k; the striker's, which carries nothing, is left out
+    present = range(
+        first if chain.contact_exists[0] and first == 0 else first + 1,
+        n + int(chain.contact_exists[-1]),
+    )
+    mass = chain.mass[first:]
+    stiffness, damping = at_rest(contacts, present, float(mass.min()))
+    stretch = np.zeros((len(present), mass.size))
+    for i, k in enumerate(present):
+        if k - 1 >= first:
+            stretch[i, k - 1 - first] = 1.0 / math.sqrt(mass[k - 1 - first])
+        if k < n:
+            stretch[i, k - first] = -1.0 / math.sqrt(mass[k - first])
+    _, singular, right = np.linalg.svd(np.sqrt(stiffness)[:, None] * stretch)
+    omega = np.zeros(mass.size)
+    omega[: singular.size] = singular
+    omega, vectors = omega[::-1], right[::-1]
+    # damping between the modes; drag is m g v on each body, and g in these coordinates
+    dashpots = stretch.T @ (damping[:, None] * stretch)
+    if chain.drag is not None:
+        dashpots += np.diag(chain.drag[first:])
+    rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
+    shapes = vectors / np.sqrt(mass)
+    largest = np.abs(shapes).argmax(axis=1)[:, None]
+    energy = vectors * vectors
+    frequencies = omega / (2.0 * math.pi)
+    return Modes(
+        title=case.title,
+        law=case.contact.law,
+        bead=chain.body_labels[first:],
+        frequencies=frequencies,
+        shapes=shapes / np.take_along_axis(shapes, largest, axis=1),
+        participation=energy.sum(axis=1) ** 2 / (energy * energy).sum(axis=1),
+        damping=rates,
+        overdamped=overdamped,
+        in_gap=None if gaps is None else outside(frequencies, gaps.band_edges),
+    )
+
+
+def outside(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Whether each frequency lies in none of the bands; at an edge, to 1e-9 of the highest, it
+    lies in the band."""
+    near = 1e-9 * float(edges[-1, 1])
+    low, high = edges[:, 0] - near, edges[:, 1] + near
+    return ~((frequencies[:, None] >= low) & (frequencies[:, None] <= high)).any(axis=1)
+
+
+def decay(omega: np.ndarray, dashpots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rates of decay [1/s] of the damped modes, and which of them are overdamped.
+
+    y'' + D y' + omega^2 y = 0 in the modes' coordinates (Tisseur & Meerbergen 2001,
+    doi:10.1137/S0036144500381988, eq. (3.8)). Each oscillation, and of each overdamped pair the
+    slower part, goes to the mode that it resembles most.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    rates, overdamped = np.zeros(omega.size), np.zeros(omega.size, dtype=bool)
+    if not dashpots.any():
+        return rates, overdamped
+    # a chain that moves freely as a whole does so without loss
+    free = int(omega[0] == 0.0 and np.abs(dashpots[0]).max() <= 1e-12 * np.abs(dashpots).max())
+    omega, dashpots, n = omega[free:], dashpots[free:, free:], omega.size - free
+    # scaled by the highest frequency, so that both halves are of one size
+    scale = float(omega.max())
+    state = np.block(
+        [[np.zeros((n, n)), np.eye(n)], [-np.diag((omega / scale) ** 2), -dashpots / scale]]
+    )
+    values, vectors = np.linalg.eig(state)
+    # numpy gives a real eigenvalue an imaginary part of exactly 0
+    oscillates = np.flatnonzero(values.imag > 0.0)
+    creeps = np.flatnonzero(values.imag == 0.0)
+    slower = creeps[np.argsort(-values[creeps].real, kind="stable")][: creeps.size // 2]
+    chosen = np.concatenate([oscillates, slower])
+    part = np.abs(vectors[:n, chosen]) ** 2
+    mode, column = linear_sum_assignment(-part / part.sum(axis=0))
+    rates[free + mode] = -values[chosen[column]].real * scale
+    overdamped[free + mode] = column >= oscillates.size
+    return rates, overdamped
