@@ -244,6 +244,21 @@ def wave_map() -> Any:
     return figures.wave_map(spectrum_of_a_diatomic_chain())
 
 
+def mode_shapes() -> Any:
+    """Modes of a row with a light bead: one of them sits at it, above the bands of the row.
+    `granchain modes ... --figure` draws it."""
+    chain = {"radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
+    row = gc.Case(
+        title="41 steel beads under 20 N, the middle one of half the size",
+        chain=chain | {"segment": [{"count": 20}, {"count": 1, "radius": 1.19e-3}, {"count": 20}]},
+        contact={"law": "hertz"},
+        sensors={"beads": [21]},
+        time={"end": 1e-3},
+    )
+    alike = row.replace(**{"chain.segment": None, "chain.beads": 41})
+    return figures.mode_shapes(gc.modes(row, cell=alike))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends
     nothing back."""
@@ -417,6 +432,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     spectrum,
     transmission,
     wave_map,
+    mode_shapes,
     dimer,
     vertical_chain,
     impact_loops,

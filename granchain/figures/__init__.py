@@ -40,6 +40,7 @@ from granchain.figures.mechanism import (
     slider_acceleration,
     slider_kinematics,
 )
+from granchain.figures.modes import mode_shapes
 from granchain.figures.motion import animation, save_animation
 from granchain.figures.pulses import force_traces, peaks
 from granchain.figures.registry import (
@@ -89,6 +90,7 @@ __all__ = [
     "known_figures",
     "lacking",
     "losses",
+    "mode_shapes",
     "overlaps",
     "page",
     "peaks",

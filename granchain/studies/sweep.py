@@ -381,6 +381,24 @@ UNLIKE = (
 )
 
 
+def axes_of_study(plan: Plan) -> dict[str, Variable]:
+    """What labels the dimensions that the members of a study lie along, and the values of its keys
+    beside them."""
+    axes = {
+        name: Variable((name,), np.arange(n), "1", f"index of the {name}")
+        for name, n in plan.sizes.items()
+        if name in ("run", "draw")
+    }
+    for key, listed in plan.listed.items():
+        along = "run" if plan.how == "zip" else key
+        axes[key] = Variable((along,), values_of_key(listed), *about_key(plan.case, key))
+    of_draw = plan.dims[-1:] if plan.dims[-1:] == ("draw",) or plan.how == "sobol" else ()
+    for key, drawn in plan.sample.items():
+        values = drawn if of_draw else np.asarray(drawn[0])
+        axes[key] = Variable(of_draw, values, *about_key(plan.case, key))
+    return axes
+
+
 def variables_of_study(
     plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool
 ) -> dict[str, Variable]:
@@ -397,7 +415,7 @@ def variables_of_study(
         Whether there are forces of the sensors.
     """
     dims, shape, sensors = plan.dims, plan.shape, ("sensor_bead",)
-    variables: dict[str, Variable] = {}
+    variables = axes_of_study(plan)
 
     def put(name: str, dims: tuple[str, ...], values: Any, *about: str) -> None:
         variables[name] = Variable(dims, values, *about)
@@ -405,16 +423,6 @@ def variables_of_study(
     def put_members(name: str, values: Any, *about: str, inner: tuple[str, ...] = ()) -> None:
         put(name, (*dims, *inner), values.reshape((*shape, *values.shape[1:])), *about)
 
-    for name, n in zip(dims, shape, strict=True):
-        if name in ("run", "draw"):
-            put(name, (name,), np.arange(n), "1", f"index of the {name}")
-    for key, listed in plan.listed.items():
-        along = "run" if plan.how == "zip" else key
-        put(key, (along,), values_of_key(listed), *about_key(plan.case, key))
-    of_draw = dims[-1:] if dims[-1:] == ("draw",) or plan.how == "sobol" else ()
-    for key, drawn in plan.sample.items():
-        values = drawn if of_draw else np.asarray(drawn[0])
-        put(key, of_draw, values, *about_key(plan.case, key))
     labels = np.array(found.sensor_bead, dtype=np.int64)
     put("sensor_bead", sensors, labels, "1", "label of the sensor bead")
     columns = found.columns(range(len(found.status)), traces)

@@ -164,7 +164,8 @@ def outside(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
     lies in the band."""
     near = 1e-9 * float(edges[-1, 1])
     low, high = edges[:, 0] - near, edges[:, 1] + near
-    return ~((frequencies[:, None] >= low) & (frequencies[:, None] <= high)).any(axis=1)
+    inside = (frequencies[:, None] >= low) & (frequencies[:, None] <= high)
+    return np.asarray(~inside.any(axis=1))
 
 
 def decay(omega: np.ndarray, dashpots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,76 @@
+"""Modes of many chains: disorder, or values of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.errors import CaseError
+from granchain.studies.plan import plan_of
+from granchain.studies.sweep import axes_of_study
+from granchain.waves.modes import modes
+
+# What is kept of each mode, with its unit.
+KEPT = {
+    "frequencies": ("Hz", "frequency without damping"),
+    "participation": ("1", "beads that take part, (sum e)^2/sum e^2"),
+    "damping": ("1/s", "rate at which the amplitude decays"),
+}
+
+
+def mode_study(
+    case: Case, vary: Mapping[str, Any], how: str = "product", n: int = 1, seed: int = 0
+) -> Any:
+    """Modes of a chain over values of its keys, or over realisations of its disorder.
+
+    Parameters
+    ----------
+    case : Case
+        A chain with a static load, see `granchain.modes`.
+    vary : mapping
+        As `granchain.sweep` takes it: lists, distributions, `granchain.disorder`.
+    how : {"product", "zip", "sobol"}
+    n : int
+        Draws at each point.
+    seed : int
+        Of all draws.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions of the study and `mode`, from the lowest up: `frequencies` [Hz], `participation`,
+        `damping` [1/s].
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the call and of all members; for chains of unlike numbers of beads.
+    """
+    import xarray
+
+    plan = plan_of(case, vary, how, n, seed)
+    found = [modes(member) for member in plan.cases()]
+    sizes = sorted({one.frequencies.size for one in found})
+    if len(sizes) > 1:
+        raise CaseError(
+            f"chain.beads: got chains of {sizes[0]} to {sizes[-1]} beads, allowed those of one "
+            "number of beads; study each number by itself"
+        )
+    data = {
+        name: (
+            (*plan.dims, "mode"),
+            np.stack([getattr(one, name) for one in found]).reshape((*plan.shape, -1)),
+            {"units": unit, "long_name": meaning},
+        )
+        for name, (unit, meaning) in KEPT.items()
+    }
+    axes = {
+        name: (axis.dims, axis.data, {"units": axis.unit, "long_name": axis.long_name})
+        for name, axis in axes_of_study(plan).items()
+    }
+    mode = ("mode", np.arange(1, sizes[0] + 1), {"long_name": "number of the mode"})
+    title = plan.case.title or "untitled case"
+    return xarray.Dataset(data, axes | {"mode": mode}, {"title": title, "seed": seed})
