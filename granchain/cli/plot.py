@@ -433,6 +433,38 @@ def dispersion(
 
 
 @app.command()
+def modes(
+    case: CaseArgument,
+    changes: SetOption = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CASE", help="Case whose repeated cell has the gaps that are spoken of."
+        ),
+    ] = None,
+    law_module: LawModuleOption = None,
+    figure: FigureOption = None,
+    width: WidthOption = None,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how a chain under a static load oscillates: frequency and damping of each mode, and how
+    many beads take part; nothing is run."""
+    load_laws(law_module)
+    check_width(width)
+    from granchain import figures
+    from granchain.case import load_case
+    from granchain.waves.modes import modes as found_of
+
+    found = found_of(load_case(case, changes or ()), cell=None if cell is None else load_case(cell))
+    save_figure(figures.mode_shapes, figure, overwrite, found, width=width)
+    facts = {"case": case, **found.as_dict(), "figure": figure}
+    print_result(
+        "modes", facts, as_json, lambda: text_table(found.rows(), ">>>><"[: len(found.rows()[0])])
+    )
+
+
+@app.command()
 def report(
     files: FilesArgument,
     out: Annotated[str, typer.Option(metavar="PAGE.html", help="The page.")] = "report.html",

@@ -41,7 +41,12 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
             label="outside the bands",
         )  # fmt: skip
         parts.legend(loc="best")
-    parts.set(xlim=(0.0, 1.04 * kilo.max()), ylim=(0.0, None), ylabel="beads that take part", xlabel="frequency (kHz)")
+    parts.set(
+        xlim=(0.0, 1.04 * kilo.max()),
+        ylim=(0.0, None),
+        ylabel="beads that take part",
+        xlabel="frequency (kHz)",
+    )
     count = np.arange(1, found.frequencies.size + 1)
     edges = np.concatenate([[found.bead[0] - 0.5], found.bead + 0.5])
     mesh = shapes.pcolormesh(
