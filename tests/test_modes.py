@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.errors import CaseError
+from granchain.errors import CaseError, GranchainWarning
 
 LOAD = 20.0
 # E/(1 - nu^2)/2 of equal steel beads, K = (4/3) E* sqrt(R*), and at rest F = K d^1.5
@@ -138,10 +138,12 @@ def test_modes_of_disordered_chains_are_those_of_each_realisation():
     assert study.frequencies.dims == ("draw", "mode") and study.frequencies.shape == (200, 10)
     # disorder confines the upper modes more than the lower ones (Anderson 1958)
     assert float(study.participation[:, 9].mean()) < float(study.participation[:, 1].mean())
-    (first,) = gc.sweep(
-        case,
-        {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))},
-        seed=4,
-        summary=lambda result: {"top": float(gc.modes(result.case).frequencies[9])},
-    ).top.values.ravel()[:1]
-    assert first == study.frequencies.values[0, 9]
+    # the run is too short for a pulse, which a study says
+    with pytest.warns(GranchainWarning):
+        ran = gc.sweep(
+            case,
+            {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))},
+            seed=4,
+            summary=lambda result: {"top": float(gc.modes(result.case).frequencies[9])},
+        )
+    assert float(ran.top) == study.frequencies.values[0, 9]
