@@ -280,15 +280,11 @@ def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
     assert ends[1] < ends[0]
 
 
-@pytest.mark.parametrize("draws", [2, pytest.param(25, marks=pytest.mark.long)])
+@pytest.mark.parametrize("draws", [1, pytest.param(25, marks=pytest.mark.long)])
 def test_a_law_that_does_not_describe_the_measurement_is_said(figure, draws):
-    wrong = {
-        "flores": {"restitution": 0.7},
-        "tsuji": {"restitution": 0.7},
-        "hertz": {},
-    }
-    if draws > 2:
-        wrong["thornton"] = {}
+    wrong = {"flores": {"restitution": 0.7}, "hertz": {}}
+    if draws > 1:
+        wrong |= {"tsuji": {"restitution": 0.7}, "thornton": {}}
     missed = 0
     for law, inputs in wrong.items():
         case = short(contact={"law": law} | inputs)
