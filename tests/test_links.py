@@ -235,18 +235,6 @@ def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: P
             file.unlink()
 
 
-@pytest.mark.promise("R5")
-@pytest.mark.skipif(os.geteuid() != 0, reason="a device's name is replaced by root alone")
-def test_a_device_outside_dev_is_not_replaced(here: Path) -> None:
-    try:
-        os.mknod("null", 0o20666, os.makedev(1, 3))
-    except OSError:
-        pytest.skip("no devices can be made here")
-    with pytest.raises(FileError, match="got a device, pipe or socket"):
-        write_whole("null", b"granchain_format", overwrite=True)
-    assert Path("null").is_char_device()
-
-
 @pytest.mark.promise("R7")
 def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
     Path("one").symlink_to("run.h5")

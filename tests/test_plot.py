@@ -459,12 +459,3 @@ def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(
         1e3 * (row.position + times * row.displacement[-1]), rel=1e-12
     )
     assert len(frames_of(tmp_path / "30.gif")) == 3
-
-
-@pytest.mark.parametrize("beads", [(0, 10), (5, 21), (30, 40)])
-def test_an_animation_of_beads_that_are_not_there_is_refused(beads):
-    with pytest.raises(
-        GranchainError,
-        match=f"beads: got {beads[0]} to {beads[1]}, allowed a first and a last one from 1 to 20",
-    ):
-        figures.animation(synthetic(), beads=beads)

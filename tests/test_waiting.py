@@ -93,7 +93,9 @@ def waits(folder, command, says, stop, **environment):
 
 
 @pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=pytest.mark.long)])
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_a_law_whose_force_never_ends_is_named_and_an_interruption_ends_the_command(
     tmp_path, jit, stop
 ):
