@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from granchain.errors import clean
 
 # What stands to the right in a column.
-NUMBER_PATTERN = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not yet")
+NUMBER_PATTERN = re.compile(
+    r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( (\+-|to) [0-9.e+-]+)?( \([0-9.e+-]+( %)?\))?|-|nan|not yet"
+)
 # Stretches of time whose smallest and largest values are drawn of a trace: twice the dots that it
 # is wide.
 STRETCHES_OF_A_TRACE = 360

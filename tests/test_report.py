@@ -123,7 +123,7 @@ def test_a_page_holds_all_it_needs(shown):
     # peaks of the run itself
     assert page.count("<img ") >= 4
     # the comparison's, in its own unit and share
-    assert "+11.1" in page and ">+1<" in page
+    assert "(+11.1 %)<" in page and "(+1)<" in page
 
 
 def test_equal_files_give_equal_pages(computed):

@@ -142,7 +142,7 @@ STYLE = """
           --box: #262626; --link: #8fc1f0; --bad: #ff8a70; }
   img { filter: invert(.9) hue-rotate(180deg); }
 }
-body { margin: 0 auto; max-width: 50rem; padding: 1.2rem; color: var(--text);
+body { margin: 0 auto; max-width: 54rem; padding: 1.2rem; color: var(--text);
        background: var(--ground); font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
 header { border-top: 3px solid var(--accent); padding-top: .8rem; margin-bottom: 1.6rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
@@ -183,7 +183,8 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
   @page { margin: 18mm 16mm; }
   body { max-width: none; padding: 0; font-size: 10pt; line-height: 1.4; }
   nav ~ h2 { break-before: page; }
-  h1, h2, h3, figure.table figcaption, p.title { break-after: avoid; }
+  h1, h2, h3, h3 + p:has(+ .math), figure.table figcaption, p.title { break-after: avoid; }
+  table { font-size: 8pt; } th, td { padding-right: .7rem; }
   figure.picture, tr, .math mtr, .math { break-inside: avoid; }
   thead { display: table-header-group; }
   p { orphans: 3; widows: 3; }
@@ -196,7 +197,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
 """
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 # The first letter of a unit such as us, after a number or in brackets.
-_MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])")
+_MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])|^u(?=[smJN]$)")
 _CODE = re.compile(r"`[^`]*`")
 # What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
 _MARKDOWN_SIGNS = re.compile(

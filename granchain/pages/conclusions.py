@@ -100,7 +100,9 @@ def drawable(value: Any) -> Any:
 def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a comparison."""
     results, title = facts["results"], f"Comparison with {facts['trace']['title']}"
-    blocks = comparison_tables(facts)
+    blocks: list[Block] = [
+        beside(block) if isinstance(block, Grid) else block for block in comparison_tables(facts)
+    ]
     blocks[1:1] = pulse_picture(title, results)
     return title, blocks, [one["law"] for one in results]
 
@@ -128,6 +130,28 @@ def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Bloc
     several = len(measured) >= 2
     draw = partial(pulse_numbers, title, measured, computed)
     return [Picture(draw, words)] if several else []
+
+
+def beside(grid: Grid) -> Grid:
+    """A table with one column a law: what is off, and an uncertainty, stand in the cell of what
+    they are of."""
+
+    def joined(cells: Sequence[str]) -> tuple[str, ...]:
+        found: list[str] = []
+        for column, cell in zip(grid.columns, cells, strict=True):
+            if column == "+-" and cell != "-":
+                found[-1] += f" +- {cell}"
+            elif column.startswith("off ") and cell != "-":
+                found[-1] += f" ({cell}{' %' * column.endswith('[%]')})"
+            elif column != "+-" and not column.startswith("off "):
+                found.append(cell)
+        return tuple(found)
+
+    rows = tuple(map(joined, grid.rows))
+    off = next((column for column in grid.columns if column.startswith("off ")), "")
+    title = f"{grid.title}, and by how much it is off{' [us]' * off.endswith('[us]')}"
+    named = tuple(one for one in grid.columns if one != "+-" and not one.startswith("off "))
+    return Grid(named, rows, title if off else grid.title)
 
 
 def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
@@ -253,7 +277,12 @@ def band_cells(sensor: Mapping[str, Any], name: str) -> list[str]:
 
 def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of an equivalence."""
-    blocks = equivalence_tables(facts, facts["case_resolved"].get("title") or "the case")
+    blocks: list[Block] = [
+        replace(block, title=block.title or "the laws by what is left")
+        if isinstance(block, Grid)
+        else block
+        for block in equivalence_tables(facts, facts["case_resolved"].get("title") or "the case")
+    ]
     shared = {key: facts[key] for key in ("to", "measure", "free", "sensor_bead")}
     as_found: list[Any] = [
         SimpleNamespace(**drawable(shared), **drawable(one)) for one in facts["laws"]
@@ -365,7 +394,12 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
             **{name: drawable(facts[name]) for name in names},
         )
 
-    blocks = fit_tables(facts)
+    titles = {"key": "the fitted values", "correlation": "correlations of their errors"}
+    titles["bead"] = "measured and fitted first pulses"
+    blocks: list[Block] = [
+        replace(block, title=titles.get(block.columns[0], "")) if isinstance(block, Grid) else block
+        for block in fit_tables(facts)
+    ]
     words = (
         "Measured pulses with the fitted ones over them and what is left; their numbers at every "
         "sensor; the correlation of the keys."

@@ -7,7 +7,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -116,10 +116,10 @@ def resolved(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def setup_blocks(case: Mapping[str, Any]) -> list[Block]:
-    """What was set up, where there is a case that can be read."""
+def setup_blocks(case: Mapping[str, Any], varied: Container[str] = ()) -> list[Block]:
+    """What was set up, where there is a case that can be read; keys of it that a study varies."""
     try:
-        grid = setup_grid(case)
+        grid = setup_grid(case, varied)
     except STRANGE:
         return []
     return [grid] if grid.rows else []

@@ -3,7 +3,8 @@ keys of a case are declared with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from granchain.case import Case
@@ -50,13 +51,15 @@ def quantity_text(value: Any, unit: str | None) -> str:
     return f"{number_text(float(value), '.6g', factor)} {name}".strip()
 
 
-def setup_grid(case: Mapping[str, Any]) -> Grid:
+def setup_grid(case: Mapping[str, Any], varied: Container[str] = ()) -> Grid:
     """A row for each thing that a case sets up, as it was run.
 
     Parameters
     ----------
     case : mapping
         As `Case.resolved` gives it; of an edited file that may be anything.
+    varied : container of str
+        Keys that a study varies.
     """
     kind = case.get("mechanism")
     model = MECHANISM_KINDS.get(kind, Case) if isinstance(kind, str) else Case
@@ -68,7 +71,8 @@ def setup_grid(case: Mapping[str, Any]) -> Grid:
         name, constants, _ = value.partition(": E ")
         again = bool(constants) and value in told
         told.add(value)
-        rows.append((table if table != last else "", what, name if again else value))
+        text = "varied" if where in varied else name if again else value
+        rows.append((table if table != last else "", what, text))
         last = table
     return Grid(("", "quantity", "value"), tuple(rows), "what was computed" if rows else "")
 
@@ -82,7 +86,8 @@ def setup_rows(
         if where in (*_RECORDING, *_KEYS_OF_RECORDING) or not value or value is True:
             continue
         about = declared(model, name)
-        what = str(about["meaning"]).partition(" [")[0].removeprefix("the ")
+        # without the unit, which stands with the value
+        what = re.sub(r" \[[^\[\]]+\]$", "", str(about["meaning"])).removeprefix("the ")
         inner = table_in(field.annotation)
         if inner is MaterialTable and isinstance(value, Mapping):
             yield where, what, material_text(value)

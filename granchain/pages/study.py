@@ -62,7 +62,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         keys.append((key, str(study[key].size), coordinate_values(study[key]), unit))
     varied = "what was varied, and where it was measured"
     blocks += [Grid(("key", "values", "", "unit"), tuple(keys), varied)]
-    blocks += setup_blocks(resolved(about))
+    blocks += setup_blocks(resolved(about), [str(key) for key in study.coords])
     measured = [
         name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size
     ]
@@ -113,6 +113,8 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
     results = list(found.values())
     labels = dict(zip(found, labels_of(results), strict=True)) if found else {}
     title = figure_title(results)
+    # words such as "contact.psi 2.6, striker.speed 1"
+    differing = {part.split(" ")[0] for word in labels.values() for part in word.split(", ")}
     ended = [status.label for status in ensemble.status]
     counts = ", ".join(f"{ended.count(one)} {one}" for one in dict.fromkeys(ended))
     blocks: list[Block] = [
@@ -129,15 +131,18 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
         cells = [str(place), labels.get(place, "-"), ended[place]]
         if one := numbers.get(place):
             peaks = {pulse.bead: pulse.peak for pulse in one.sensors}
-            cells += [number_text(one.wave_speed), *(number_text(peaks.get(k)) for k in shown)]
+            cells += [
+                number_text(one.wave_speed, "#.5g"),
+                *(number_text(peaks.get(k), "#.5g") for k in shown),
+            ]
         else:
             cells += ["-"] * (1 + len(shown))
         rows.append(cells)
     columns = ("run", "of it", "ended", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
     blocks.append(number_grid(columns, rows, "members: wave speed, and peak force at sensors", 3))
     if found:
-        # the first member's case; what the members differ in stands beside each
-        blocks += setup_blocks(resolved(results[0].provenance))
+        # what the members differ in stands beside each
+        blocks += setup_blocks(resolved(results[0].provenance), differing)
         drawn = evenly_spaced(len(results), MOST_LINES, "")[0]
         several = several_figures(
             [results[k] for k in drawn], [list(labels.values())[k] for k in drawn]
