@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from support.kinds import PLAIN_ALONE
 from support.rows import inputs_for, run_row, steel_row
 
 from granchain.contact import laws
@@ -179,6 +180,7 @@ def test_a_contact_that_the_jump_throws_back_within_the_step_jumps_again():
     assert step.read(d, rate, c, ()) == functions.force(d, rate, c, ())
 
 
+@PLAIN_ALONE
 def test_jumps_that_only_weigh_a_kick_move_nothing():
     state = run_row(steel_row(2), "wang-liu-hysteretic", 1e-6, restitution=0.7, psi=2.84, xi=13.0)
     row = fields.beads_of(state.tables)

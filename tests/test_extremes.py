@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.kinds import PLAIN_ALONE
 
 from granchain.case import Case, load_case
 from granchain.certificates import example_inputs
@@ -187,8 +186,7 @@ def test_a_law_without_a_number_for_its_values_says_so():
         1.0 / 0.0  # noqa: B018
 
 
-@pytest.mark.plain
-@PLAIN_ALONE
+@pytest.mark.long
 def test_a_law_whose_range_is_beyond_any_overlap_stops_the_run():
     # at a yield stress of 1e-75 Pa its 110 critical overlaps are 1e-172 m
     case = changed(**{"contact": {"law": "kogut-etsion"}, "chain.material.yield_stress": 1e-75})
