@@ -168,6 +168,12 @@ WidthOption = Annotated[
         "--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm."
     ),
 ]
+TitleOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-title", help="Without title and heading, for a caption that says it is simulated."
+    ),
+]
 UnsealedOption = Annotated[
     bool,
     typer.Option(
@@ -277,13 +283,15 @@ def save_figure(
     overwrite: bool,
     *parts: Any,
     width: str | None = None,
+    title: bool = True,
+    traces: int | None = None,
 ) -> None:
     """Draw a figure of these parts, and save it, where one was asked for."""
     if target is None:
         return
     from granchain.figures import page, save
 
-    with page(width):
+    with page(width, title, traces):
         figure, _ = draw(*parts)
     save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
 

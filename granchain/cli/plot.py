@@ -21,6 +21,7 @@ from granchain.cli.options import (
     LawModuleOption,
     OverwriteOption,
     SetOption,
+    TitleOption,
     UnsealedOption,
     WidthOption,
     app,
@@ -67,6 +68,16 @@ def plot(
         str, typer.Option("--format", metavar="FORMAT", help="png, pdf or svg.")
     ] = "png",
     width: WidthOption = None,
+    no_title: TitleOption = False,
+    traces: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=54,
+            help="Draw N sensors, beads or contacts of many, evenly spaced. Default: 10 or 12.",
+        ),
+    ] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,7 +141,7 @@ def plot(
             f"--only: got {only[:60]}, for which these files lack the variables, allowed others; "
             "ask for more in the case, or name other figures"
         )
-    draw_all(figures, out, ending, width, overwrite)
+    draw_all(figures, out, ending, width, overwrite, title=not no_title, traces=traces)
 
 
 class Drawable(NamedTuple):
@@ -227,6 +238,8 @@ def draw_all(
     width: str | None,
     overwrite: bool,
     told: Callable[[str], Any] = print_text,
+    title: bool = True,
+    traces: int | None = None,
 ) -> None:
     """Draw figures into a folder, and tell the name of each; nothing is drawn where one of them
     is there and stays."""
@@ -244,7 +257,7 @@ def draw_all(
             )
         for target, draw in pictures.items():
             try:
-                save_figure(draw, target, overwrite, width=width)
+                save_figure(draw, target, overwrite, width=width, title=title, traces=traces)
             except FileError:
                 raise
             except GranchainError as error:
@@ -262,7 +275,8 @@ def animate(
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE.gif", help="The animation; default: the file's name with .gif, here."
+            metavar="FILE.gif|FILE.mp4",
+            help="The animation; default: the file's name with .gif, here.",
         ),
     ] = None,
     magnify: Annotated[
@@ -276,14 +290,16 @@ def animate(
         typer.Option(metavar="FIRST-LAST", help="The bodies that are drawn; 0 is the striker."),
     ] = None,
     width: WidthOption = None,
+    no_title: TitleOption = False,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Show the row in motion, as a GIF: displacements magnified, forces as colours."""
+    """Show the row in motion, as GIF or MP4: displacements magnified, forces as colours."""
+    from granchain.figures.motion import MOVING
     from granchain.figures.motion import animate as animated
     from granchain.store import open_result
 
     target = out if out is not None else f"{Path(file).stem}.gif"
-    check_new(target, (".gif",), overwrite)
+    check_new(target, tuple(MOVING), overwrite)
     check_width(width)
     between = None if beads is None else first_and_last(beads)
     result = open_result(
@@ -302,7 +318,16 @@ def animate(
             "under [snapshots], as with --set snapshots.interval=2e-6"
         )
     try:
-        animated(result, target, magnify, frames, between, width=width, overwrite=overwrite)
+        animated(
+            result,
+            target,
+            magnify,
+            frames,
+            between,
+            width=width,
+            title=not no_title,
+            overwrite=overwrite,
+        )
     except FileError:
         raise
     except GranchainError as error:
@@ -351,6 +376,7 @@ def spectrum(
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
+    no_title: TitleOption = False,
     overwrite: OverwriteOption = False,
     unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
@@ -365,7 +391,7 @@ def spectrum(
 
     start = int(source) if source and source.isdecimal() and len(source) < 10 else source
     found = found_in(open_result(file, unsealed=unsealed), start, sensor, segments=segments)
-    save_figure(figures.spectrum, figure, overwrite, found, width=width)
+    save_figure(figures.spectrum, figure, overwrite, found, width=width, title=not no_title)
     facts = {"file": file, **found.as_dict(), "figure": figure}
     print_result("spectrum", facts, as_json, lambda: print_spectrum(found), found.messages)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import math
 import os
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,13 +30,15 @@ from granchain.store import write_whole
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
-    from matplotlib.animation import FuncAnimation
+    from matplotlib.animation import FFMpegWriter, FuncAnimation
 
     from granchain.store import Result
 
 # Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more,
 # so many bins are drawn.
 MOST_BODIES = 350
+# Bodies of a row that is drawn as high as they need.
+FEW_BODIES = 40
 # Pictures of an animation: 100 last five seconds, and more than 600 take more memory than a picture
 # is worth.
 FRAMES, MOST_FRAMES = 100, 600
@@ -47,10 +51,9 @@ DOTS_PER_INCH, NARROW_DOTS = 100.0, 150.0
 SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
 # Length of a row from which places are in metres [m].
 LONG_ROW = 10.0
-# Circles are drawn where the row is no higher than so many radii.
-LOWEST = 4.5
-# First bytes of the format: GIF89a specification (CompuServe 1990), section 17.
-GIF = b"GIF8"
+# First bytes of a file: GIF89a specification (CompuServe 1990), section 17; of MP4 a box of 32
+# bytes that names the format, ISO/IEC 14496-12, 4.3, as ffmpeg writes it.
+MOVING = {".gif": b"GIF8", ".mp4": b"\x00\x00\x00\x20ftyp"}
 
 
 class Motion(NamedTuple):
@@ -194,8 +197,8 @@ def animation(
 
     The forces follow from the momenta in the snapshots, each the mean over the time between the
     snapshots beside it, beyond the static force; where both ends of the chain are walls or driven,
-    colours are velocities. In a long row beads are ellipses, higher than they are wide; of more
-    than 350 bodies, bins are drawn, with the largest force and the mean displacement in each.
+    colours are velocities. Of more than 350 bodies bins are drawn, with the largest force and the
+    mean displacement in each.
 
     Parameters
     ----------
@@ -260,12 +263,14 @@ def animation(
         notes.append(f"bins of {motion.each} bodies: largest force, mean displacement")
     if beads is not None:
         notes.append(f"bodies {beads[0]} to {beads[1]}")
-    sheet = Sheet(None, 7.0, 3.2, [1.0, 1.6], sharex=True)
+    # a row of many beads, which are round, is low
+    low = 0.15 if len(half) > FEW_BODIES else 1.0
+    sheet = Sheet(None, 7.0, 3.2, [low, 1.6], sharex=True)
     figure, (row, line) = sheet.figure, sheet.panels
     level = np.zeros(len(half))
     bodies = EllipseCollection(
         2.0 * half,
-        2.0 * half if motion.each == 1 else np.full(len(half), 2.0 * tallest),
+        2.0 * half,
         level,
         offsets=np.column_stack([x[0], level]),
         offset_transform=row.transData,
@@ -301,11 +306,10 @@ def animation(
     # One layout for all pictures: nothing jumps, and each takes a fifth of the time.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    # Circles, or where they would be too low to be seen ellipses.
+    # Beads are round.
     box = row.get_window_extent()
     reach = 0.5 * float(np.ptp(row.get_xlim())) * box.height / box.width
-    if reach <= LOWEST * tallest:
-        row.set_ylim(-max(reach, 1.15 * tallest), max(reach, 1.15 * tallest))
+    row.set_ylim(-reach, reach)
     return FuncAnimation(
         figure,
         show,
@@ -325,22 +329,25 @@ def animate(
     beads: Sequence[int] | None = None,
     *,
     width: str | None = None,
+    title: bool = True,
     overwrite: bool = False,
 ) -> None:
-    """Write the row in motion as a GIF, whole or not at all: `animation`, saved.
+    """Write the row in motion as GIF or MP4, whole or not at all: `animation`, saved.
 
     Parameters
     ----------
     result : Result
         With snapshots.
     path : str or path
-        Ends in .gif.
+        Ends in .gif, or in .mp4, which takes the package imageio-ffmpeg.
     magnify, frames, beads : optional
         As for `figures.animation`.
     width : {"single", "double"}, optional
         Of a journal.
+    title : bool
+        Whether title and heading stand above the row.
     overwrite : bool
-        Replace a GIF of that name.
+        Replace an animation of that name.
 
     Raises
     ------
@@ -349,23 +356,25 @@ def animate(
     FileError
         For another ending, a folder that is missing, a file that must stay or a full disk.
     """
-    with page(width):
+    if file_ending(path, MOVING) == ".mp4":
+        film_writer()
+    with page(width, title):
         save_animation(animation(result, magnify, frames, beads), path, overwrite)
 
 
 def save_animation(
     moving: FuncAnimation, path: str | os.PathLike[str], overwrite: bool = True
 ) -> None:
-    """Write an animation as a GIF, whole or not at all.
+    """Write an animation as GIF or MP4, whole or not at all.
 
     Parameters
     ----------
     moving : FuncAnimation
         As `animation` gives it.
     path : str or path
-        Ends in .gif.
+        Ends in .gif, or in .mp4, which takes the package imageio-ffmpeg.
     overwrite : bool
-        Replace a GIF of that name; any other file stays.
+        Replace an animation of that name; any other file stays.
 
     Raises
     ------
@@ -374,7 +383,14 @@ def save_animation(
     """
     from matplotlib.animation import PillowWriter
 
-    file_ending(path, (".gif",))
+    ending = file_ending(path, MOVING)
+    dots = NARROW_DOTS if narrow() else DOTS_PER_INCH
+    if ending == ".mp4":
+        with tempfile.TemporaryDirectory() as folder:
+            film = Path(folder, "animation.mp4")
+            moving.save(film, writer=film_writer(), dpi=dots)
+            write_whole(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
+        return
 
     class Kept(io.BytesIO):
         # the name tells Pillow the format
@@ -386,7 +402,23 @@ def save_animation(
             self.outfile = image  # type: ignore[assignment]
 
     image = Kept()
-    moving.save(
-        image.name, writer=InMemory(fps=int(RATE)), dpi=NARROW_DOTS if narrow() else DOTS_PER_INCH
-    )
-    write_whole(path, image.getvalue(), overwrite, marks=(GIF,))
+    moving.save(image.name, writer=InMemory(fps=int(RATE)), dpi=dots)
+    write_whole(path, image.getvalue(), overwrite, marks=(MOVING[ending],))
+
+
+def film_writer() -> FFMpegWriter:
+    """What writes an MP4, with the ffmpeg of imageio-ffmpeg; a missing one is said."""
+    import matplotlib
+    from matplotlib.animation import FFMpegWriter
+
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise GranchainError(
+            "animation: got an MP4 without the package that writes it, allowed a GIF, or an MP4 "
+            "with imageio-ffmpeg; pip install imageio-ffmpeg, or name a .gif"
+        ) from None
+    matplotlib.rcParams["animation.ffmpeg_path"] = imageio_ffmpeg.get_ffmpeg_exe()
+    # H.264 takes an even number of dots each way; nothing of the day is written
+    even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p"]
+    return FFMpegWriter(fps=int(RATE), codec="h264", extra_args=[*even, "-bitexact"])
