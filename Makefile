@@ -36,7 +36,7 @@ $(VENV)/.locked: requirements.lock pyproject.toml
 	@touch $@
 
 run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figures
-	@echo "run: steel-chain into results"
+	@echo "run: steel-chain into results; the first time its loop is compiled, 4 to 10 s"
 	@mkdir -p results
 	@$(PYTHON) -m granchain run steel-chain --out results/steel-chain.h5 --overwrite
 	@$(PYTHON) -m granchain plot results/steel-chain.h5 --out results --overwrite
@@ -97,8 +97,8 @@ laws: env ## docs/laws.md, certified.json and equations.json anew: every contact
 	@$(PYTHON) docs/laws.py
 
 docs: env ## the documentation, in docs/_build/html
-	@echo "docs: sphinx"
-	@$(PYTHON) -m sphinx -q -W -b html docs docs/_build/html
+	@echo "docs: sphinx; the figures of the gallery are computed first, some minutes"
+	@$(PYTHON) -m sphinx -W -b html docs docs/_build/html
 
 package: env ## sdist and wheel, in WHEEL (dist); checked, and the wheel's own tests, outside the tree
 	@echo "package: sdist, from it the wheel, into $(WHEEL)"

@@ -20,6 +20,8 @@
 # as numbers, and are not shown.
 
 # %%
+from tempfile import TemporaryDirectory
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -33,6 +35,8 @@ plt.rcParams.update(
         "axes.spines.right": False,
     }
 )
+# what it writes goes with the notebook
+folder = TemporaryDirectory()
 COLOURS = {
     "ma-liu": "k",
     "hunt-crossley": "C0",
@@ -79,7 +83,7 @@ def two_bodies(law, speed, **inputs):
         snapshots={"interval": 2e-7},
         time={"end": 1.2e-4 * (4 / speed) ** 0.2 * 2},
     )
-    name = f"{law}-{speed:g}.h5"
+    name = f"{folder.name}/{law}-{speed:g}.h5"
     gc.run(case).save(name, overwrite=True)
     return gc.open_result(name)
 
@@ -204,8 +208,8 @@ for speed, laws in found.items():
 # %%
 chains = {}
 for name in ("steel-chain", "steel-chain-dashpot"):
-    gc.run(gc.load_case(name)).save(f"{name}.h5", overwrite=True)
-    chains[name] = gc.open_result(f"{name}.h5")
+    gc.run(gc.load_case(name)).save(f"{folder.name}/{name}.h5", overwrite=True)
+    chains[name] = gc.open_result(f"{folder.name}/{name}.h5")
 labels = {"steel-chain": "ma-liu", "steel-chain-dashpot": "wang-liu-hysteretic"}
 
 figure, panels = plt.subplots(4, 2, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")

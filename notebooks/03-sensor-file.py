@@ -20,6 +20,7 @@
 
 # %%
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import h5py
 import matplotlib.pyplot as plt
@@ -38,8 +39,11 @@ plt.rcParams.update(
     }
 )
 
-gc.run(gc.load_case("steel-chain")).save("chain.h5", overwrite=True)
-print(f"{Path('chain.h5').stat().st_size / 1e6:.1f} MB")
+# what it writes goes with the notebook
+folder = TemporaryDirectory()
+chain = Path(folder.name, "chain.h5")
+gc.run(gc.load_case("steel-chain")).save(chain)
+print(f"{chain.stat().st_size / 1e6:.1f} MB")
 
 # %% [markdown]
 # ## With xarray
@@ -48,7 +52,7 @@ print(f"{Path('chain.h5').stat().st_size / 1e6:.1f} MB")
 # stands.
 
 # %%
-data = xr.open_dataset("chain.h5", engine="h5netcdf")
+data = xr.open_dataset(chain, engine="h5netcdf")
 print(data.attrs["title"], "|", data.attrs["law"], "|", data.attrs["status"])
 print(data.sensor_force)
 
@@ -131,7 +135,7 @@ print(f"half of its value at frequency 0 up to {half / 1e3:.0f} kHz")
 # The same file, the same names. Nothing of granchain is needed to read it.
 
 # %%
-with h5py.File("chain.h5") as file:
+with h5py.File(chain) as file:
     time, force = file["time"][:], file["sensor_force"][:]
     beads = file["sensor_bead"][:].tolist()
     units = {

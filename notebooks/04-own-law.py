@@ -20,6 +20,7 @@
 
 # %%
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -109,8 +110,11 @@ text = file.read_text().replace('name = "walton-braun"', 'name = "walton-braun-b
 text = text.replace("return 0.5 * c[0] * d * d", "return 0.6 * c[0] * d * d").replace(
     "class WaltonBraun", "class Broken"
 )
-Path("broken_law.py").write_text(text)
-load_law_module("broken_law.py")
+# what it writes goes with the notebook
+folder = TemporaryDirectory()
+law_file = Path(folder.name, "broken_law.py")
+law_file.write_text(text)
+load_law_module(law_file)
 broken = gc.certificate("walton-braun-broken")
 print("\n\n".join(broken.problems))
 

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import granchain as gc
 from granchain.case import case_names
-from granchain.cli.options import CASES, MECHANISMS, case_words, completion, law_words
+from granchain.cli.options import CASES, MECHANISMS, case_words, completion, law_words, set_words
 from granchain.material import MATERIALS
 
 PROGRAM = Path(sys.executable).with_name("granchain")
@@ -36,6 +37,17 @@ def test_names_that_begin_so_are_offered(tmp_path, monkeypatch):
     assert completion("material:MATERIALS")("") == list(MATERIALS)
     assert completion(CASES, MECHANISMS)("s")[-2:] == ["scotch-yoke", "slider-crank"]
     assert completion()("x") == []
+
+
+def test_keys_of_a_case_are_offered_and_the_words_that_they_take():
+    chain, mechanism = (SimpleNamespace(info_name=name) for name in ("run", "mechanism"))
+    assert set_words(chain, "chain.radius") == ["chain.radius=", "chain.radius_factor="]
+    assert set_words(chain, "contact.law=hunt") == [
+        f"contact.law={name}" for name in gc.laws() if name.startswith("hunt")
+    ]
+    assert set_words(chain, "ends.right=") == [f"ends.right={e}" for e in ("free", "wall", "rigid")]
+    assert "contact.psi=" in set_words(chain, "contact.") and set_words(chain, "time.end=") == []
+    assert set_words(mechanism, "chain.") == [] and set_words(mechanism, "contact.l")
 
 
 @pytest.mark.skipif(

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import resource
+import secrets
 import shutil
 import textwrap
 import warnings
@@ -19,7 +20,7 @@ import pytest
 from support.processes import answer
 
 from granchain.errors import GranchainWarning
-from granchain.jit.cache import LOOP_SEAL_LENGTH, compiled, loop_content, sealed
+from granchain.jit.cache import LOOP_SEAL_LENGTH, compiled, compiling, loop_content, sealed
 
 pytestmark = pytest.mark.plain
 
@@ -274,3 +275,19 @@ def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(
         at_least=200,
     )
     assert whole
+
+
+def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():
+    told: list[int] = []
+    scale = secrets.randbits(40) + 0.5
+
+    def scaled(x):
+        return scale * x
+
+    for times in (1, 1):
+        # by another dispatcher: the second one finds the file of the first
+        loop, before = compiled(scaled), compiling.seconds
+        compiling.told = lambda: told.append(1)
+        assert loop(2.0) == 2.0 * scale
+        assert len(told) == times and compiling.seconds > before
+    compiling.told = None

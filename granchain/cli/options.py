@@ -74,6 +74,26 @@ case_words = completion(CASES, ending=".toml")
 law_words = completion("contact:laws")
 
 
+def set_words(context: typer.Context, incomplete: str) -> list[str]:
+    """What completes a change of a case: its keys, and behind = the words that one of them takes,
+    such as the names of laws."""
+    from granchain.case.tables import TABLES
+    from granchain.contact import laws
+    from granchain.keys import declared
+
+    keys: dict[str, list[str]] = {
+        f"{table}.{name}": list(declared(model, name)["choices"])
+        for table, model in TABLES.items()
+        for name in model.model_fields
+        if context.info_name != "mechanism" or table == "contact"
+    }
+    keys |= {f"contact.{one.name}": [] for law in laws().values() for one in law.inputs}
+    keys["contact.law"] = list(laws())
+    key, equals, _ = incomplete.partition("=")
+    words = [f"{key}={word}" for word in keys.get(key, ())] if equals else [f"{k}=" for k in keys]
+    return [word for word in words if word.startswith(incomplete)]
+
+
 def above_zero(text: str) -> float:
     """A finite number above 0."""
     value = float(text)
@@ -105,6 +125,7 @@ SetOption = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change a key of the case: contact.psi=2.9. May be repeated.",
+        autocompletion=set_words,
     ),
 ]
 LawModuleOption = Annotated[

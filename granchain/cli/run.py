@@ -9,6 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 # [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
+
+# What a loop takes that is in no cache, by machine and law: measured, docs/speed.md.
+COMPILING = "4 to 10 s"
 
 IN_VAIN = "interrupted before the run began; {} was not written"
 
@@ -125,6 +129,7 @@ def computed_run(
             return done
         with progress, failing(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
+            progress.tell_of_compiling(case.contact.law)
             with blamed(law_named(case.contact.law)) as progress.waiting:
                 result = simulation.run(
                     case,
@@ -252,6 +257,14 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def tell_of_compiling(self, law: str) -> None:
+        """Say before a loop is compiled that it is, where there is someone to see it: the bar
+        stands still until then."""
+        from granchain.jit.cache import compiling
+
+        words = f"compiling {law}, once, {COMPILING}"
+        compiling.told = partial(notify, words) if self._shown else None
 
     def begin(self, size: float) -> None:
         """Called before the first step with what will be recorded [bytes]: refuses what the

@@ -20,6 +20,8 @@ import os
 import pickle
 import secrets
 import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -153,6 +155,12 @@ def _loop_cache() -> type:
             return sig, codegen.magic_tuple(), self._key
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
+            found = self._found(sig, target_context)
+            if found is None:
+                compiling.begin()
+            return found
+
+        def _found(self, sig: Any, target_context: Any) -> Any:
             with contextlib.suppress(
                 Exception
             ):  # then Numba's own way finds it too, or another one
@@ -249,15 +257,35 @@ def writable_cache(function: Callable, key: str) -> Any:
     return saved
 
 
+class Compiling(threading.local):
+    """What is told, once, before a loop is compiled that is in no cache; and the seconds that
+    loading and compiling loops has taken. Of each thread."""
+
+    told: Callable[[], object] | None = None
+    seconds = 0.0
+
+    def begin(self) -> None:
+        """A loop is not in the cache."""
+        told, self.told = self.told, None
+        if told is not None:
+            told()
+
+
+compiling = Compiling()
+
+
 def say_refusals(dispatcher: Any) -> None:
     """Let what Numba cannot compile of a user's law be refused by a line of its file."""
     compile_function = dispatcher.compile
 
     def compile_or_refuse(signature: Any) -> Any:
+        clock = time.perf_counter()
         try:
             return compile_function(signature)
         except NumbaError as error:
             raise refusal_of(error) or error from None
+        finally:
+            compiling.seconds += time.perf_counter() - clock
 
     dispatcher.compile = compile_or_refuse
 

@@ -31,7 +31,7 @@ TEXTS = (
     "platform",
     "started",
 )
-NUMBERS = {"wall_time": ("s", "time that the run took")}
+NUMBERS = {"wall_time": ("s", "time that the run took, without compiling")}
 
 
 # Bytes of a variable that are in memory while it is hashed.
