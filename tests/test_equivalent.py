@@ -90,6 +90,22 @@ def test_several_inputs_are_found_together():
     assert found.inputs == pytest.approx({"restitution": 0.7, "stiffness": stiffness}, rel=1e-3)
 
 
+def test_laws_with_unlike_inputs_are_ranked_together():
+    # each as if it were searched alone; a range without a law is of those that know the input
+    free = {"restitution": (0.5, 0.9), "ma-liu": {"psi": (2.0, 4.0)}}
+    laws = ["flores", "ma-liu"]
+    found = gc.equivalent(short(), laws=laws, free=free, moves=False)
+    assert [(one.law, one.rank, list(one.free)) for one in found] == [
+        ("ma-liu", 1, ["psi"]),
+        ("flores", 2, ["restitution"]),
+    ]
+    assert found[0].inputs["psi"] == pytest.approx(2.84, rel=1e-4)
+    (alone,) = gc.equivalent(
+        short(), laws=["flores"], free={"flores": {"restitution": (0.5, 0.9)}}, moves=False
+    )
+    assert alone.inputs == found[1].inputs and alone.residual == found[1].residual
+
+
 @pytest.mark.long
 def test_inputs_that_are_not_told_apart_are_named():
     # Below full plasticity, which no contact reaches here, Ma and Liu's force is d (c1 + c2
@@ -183,7 +199,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         ({"laws": ["flores", "flores"]}, "laws.1: got flores once more"),
         (
             {"laws": ["hertz"]},
-            "hertz.restitution: got a free input that it does not know, allowed stiffness",
+            "hertz: got no free key, allowed one or more, such as contact.stiffness",
         ),
         ({"laws": ["flores"], "to": "ma-lu"}, 'to: got "ma-lu", .* did you mean "ma-liu"'),
         (
@@ -199,6 +215,22 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
             "free.restitution: got 0.5 to 0.1, allowed two finite numbers, the lo",
         ),
         ({"laws": ["flores"], "free": {}}, "free: got none"),
+        (
+            {"laws": ["flores"], "free": {"restitutoin": (0.1, 0.9), "restitution": (0.1, 0.9)}},
+            "free.contact.restitutoin: got a key that none of the laws knows, .* did you mean",
+        ),
+        (
+            {"laws": ["flores"], "free": {"flores": {"psi": (2.0, 3.0)}}},
+            "flores.psi: got a free input that it does not know, allowed restitution",
+        ),
+        (
+            {"laws": ["flores"], "free": {"flors": {"restitution": (0.1, 0.9)}}},
+            'free.flors: got a law that is not asked for, allowed flores; did you mean "flores"',
+        ),
+        (
+            {"laws": ["flores"], "free": {"flores": {"restitution": 0.5}}},
+            "free.flores.restitution: got 0.5, allowed two finite numbers",
+        ),
         (
             {"laws": [{"law": "flores", "restitution": 0.5}]},
             "flores.restitution: got a value, and a range to search",

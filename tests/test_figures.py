@@ -284,6 +284,25 @@ def the_laws(count):
     return found
 
 
+def the_fits(count):
+    """Answers of `granchain.fit` for several laws, made up."""
+    about = SimpleNamespace(title="made up")
+    trace = SimpleNamespace(about=about, synthetic=True, words="SYNTHETIC, no experiment")
+    first = SimpleNamespace(law="law-0", difference=3.0, scatter=1.0, told=True)
+    return [
+        SimpleNamespace(
+            law=f"law-{i}",
+            rank=i + 1,
+            aic=5.0 * i,
+            others=[first] if i else [],
+            sensors=[SimpleNamespace(bead=bead, residual=1.0 + 0.1 * i) for bead in (3, 8)],
+            measure="peaks",
+            trace=trace,
+        )
+        for i in range(count)
+    ]
+
+
 def sides(count):
     """Numbers of pulses of as many results."""
     return {
@@ -358,6 +377,7 @@ CROWDED = {
     "study_distribution": lambda: figures.study_distribution(a_study(), "peak", "chain.radius"),
     "sensitivities": lambda: figures.sensitivities(the_bands()),
     "equivalence": lambda: figures.equivalence(the_laws(12)),
+    "fits": lambda: figures.fits(the_fits(12)),
     "pulse_numbers": lambda: figures.pulse_numbers("numbers", sides(1)["law-0"], sides(12)),
     "slider_acceleration": lambda: figures.slider_acceleration(*map(turning, "abcdefghijkl")),
     "slider_kinematics": lambda: figures.slider_kinematics(*map(turning, "abcdefghijkl")),

@@ -185,6 +185,7 @@ def concluded(computed, tmp_path):
     law = {
         "law": "flores",
         "rank": 1,
+        "free": {"restitution": [0.05, 0.99]},
         "inputs": {"restitution": 0.7},
         "residual": 0.0557,
         "per_bead": [0.01, None],
@@ -198,7 +199,6 @@ def concluded(computed, tmp_path):
     equivalence = {
         "to": "ma-liu",
         "measure": "peaks",
-        "free": {"restitution": [0.05, 0.99]},
         "sensor_bead": [3, 6],
         "laws": [law],
     }

@@ -3,7 +3,7 @@ tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +34,9 @@ from granchain.cli.text import blocks_as_text, print_result, text_table
 from granchain.errors import CaseError
 from granchain.pages.blocks import number_text
 from granchain.plain_data import plain_data
+
+# For the message about a range that is none.
+EXAMPLE_RANGE = "restitution=0.05:0.99"
 
 
 @app.command()
@@ -214,8 +217,9 @@ def equivalent(
         list[str] | None,
         typer.Option(
             "--free",
-            metavar="KEY=LOW:HIGH",
-            help="An input to search, with its range. Default: restitution=0.05:0.99.",
+            metavar="[LAW:]KEY=LOW:HIGH",
+            help="An input to search, with its range, of all laws that know it or of one. "
+            "Default: restitution=0.05:0.99.",
         ),
     ] = None,
     changes: SetOption = None,
@@ -246,24 +250,17 @@ def equivalent(
     load_laws(law_module)
     from granchain import figures
     from granchain.case import load_case
-    from granchain.case.document import toml_value
     from granchain.pages.conclusions import equivalence_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
     from granchain.studies.equivalent import equivalent as searched
 
     asked = load_case(case, changes or ())
-    ranges = named_values("--free", free or (), "restitution=0.05:0.99", parts=2) or None
-    laws = [toml_value(one) if one.lstrip().startswith("{") else one for one in law]
+    shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, parts=2))
     with claim_conclusion(out, overwrite):
-        found = searched(asked, to, laws, ranges, measure, moves=moves, threads=threads)
-        first = found[0]
-        facts = {
-            "to": first.to,
-            "measure": first.measure,
-            "free": {name: list(ends) for name, ends in first.free.items()},
-            "sensor_bead": list(first.sensor_bead),
-            "laws": [one.as_dict() for one in found],
-        }
+        found = searched(
+            asked, to, read_laws(law), shared | own or None, measure, moves=moves, threads=threads
+        )
+        facts = found.as_dict()
         if out is not None:
             save_conclusion(out, "equivalence", asked, facts, overwrite)
     save_figure(figures.equivalence, figure, overwrite, found)
@@ -272,8 +269,26 @@ def equivalent(
         {"case": case, **facts, "figure": figure, "out": out},
         as_json,
         lambda: blocks_as_text(equivalence_tables(facts, asked.title)),
-        [message for one in found for message in one.messages],
+        found.messages,
     )
+
+
+def read_laws(items: Iterable[str]) -> list[Any]:
+    """Laws as they are named, or as tables with inputs."""
+    from granchain.case.document import toml_value
+
+    return [toml_value(one) if one.lstrip().startswith("{") else one for one in items]
+
+
+def by_law(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What stands under KEY, and by law what stands under LAW:KEY."""
+    shared: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {}
+    for name, value in named.items():
+        law, colon, key = name.rpartition(":")
+        place = own.setdefault(law.strip(), {}) if colon else shared
+        place[key.strip()] = value
+    return shared, own
 
 
 @app.command()
@@ -283,9 +298,21 @@ def fit(
     free: Annotated[
         list[str],
         typer.Option(
-            "--free", metavar="KEY", help="A key of the case to be found: contact.psi. Repeat it."
+            "--free",
+            metavar="[LAW:]KEY",
+            help="A key of the case to be found: contact.psi; of all laws that know it, or of one: "
+            "flores:contact.restitution. Repeat it.",
         ),
     ],
+    law: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--law",
+            metavar="LAW",
+            help="A law to fit, to be ranked with the others by AIC; with inputs: "
+            '\'{ law = "flores", damping = "identified" }\'. Repeat it.',
+        ),
+    ] = None,
     changes: SetOption = None,
     measure: Annotated[
         str,
@@ -302,25 +329,53 @@ def fit(
     as_json: JsonOption = False,
 ) -> None:
     """Find numbers of a case from a measured trace, with errors, correlations and what is left
-    at each sensor."""
+    at each sensor; of several laws, which one describes it best, and what is not told apart."""
     load_laws(law_module)
     from granchain import figures
     from granchain.case import load_case
-    from granchain.pages.conclusions import fit_tables
+    from granchain.pages.conclusions import fit_tables, fits_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
     from granchain.studies.fit import fit as fitted
 
     asked = load_case(case, changes or ())
+    common, own = by_law(dict.fromkeys(free))
+    laws = with_free_keys(read_laws(law or ()), own)
+    found: Any
     with claim_conclusion(out, overwrite):
-        found = fitted(asked, trace, free, measure, cutoff=cutoff, threads=threads)
+        if laws:
+            found = fitted(
+                asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
+            )
+        else:
+            found = fitted(asked, trace, list(common), measure, cutoff=cutoff, threads=threads)
         facts = found.as_dict()
-        if out is not None:
+        if out is not None and laws:
+            save_conclusion(out, "fits", asked, facts, overwrite)
+        elif out is not None:
             save_conclusion(out, "fit", found.case, facts, overwrite)
-    save_figure(figures.fit, figure, overwrite, found)
+    save_figure(figures.fits if laws else figures.fit, figure, overwrite, found)
     print_result(
         "fit",
         {"case": case, "folder": trace, **facts, "figure": figure, "out": out},
         as_json,
-        lambda: blocks_as_text(fit_tables(facts)),
+        lambda: blocks_as_text(fits_tables(facts) if laws else fit_tables(facts)),
         found.messages,
     )
+
+
+def with_free_keys(laws: Iterable[Any], own: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """Laws as `granchain.fit` takes them: of each its inputs and its own free keys."""
+    found: dict[str, Any] = {}
+    for entry in laws:
+        inputs = dict(entry) if isinstance(entry, dict) else {"law": entry}
+        name = str(inputs.pop("law", "none"))
+        if name in found:
+            raise CaseError(f"--law: got {name} twice, allowed each law once; take one out")
+        found[name] = {**inputs, "free": list(own.get(name, ()))}
+    strange = [name for name in own if name not in found]
+    if strange:
+        raise CaseError(
+            f'--free: got "{strange[0][:60]}:", a law that is not asked for, allowed '
+            f"{', '.join(found) or 'none'}; name it with --law too"
+        )
+    return found

@@ -11,7 +11,7 @@ caption, and `page(traces=20)` draws so many sensors or beads of many.
 
 from granchain.analysis import power_law
 from granchain.figures.bands import band_traces, sensitivities
-from granchain.figures.fit import fit
+from granchain.figures.fit import fit, fits
 from granchain.figures.frame import (
     FORMATS,
     JOURNAL_WIDTHS,
@@ -77,6 +77,7 @@ __all__ = [
     "energy",
     "equivalence",
     "fit",
+    "fits",
     "force_traces",
     "hysteresis",
     "image_of",

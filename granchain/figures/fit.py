@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
     LETTER,
@@ -17,9 +18,11 @@ from granchain.figures.frame import (
     narrow,
     palette,
     set_panel,
+    side_by_side,
     styled,
     time_unit,
 )
+from granchain.figures.laws import indent_of, ranked_bars
 from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN
 
 if TYPE_CHECKING:
@@ -104,6 +107,61 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     title = found.trace.about.title or "untitled trace"
     sheet.write(title, *parts, failed=synthetic, indent=indent)
     return sheet.figure, sheet.panels
+
+
+@styled
+def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
+    """The ranking of laws that were fitted to one trace, by Akaike's criterion, and what each
+    leaves at every sensor.
+
+    Parameters
+    ----------
+    found : sequence of Fit
+        As `granchain.fit` gives them for several laws; as many are drawn as there are colours.
+    ax : sequence of Axes, optional
+        Of matplotlib, two of them, to draw into: the heading is then left to their figure.
+
+    Returns
+    -------
+    Figure, array of Axes
+        Ranking; what is left bead by bead.
+    """
+    drawn = list(found)[: len(palette())]
+    if not drawn:
+        raise GranchainError("figure: got no fit, allowed one at least; fit a law")
+    first = drawn[0]
+    sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
+    ranking, beads = sheet.panels
+    # of a law that has none, as many numbers are found as were measured
+    more = [max(one.aic - first.aic, 0.0) if math.isfinite(one.aic) else 0.0 for one in drawn]
+    from_first = [
+        next((other for other in one.others if other.law == first.law), None) for one in drawn
+    ]
+    scatters = [2.0 * other.scatter if other else math.nan for other in from_first]
+    notes = ["" if other is None or other.told else "not told apart" for other in from_first]
+    ends = np.array(more) + np.nan_to_num(scatters)
+    places = ranked_bars(ranking, drawn, ends.tolist(), notes)
+    for bar, value in zip(ranking.patches, more, strict=True):
+        bar.set_width(value)
+    ranking.errorbar(
+        more, places, xerr=scatters, fmt="none", ecolor=BLACK, elinewidth=0.8, capsize=2
+    )
+    words = f"AIC less that of {first.law}, +- two scatters"
+    ranking.set(xlim=(0.0, 1.3 * max(*ends, 1.0)), xlabel=words)
+    widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
+    for one, colour, width in zip(drawn, palette(), widths, strict=False):
+        at = [sensor.bead for sensor in one.sensors]
+        left = [sensor.residual for sensor in one.sensors]
+        beads.plot(at, left, color=colour, linewidth=width, label=one.law)
+    set_panel(beads, zero=True, xlabel="bead", ylabel="what is left [standard deviations]")
+    beads.legend(loc="best", fontsize=7)
+    synthetic = first.trace.synthetic
+    parts = ["SYNTHETIC TRACE, no experiment" if synthetic else first.trace.words]
+    parts.append(f"fitted to {first.measure}")
+    if len(drawn) < len(found):
+        parts.append(f"{len(drawn)} of {len(found)} laws shown")
+    title = first.trace.about.title or "untitled trace"
+    return sheet.write(title, *parts, failed=synthetic, indent=indent_of(drawn))
 
 
 def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any]]) -> str:

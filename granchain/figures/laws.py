@@ -340,22 +340,25 @@ def equivalence(
             "figure: got no law with an answer, allowed one at least; see the messages of each"
         )
     first = drawn[0]
-    one_free = len(first.free) == 1
+    free = list(dict.fromkeys(name for one in drawn for name in one.free))
+    one_free = len(free) == 1
     height = max(3.4, 2.0 + 0.28 * len(drawn))
     widths = [1.0] * (3 if one_free else 2)
     sheet = side_by_side(ax, 10.2 if one_free else 7.6, height, widths)
     ranking, *over, beads = sheet.panels
-    places, residuals = np.arange(len(drawn))[::-1], [100.0 * one.residual for one in drawn]
-    ranking.barh(places, residuals, color=palette()[: len(drawn)], height=0.6)
-    ranking.set_yticks(places, [f"{one.rank}. {one.law}" for one in drawn])
+    residuals = [100.0 * one.residual for one in drawn]
+    alike = all(list(one.inputs) == free for one in drawn)
+    notes = [
+        ", ".join(
+            f"{value:.3g}" if alike else f"{name} {value:.3g}" for name, value in one.inputs.items()
+        )
+        + (" (at an end)" if one.at_bound else "")
+        for one in drawn
+    ]
+    ranked_bars(ranking, drawn, residuals, notes)
     # The later the thinner: laws that tie lie on each other, and none shall hide another.
     widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
-    for one, place, colour, width in zip(drawn, places, palette(), widths, strict=False):
-        percent = 100.0 * one.residual
-        values = ", ".join(f"{value:.3g}" for value in one.inputs.values())
-        words = values + (" (at an end)" if one.at_bound else "")
-        end = {"xytext": (3.0, 0.0), "textcoords": "offset points", "va": "center"}
-        ranking.annotate(words, (percent, place), fontsize=7, **end)
+    for one, percent, colour, width in zip(drawn, residuals, palette(), widths, strict=False):
         beads.plot(
             one.sensor_bead, 100.0 * one.per_bead, color=colour, linewidth=width, label=one.law
         )
@@ -364,17 +367,35 @@ def equivalence(
             axes.plot(*curve, color=colour, linewidth=1.1, label=one.law)
             mark = list(one.inputs.values()), [percent]
             axes.plot(*mark, "|", color=colour, markersize=10, markeredgewidth=1.5)
-    label = f"residual [%], with {', '.join(first.free)}"
-    ranking.set(xlim=(0.0, 1.35 * max(residuals)), xlabel=label)
+    label = f"residual [%], with {', '.join(free)}" if alike else "residual [%]"
+    longest = max(map(len, notes))
+    ranking.set(xlim=(0.0, (1.35 if longest < 22 else 2.2) * max(residuals)), xlabel=label)
     for axes in over:
         make_log(axes, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
-        axes.set(xlabel=next(iter(first.free)), ylabel="residual [%]")
+        axes.set(xlabel=free[0], ylabel="residual [%]")
     of_traces = "norm of the difference [%]" if first.measure == "traces" else "difference [%]"
     set_panel(beads, zero=True, xlabel="bead", ylabel=of_traces)
     beads.legend(loc="best", fontsize=7)
     by = f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"
     hidden = len(drawn) < len(found)
     more = f"{len(drawn)} of {len(found)} laws shown" if hidden else ""
-    # names of laws push the axes to the right
-    indent = 16.0 + LETTER * small_type() * (max(len(one.law) for one in drawn) + 3)
+    indent = indent_of(drawn)
     return sheet.write(f"What stands in for {first.to}", "simulated", by, more, indent=indent)
+
+
+def ranked_bars(
+    axes: Axes, found: Sequence[Any], values: Sequence[float], notes: Sequence[str]
+) -> np.ndarray:
+    """A bar of each law with its rank, and a note at its end; the places of the bars."""
+    places = np.arange(len(found))[::-1]
+    axes.barh(places, values, color=palette()[: len(found)], height=0.6)
+    axes.set_yticks(places, [f"{one.rank}. {one.law}" for one in found])
+    for place, value, words in zip(places.tolist(), values, notes, strict=True):
+        end: dict[str, Any] = {"xytext": (3.0, 0.0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(words, (value, place), fontsize=7, **end)
+    return places
+
+
+def indent_of(found: Sequence[Any]) -> float:
+    """Where the axes begin that names of laws push to the right [points]."""
+    return 16.0 + LETTER * small_type() * (max(len(one.law) for one in found) + 3)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from granchain.comparison import Agreement
-from granchain.figures import Sides, equivalence, fit, pulse_numbers
+from granchain.figures import Sides, equivalence, fit, fits, pulse_numbers
 from granchain.pages.blocks import (
     STRANGE,
     Block,
@@ -283,7 +283,7 @@ def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[s
         else block
         for block in equivalence_tables(facts, facts["case_resolved"].get("title") or "the case")
     ]
-    shared = {key: facts[key] for key in ("to", "measure", "free", "sensor_bead")}
+    shared = {key: facts[key] for key in ("to", "measure", "sensor_bead")}
     as_found: list[Any] = [
         SimpleNamespace(**drawable(shared), **drawable(one)) for one in facts["laws"]
     ]
@@ -295,23 +295,21 @@ def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[s
 
 def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
     """The ranking, what remains bead by bead, and how the answers move."""
-    laws, to, free = facts["laws"], facts["to"], list(facts["free"])
+    laws, to = facts["laws"], facts["to"]
+    free = list(dict.fromkeys(name for one in laws for name in one["free"]))
     traces = facts["measure"] == "traces"
     what = "whole traces" if traces else f"{facts['measure']} of the first pulse"
     names = [one["law"] for one in laws]
-    ranking = (
-        (
-            str(one["rank"]),
-            one["law"],
-            *(number_text(one["inputs"].get(name)) for name in free),
-            number_text(one["residual"], factor=100.0),
-            number_text(largest(one["per_bead"]), factor=100.0),
-        )
+    cells = [
+        {name: number_text(one["inputs"].get(name)) for name in free}
+        | {
+            "residual [%]": number_text(one["residual"], factor=100.0),
+            "largest [%]": number_text(largest(one["per_bead"]), factor=100.0),
+        }
         for one in laws
-    )
-    columns = ("rank", "law", *free, "residual [%]", "largest [%]")
+    ]
     ranks = sorted({one["rank"] for one in laws})
-    alike = [[one["law"] for one in laws if one["rank"] == rank] for rank in ranks]
+    ties = [[one["law"] for one in laws if one["rank"] == rank] for rank in ranks]
     rows = (
         (str(bead), *(number_text(one["per_bead"][k], "+.3g", 100.0) for one in laws))
         for k, bead in enumerate(facts["sensor_bead"])
@@ -322,13 +320,13 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
             f"{title}: which law does what {to} does, by the {what} at "
             f"{len(facts['sensor_bead'])} sensors?"
         ),
-        replace(number_grid(columns, ranking), sides="><" + ">" * (len(columns) - 2)),
+        ranking_grid(laws, cells),
         *(
             Paragraph(
                 f"{', '.join(tied)} reach the same residual: at these inputs they do the same in "
                 "this chain."
             )
-            for tied in alike
+            for tied in ties
             if len(tied) > 1
         ),
         number_grid(("bead", *names), rows, f"what remains unexplained, {sign} [%]"),
@@ -343,11 +341,21 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
             for (key, value), there in moves.items()
         )
         now = ("", "as it is", *map(moved_cell, laws))
-        words = (
-            f"how the answer moves: {', '.join(free)}, and residual [%]; * at an end of its range"
-        )
+        alike = all(list(one["free"]) == free for one in laws)
+        inputs = ", ".join(free) if alike else "each law's free inputs"
+        words = f"how the answer moves: {inputs}, and residual [%]; * at an end of its range"
         blocks.append(number_grid(("", "", *names), (now, *moved), words, words=1))
     return blocks
+
+
+def ranking_grid(laws: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, str]]) -> Grid:
+    """Rank and law, and what else there is of each law, by column."""
+    columns = list(dict.fromkeys(name for one in cells for name in one))
+    rows = (
+        (str(one["rank"]), one["law"], *(more.get(name, "-") for name in columns))
+        for one, more in zip(laws, cells, strict=True)
+    )
+    return replace(number_grid(("rank", "law", *columns), rows), sides="><" + ">" * len(columns))
 
 
 def largest(values: Sequence[float | None]) -> float | None:
@@ -370,30 +378,40 @@ def moved_cell(one: Mapping[str, Any] | None) -> str:
 # A fit
 
 
+def as_fit(facts: Mapping[str, Any]) -> Any:
+    """What figures take of a fit."""
+    trace = facts["trace"]
+    names = ("measure", "values", "errors", "correlation", "samples")
+    return SimpleNamespace(
+        trace=SimpleNamespace(
+            about=SimpleNamespace(title=trace["title"]),
+            synthetic=trace["kind"] == "synthetic",
+            words=trace["words"],
+        ),
+        sensors=[
+            SimpleNamespace(
+                bead=one["bead"],
+                residual=one["residual"],
+                peak=SimpleNamespace(**one["peak"]),
+                arrival=SimpleNamespace(**one["arrival"]),
+            )
+            for one in drawable(facts["sensors"])
+        ],
+        residuals=drawable([one["residual"] for one in facts["sensors"]]),
+        **{name: drawable(facts[name]) for name in names},
+    )
+
+
+def as_ranked(facts: Mapping[str, Any]) -> Any:
+    """What figures take of a fit among others."""
+    found = as_fit(facts)
+    found.law, found.rank, found.aic = facts["law"], facts["rank"], drawable(facts["aic"])
+    found.others = [SimpleNamespace(**drawable(other)) for other in facts["others"]]
+    return found
+
+
 def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a fit."""
-
-    def as_fit() -> Any:
-        trace = facts["trace"]
-        names = ("measure", "values", "errors", "correlation", "samples")
-        return SimpleNamespace(
-            trace=SimpleNamespace(
-                about=SimpleNamespace(title=trace["title"]),
-                synthetic=trace["kind"] == "synthetic",
-                words=trace["words"],
-            ),
-            sensors=[
-                SimpleNamespace(
-                    bead=one["bead"],
-                    peak=SimpleNamespace(**one["peak"]),
-                    arrival=SimpleNamespace(**one["arrival"]),
-                )
-                for one in drawable(facts["sensors"])
-            ],
-            residuals=drawable([one["residual"] for one in facts["sensors"]]),
-            **{name: drawable(facts[name]) for name in names},
-        )
-
     titles = {"key": "the fitted values", "correlation": "correlations of their errors"}
     titles["bead"] = "measured and fitted first pulses"
     blocks: list[Block] = [
@@ -404,14 +422,13 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
         "Measured pulses with the fitted ones over them and what is left; their numbers at every "
         "sensor; the correlation of the keys."
     )
-    blocks.insert(1, Picture(lambda: fit(as_fit()), words))
+    blocks.insert(1, Picture(lambda: fit(as_fit(facts)), words))
     law = facts["case_resolved"]["contact"]["law"]
     return f"Fit to {facts['trace']['title']}", blocks, [law]
 
 
-def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
-    """The values with their errors, their correlations, and every sensor."""
-    trace, keys = facts["trace"], list(facts["values"])
+def values_grid(facts: Mapping[str, Any], title: str = "") -> Grid:
+    """The values of a fit with their errors and intervals."""
 
     def interval(level: str, key: str) -> str:
         low, high = facts["intervals"][level][key]
@@ -426,15 +443,81 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
             *(interval(level, key) for level in ("0.68", "0.9", "0.95")),
             number_text(facts["start"][key]),
         )
-        for key in keys
+        for key in facts["values"]
     )
-    columns: tuple[str, ...] = (
+    columns = (
         "key", "value", "+-", "degrees", "68 % interval", "90 % interval", "95 % interval",
         "began with",
     )  # fmt: skip
+    return number_grid(columns, rows, title, words=1)
+
+
+def fits_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of fits of several laws."""
+    blocks = fits_tables(facts)
+    words = "Ranking of the laws by Akaike's criterion, and what is left at every sensor."
+    blocks.insert(1, Picture(lambda: fits([as_ranked(one) for one in facts["laws"]]), words))
+    title = f"Laws fitted to {facts['trace']['title']}"
+    return title, blocks, [one["law"] for one in facts["laws"]]
+
+
+def fits_tables(facts: Mapping[str, Any]) -> list[Block]:
+    """The ranking of fitted laws, what tells each two of them apart, what is left at every
+    sensor, and the values of each."""
+    laws, trace = facts["laws"], facts["trace"]
+    least = min((one["aic"] for one in laws if one["aic"] is not None), default=math.nan)
+    keys = list(dict.fromkeys(key for one in laws for key in one["values"]))
+    cells = [
+        {key: number_text(one["values"].get(key), ".5g") for key in keys}
+        | {
+            "AIC": number_text(one["aic"], ".5g"),
+            "more than the least": number_text(
+                None if one["aic"] is None else one["aic"] - least, ".4g"
+            ),
+            "misfit [%]": number_text(one["misfit"], ".3g", 100.0),
+            "describes it": "yes" if one["describes"] else "no",
+        }
+        for one in laws
+    ]
+    pairs = (
+        (
+            one["law"],
+            other["law"],
+            number_text(other["difference"], "+.4g"),
+            number_text(other["scatter"], ".2g"),
+            "told apart" if other["told"] else "not told apart",
+        )
+        for i, one in enumerate(laws)
+        for other in one["others"]
+        if other["law"] not in [before["law"] for before in laws[:i]]
+    )
+    columns = ("law", "other law", "AIC, this less the other", "+-", "")
+    rows = (
+        (str(sensor["bead"]), *(number_text(one["sensors"][k]["residual"], "+.3g") for one in laws))
+        for k, sensor in enumerate(laws[0]["sensors"])
+    )
+    names = [one["law"] for one in laws]
+    return [
+        Paragraph(
+            f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}: which law "
+            "describes it?"
+        ),
+        ranking_grid(laws, cells),
+        replace(
+            number_grid(columns, pairs, "which laws are told apart, by blocks of the trace"),
+            sides="<<>><",
+        ),
+        number_grid(("bead", *names), rows, "what is left [+-]"),
+        *(values_grid(one, one["law"]) for one in laws if one["values"]),
+    ]
+
+
+def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
+    """The values with their errors, their correlations, and every sensor."""
+    trace, keys = facts["trace"], list(facts["values"])
     blocks: list[Block] = [
         Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
-        number_grid(columns, rows, words=1),
+        values_grid(facts),
     ]
     if len(keys) > 1:
         correlations = (
@@ -451,7 +534,7 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         )
         for one in facts["sensors"]
     )
-    columns = (
+    columns: tuple[str, ...] = (
         "bead", "peak [N]", "+-", "fitted", "off [%]",
         "arrival [us]", "+-", "fitted", "off [us]", "left [+-]",
     )  # fmt: skip
@@ -490,4 +573,9 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-COMPOSERS = {"comparison": comparison_page, "equivalence": equivalence_page, "fit": fit_page}
+COMPOSERS = {
+    "comparison": comparison_page,
+    "equivalence": equivalence_page,
+    "fit": fit_page,
+    "fits": fits_page,
+}

@@ -27,6 +27,14 @@ from granchain.studies.measures import Measures, Missing
 from granchain.studies.measures import measure as measured
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
+from granchain.studies.ranking import (
+    Ranking,
+    check_known,
+    free_in_each,
+    is_law,
+    number_inputs,
+    ranked,
+)
 from granchain.studies.search import FLAT, Lowest, descend, not_told_apart
 
 COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
@@ -149,11 +157,17 @@ class Equivalent:
         beads = table(("sensor bead", f"{self.measure} off [%]"), rows, styled=True)
         return facts_card(f"{self.law} for {self.to}", facts, beads, notes=self.messages)
 
+    @property
+    def cells(self) -> dict[str, str]:
+        """Of a row of a table: the inputs, and what is left."""
+        left = f"{100.0 * self.residual:.4g}"
+        return {name: f"{one:.4g}" for name, one in self.inputs.items()} | {"residual [%]": left}
+
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         names = (
-            "law", "rank", "inputs", "residual", "per_bead", "at_bound", "minima", "moves", "grid",
-            "grid_residual", "messages",
+            "law", "rank", "free", "inputs", "residual", "per_bead", "at_bound", "minima", "moves",
+            "grid", "grid_residual", "messages",
         )  # fmt: skip
         return dict(plain_data({name: getattr(self, name) for name in names}))
 
@@ -162,12 +176,12 @@ def equivalent(
     case: Case,
     to: str = "ma-liu",
     laws: Sequence[str | Mapping[str, Any]] = (),
-    free: Mapping[str, tuple[float, float]] | None = None,
+    free: Mapping[str, Any] | None = None,
     measure: str = "peaks",
     *,
     moves: bool = True,
     threads: int | None = None,
-) -> list[Equivalent]:
+) -> Ranking[Equivalent]:
     """Find the inputs with which each law comes nearest to what another law does in a chain.
 
     Parameters
@@ -179,8 +193,9 @@ def equivalent(
     laws : sequence of str or mapping
         The laws; a mapping, such as {"law": "flores", "damping": "identified"}, gives inputs that
         are not free.
-    free : mapping of str to (low, high), optional
-        The inputs that are searched, with their ranges; default: restitution from 0.05 to 0.99.
+    free : mapping of str to (low, high), or of str to such a mapping, optional
+        The inputs that are searched, with their ranges: of all laws that know them, or by law,
+        {"flores": {"restitution": (0.05, 0.99)}}; default: restitution from 0.05 to 0.99.
     measure : {"peaks", "arrivals", "traces"}
         What is compared: peaks of the first pulse (default), their times, or the whole traces.
     moves : bool
@@ -190,8 +205,8 @@ def equivalent(
 
     Returns
     -------
-    list of Equivalent
-        Best first; a law under which every run failed comes last.
+    Ranking of Equivalent
+        A list, best first; a law under which every run failed comes last.
 
     Raises
     ------
@@ -248,6 +263,12 @@ class Candidate(NamedTuple):
         values = np.array([inputs[name] for name in self.names])
         return np.where(self.decades, np.log(np.where(self.decades, values, 1.0)), values)
 
+    def middle(self) -> np.ndarray:
+        """A point within: the geometric mean of positive ends, else the arithmetic one."""
+        low, high = self.values(np.array([self.low, self.high]))
+        middle = np.where(low > 0.0, np.sqrt(np.abs(low * high)), 0.5 * (low + high))
+        return np.where(self.decades, np.log(np.where(self.decades, middle, 1.0)), middle)
+
     def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
         """Free inputs that lie at an end of their range."""
         near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
@@ -259,7 +280,7 @@ def checked_search(
 ) -> tuple[Case, list[Candidate]]:
     """The case with the law that is stood in for, and the laws that stand in, after all arguments
     are checked."""
-    problems, known = Problems(), known_laws()
+    problems = Problems()
     problems.check(
         measure in COMPARED_BY,
         "measure",
@@ -275,7 +296,7 @@ def checked_search(
         "name the beads in which laws are compared",
     )
     reference = case
-    if _is_law("to", to, problems):
+    if is_law("to", to, problems):
         changes: dict[str, Any] = {
             "energy.ledger": False,
             "snapshots": None,
@@ -286,69 +307,68 @@ def checked_search(
             reference = case.replace(**changes)
         except CaseError as error:
             problems.repeat(error.problems)
-    ranges = _ranges(free, problems)
-    low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
-    # points that are evenly spaced over decades would miss the lower ones
-    decades = (low > 0.0) & (high > MANY_TIMES * low)
-    box = np.array([low, high])
-    first, last = np.where(decades, np.log(np.where(decades, box, 1.0)), box)
-    middle = np.where(low > 0.0, np.sqrt(np.abs(low * high)), 0.5 * (low + high))
-    middle = np.where(decades, np.log(np.where(decades, middle, 1.0)), middle)
-    candidates: list[Candidate] = []
+    asked: list[tuple[str, dict[str, Any]]] = []
     given = list(laws) if isinstance(laws, (list, tuple)) else [laws] if laws else []
     problems.check(bool(given), "laws", "none", "one law or more", "name the laws to try")
     for place, entry in enumerate(given):
         inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
         law = inputs.pop("law", None)
-        if not _is_law(f"laws.{place}", law, problems):
+        if not is_law(f"laws.{place}", law, problems):
             continue
-        twice = (law, inputs) in [one[:2] for one in candidates]
+        twice = (law, inputs) in asked
         problems.check(
             not twice, f"laws.{place}", f"{law} once more", "each law once", "take it out"
         )
-        candidates.append(Candidate(law, inputs, tuple(ranges), first, last, decades))
-        numbers = {one.name: one for one in known[law].inputs if one.kind == "number"}
-        for name, ends in ranges.items():
-            if problems.check(
-                name in numbers,
-                f"{law}.{name}",
-                "a free input that it does not know",
-                ", ".join(numbers) or "none",
-                suggestion(name, numbers, "leave the law out, or free another input"),
-            ):
-                problems.check(
-                    name not in inputs and not any(numbers[name].problem(end) for end in ends),
-                    f"{law}.{name}",
-                    "a value, and a range to search"
-                    if name in inputs
-                    else f"{ends[0]:g} to {ends[1]:g}",
-                    numbers[name].range,
-                    "give one of the two, and narrow the range",
-                )
+        asked.append((law, inputs))
+    shared, own = _ranges(free, problems)
+    by_law = free_in_each([law for law, _ in asked], shared, own, problems)
+    candidates = [
+        _candidate(law, inputs, ranges, problems)
+        for (law, inputs), ranges in zip(asked, by_law, strict=True)
+    ]
     for one in candidates if not problems.sentences else ():
         try:
-            reference.replace(**one.change(middle))
+            reference.replace(**one.change(one.middle()))
         except CaseError as error:
             problems.repeat(f"{one.law}: {sentence}" for sentence in error.problems)
     problems.close()
     return reference, candidates
 
 
-def _is_law(where: str, name: Any, problems: Problems) -> bool:
-    known = known_laws()
-    advice = "check the name; a law in a file of your own is named by --law-module"
-    return problems.check(
-        isinstance(name, str) and name in known,
-        where,
-        shown(name),
-        'a name that "granchain laws" lists',
-        suggestion(name, known, advice),
-    )
+def _candidate(
+    law: str, inputs: dict[str, Any], free: Mapping[str, tuple[float, float]], problems: Problems
+) -> Candidate:
+    """A law with the ranges of its free inputs, whose names are those of a case."""
+    ranges = {key.removeprefix("contact."): ends for key, ends in free.items()}
+    numbers = number_inputs(law)
+    for name, ends in ranges.items():
+        if check_known(f"{law}.{name}", law, f"contact.{name}", problems):
+            problems.check(
+                name in numbers
+                and name not in inputs
+                and not any(numbers[name].problem(end) for end in ends),
+                f"{law}.{name}",
+                "a value, and a range to search"
+                if name in inputs
+                else f"{ends[0]:g} to {ends[1]:g}",
+                numbers[name].range if name in numbers else ", ".join(numbers),
+                "give one of the two, and narrow the range",
+            )
+    low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
+    # points that are evenly spaced over decades would miss the lower ones
+    decades = (low > 0.0) & (high > MANY_TIMES * low)
+    box = np.array([low, high])
+    first, last = np.where(decades, np.log(np.where(decades, box, 1.0)), box)
+    return Candidate(law, inputs, tuple(ranges), first, last, decades)
 
 
-def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
-    """The free inputs with their ends; a name may be the case's key, contact.restitution."""
-    ranges = {}
+def _ranges(
+    free: Any, problems: Problems
+) -> tuple[dict[str, tuple[float, float]], dict[str, dict[str, tuple[float, float]]]]:
+    """The free inputs of all laws that know them, by the case's key, with their ends, and those of
+    each law."""
+    shared: dict[str, tuple[float, float]] = {}
+    own: dict[str, dict[str, tuple[float, float]]] = {}
     if problems.check(
         isinstance(free, Mapping) and bool(free),
         "free",
@@ -357,16 +377,28 @@ def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
         'write {"restitution": (0.05, 0.99)}',
     ):
         for key, ends in free.items():
-            pair = isinstance(ends, (tuple, list)) and len(ends) == 2
-            if problems.check(
-                pair and all(map(is_number, ends)) and ends[0] < ends[1],
-                f"free.{key}",
-                f"{ends[0]!r} to {ends[1]!r}" if pair else shown(ends),
-                "two finite numbers, the lower one first",
-                "give the ends of the range",
-            ):
-                ranges[str(key).removeprefix("contact.")] = (float(ends[0]), float(ends[1]))
-    return ranges
+            if isinstance(ends, Mapping):
+                own[str(key)] = {}
+                for name, inner in ends.items():
+                    _read_range(f"free.{key}.{name}", name, inner, own[str(key)], problems)
+            else:
+                _read_range(f"free.{key}", key, ends, shared, problems)
+    return shared, own
+
+
+def _read_range(
+    where: str, key: Any, ends: Any, into: dict[str, tuple[float, float]], problems: Problems
+) -> None:
+    """The ends of an input, by the case's key, contact.restitution."""
+    pair = isinstance(ends, (tuple, list)) and len(ends) == 2
+    if problems.check(
+        pair and all(map(is_number, ends)) and ends[0] < ends[1],
+        where,
+        f"{ends[0]!r} to {ends[1]!r}" if pair else shown(ends),
+        "two finite numbers, the lower one first",
+        "give the ends of the range",
+    ):
+        into[f"contact.{str(key).removeprefix('contact.')}"] = (float(ends[0]), float(ends[1]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -436,15 +468,20 @@ def rms(rows: np.ndarray) -> np.ndarray:
 
 def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> list[Equivalent]:
     """The answer for each law."""
-    points = grid_of(candidates[0].low, candidates[0].high)
     fast = target.case.replace(**quick(target.case))
-    cases = [fast.replace(**one.change(point)) for one in candidates for point in points]
+    points = [grid_of(one.low, one.high) for one in candidates]
+    cases = [
+        fast.replace(**one.change(point))
+        for one, grid in zip(candidates, points, strict=True)
+        for point in grid
+    ]
     ran = measured(cases, threads, traces=target.traces)
-    table = rms(target.off(ran)).reshape(len(candidates), len(points))
+    ends_at = np.cumsum([len(grid) for grid in points])
+    rows = np.split(rms(target.off(ran)), ends_at[:-1])
     starts = [
-        (i, one, points[k])
+        (i, one, points[i][k])
         for i, one in enumerate(candidates)
-        for k in lowest_of(points, table[i], one.high - one.low)
+        for k in lowest_of(points[i], rows[i], one.high - one.low)
     ]
     with ThreadPoolExecutor(threads, "granchain") as pool:
         ends = list(pool.map(lambda start: target.lowest(*start[1:]), starts))
@@ -454,8 +491,8 @@ def _searched(target: Target, candidates: Sequence[Candidate], threads: int) -> 
             end for (k, *_), end in zip(starts, ends, strict=True) if k == i and end is not None
         ]
         lows = sorted(of_law, key=lambda end: float(rms(end.residual)))
-        notes = ran.message[i * len(points) : (i + 1) * len(points)]
-        found.append(_answer(target, one, lows, points, table[i], notes))
+        notes = ran.message[ends_at[i] - len(points[i]) : ends_at[i]]
+        found.append(_answer(target, one, lows, points[i], rows[i], notes))
     return found
 
 
@@ -631,16 +668,16 @@ def _with_moves(
     ]
 
 
-def _ranked(found: Sequence[Equivalent]) -> list[Equivalent]:
+def _ranked(found: Sequence[Equivalent]) -> Ranking[Equivalent]:
     """Best first, with their ranks; residuals that are equal but for the errors of a run share
-    one, in the order in which they were asked for."""
-    order = sorted(found, key=lambda one: one.residual if math.isfinite(one.residual) else math.inf)
-    ranks: list[int] = []
-    for place, one in enumerate(order):
-        before = order[place - 1].residual if place else math.inf
-        tied = place and abs(one.residual - before) <= TIE * before
-        ranks.append(ranks[-1] if tied else place + 1)
-    ranked = [replace(one, rank=rank) for one, rank in zip(order, ranks, strict=True)]
-    places = [next(k for k, one in enumerate(found) if one is other) for other in order]
-    together = sorted(zip(ranks, places, ranked, strict=True), key=lambda entry: entry[:2])
-    return [one for *_, one in together]
+    one."""
+    left = [one.residual for one in found]
+    places = ranked(left, lambda i, j: abs(left[j] - left[i]) <= TIE * left[i])
+    first = found[0]
+    return Ranking(
+        [replace(found[k], rank=rank) for k, rank in places],
+        f"What stands in for {first.to}",
+        to=first.to,
+        measure=first.measure,
+        sensor_bead=first.sensor_bead,
+    )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -25,8 +25,10 @@ from granchain.analysis.noise import (
 )
 from granchain.case import Case
 from granchain.case.listing import quantity_of, value_at
+from granchain.certificates.examples import example
 from granchain.comparison.agreement import Agreement
 from granchain.comparison.sides import Computed, Measured, stated_sensor
+from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, GranchainError, RunError, TraceError
 from granchain.keys import Problems, shown, suggestion
 from granchain.markup import facts_card, table
@@ -36,6 +38,16 @@ from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.many import run_many
 from granchain.studies.members import check_members
+from granchain.studies.ranking import (
+    Apart,
+    Ranking,
+    check_known,
+    differences,
+    free_in_each,
+    is_law,
+    number_inputs,
+    ranked,
+)
 from granchain.studies.search import (
     NEARLY_ALIKE,
     WIDE,
@@ -164,8 +176,16 @@ class Fit:
     trace : Trace
     parts : tuple of Part
         Of the variances.
+    aic : float
+        Akaike's criterion (1974, doi:10.1109/TAC.1974.1100705): -2 ln L at the noise that is most
+        likely, and 2 for each number found. It compares laws fitted to the same numbers.
     messages : tuple of str
         What the reader should know.
+    rank : int
+        Among the laws that were fitted, from 1; laws that are not told apart from the first of them
+        share its rank.
+    others : tuple of Apart
+        The other laws, with the difference of `aic` and its scatter.
     """
 
     values: dict[str, float]
@@ -189,7 +209,27 @@ class Fit:
     measure: str
     trace: Trace = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)
+    aic: float
     messages: tuple[str, ...] = ()
+    rank: int = 1
+    others: tuple[Apart, ...] = ()
+
+    @property
+    def law(self) -> str:
+        """The contact law."""
+        return self.case.contact.law
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """Of a row of a table: the values with their errors, and what is left."""
+        found = {
+            key: f"{value:.5g} +- {self.errors[key]:.2g}" for key, value in self.values.items()
+        }
+        return found | {
+            "AIC": f"{self.aic:.5g}",
+            "misfit [%]": f"{100.0 * self.misfit:.3g}",
+            "describes it": "yes" if self.describes else "no",
+        }
 
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
         """Where the true values lie with this probability, by key.
@@ -266,7 +306,8 @@ class Fit:
         names = (
             "measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart",
             "scatter", "degrees_of_freedom", "describes", "misfit", "time_shift", "common_gain",
-            "gain", "shift", "interval_degrees", "samples", "sensors", "messages",
+            "gain", "shift", "interval_degrees", "samples", "sensors", "messages", "law", "aic",
+            "rank", "others",
         )  # fmt: skip
         more = {
             "keys": list(self.values),
@@ -276,15 +317,42 @@ class Fit:
         return dict(plain_data({name: getattr(self, name) for name in names} | more))
 
 
+@overload
 def fit(
     case: Case,
     trace: Trace | str | os.PathLike[str],
-    free: Sequence[str],
+    free: Sequence[str] = (),
     measure: str = "peaks",
     *,
+    laws: None = None,
     cutoff: float | None = None,
     threads: int | None = None,
-) -> Fit:
+) -> Fit: ...
+
+
+@overload
+def fit(
+    case: Case,
+    trace: Trace | str | os.PathLike[str],
+    free: Sequence[str] = (),
+    measure: str = "peaks",
+    *,
+    laws: Mapping[str, Any],
+    cutoff: float | None = None,
+    threads: int | None = None,
+) -> Ranking[Fit]: ...
+
+
+def fit(
+    case: Case,
+    trace: Trace | str | os.PathLike[str],
+    free: Sequence[str] = (),
+    measure: str = "peaks",
+    *,
+    laws: Mapping[str, Any] | None = None,
+    cutoff: float | None = None,
+    threads: int | None = None,
+) -> Fit | Ranking[Fit]:
     """Find the numbers of a case with which it gives what was measured.
 
     Parameters
@@ -295,10 +363,16 @@ def fit(
     trace : Trace, str or path
         A measured trace, or its folder.
     free : sequence of str
-        Keys of the case to be found, such as "contact.psi", "striker.speed".
+        Keys of the case to be found, such as "contact.psi", "striker.speed"; where there are laws,
+        of all of them that know a key.
     measure : {"peaks", "arrivals", "features", "traces"}
         Fitted to peaks of the first pulse, to their times, to both, or to all samples of the first
         pulses.
+    laws : mapping, optional
+        Laws that are each fitted, by name, with the keys that are free in each:
+        {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}. In place of keys a mapping
+        {"free": [...], "damping": "identified"} gives inputs too, of free ones what the search
+        begins at; what neither it nor the case gives begins at an example of the law's.
     cutoff : float, optional
         Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
         about.toml, if it gives one.
@@ -307,7 +381,9 @@ def fit(
 
     Returns
     -------
-    Fit
+    Fit, or Ranking of Fit
+        Of laws a list, that of the least `aic` first. Two are told apart where it differs by more
+        than two of its scatters over a block bootstrap of the trace, and by more than 2.
 
     Raises
     ------
@@ -317,19 +393,95 @@ def fit(
         Where the case gives no pulses to begin with.
     """
     threads = check_members([case], threads)
-    quantities = _free_quantities(case, free, measure)
+    if laws is None:
+        asked = [(case, _free_quantities(case, free, measure))]
+    else:
+        asked = _asked_of_laws(case, free, laws, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
-    against = Against(case, trace, measure, cutoff, tuple(quantities), threads)
-    if against.count < len(quantities) + against.times:
+    sides = [
+        Against(of_law, trace, measure, cutoff, tuple(quantities), threads)
+        for of_law, quantities in asked
+    ]
+    for against in sides:
+        _check_count(against)
+    answers = [
+        _descended(against, quantities, "" if laws is None else f"{against.given.contact.law}: ")
+        for against, (_, quantities) in zip(sides, asked, strict=True)
+    ]
+    return answers[0][1] if laws is None else _contest(sides, answers)
+
+
+def _asked_of_laws(
+    case: Case, free: Any, laws: Any, measure: Any
+) -> list[tuple[Case, dict[str, Any]]]:
+    """The case under each law with the quantities that are free in it, or every mistake."""
+    problems = Problems()
+    problems.check(
+        isinstance(laws, Mapping) and bool(laws),
+        "laws",
+        shown(laws) if laws else "none",
+        "one law or more, each with its keys",
+        'write {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}',
+    )
+    own: dict[str, dict[str, None]] = {}
+    inputs: dict[str, dict[str, Any]] = {}
+    for law, entry in laws.items() if isinstance(laws, Mapping) else ():
+        if is_law("laws", law, problems):
+            more = dict(entry) if isinstance(entry, Mapping) else {"free": entry}
+            keys = more.pop("free", [])
+            inputs[law] = more
+            if problems.check(
+                isinstance(keys, (list, tuple)) and len({*map(str, keys)}) == len(keys),
+                f"laws.{law}",
+                shown(keys),
+                "a list of keys, each once",
+                'write for example ["contact.restitution"]',
+            ):
+                own[law] = dict.fromkeys(map(str, keys))
+    shared = dict.fromkeys(map(str, free if isinstance(free, (list, tuple)) else []))
+    problems.check(
+        isinstance(free, (list, tuple)), "free", shown(free), "a list of keys", "write a list"
+    )
+    keys_of = free_in_each(list(own), shared, own, problems)
+    found = []
+    for law, keys in zip(own, keys_of, strict=True):
+        known = [check_known(f"{law}: {key}", law, key, problems) for key in own[law]]
+        if not keys or not all(known):
+            continue
+        given = inputs[law]
+        starts = {
+            one.name: example(known_laws()[law], one)
+            for key, one in ((f"contact.{name}", one) for name, one in number_inputs(law).items())
+            if key in keys and one.required and case.contact.inputs().get(one.name) is None
+        }
+        changes = {f"contact.{name}": value for name, value in (starts | given).items()}
+        changes |= {} if case.contact.law == law else {"contact.law": law}
+        try:
+            of_law = case.replace(**changes)
+            found.append((of_law, _free_quantities(of_law, list(keys), measure)))
+        except CaseError as error:
+            problems.repeat(f"{law}: {sentence}" for sentence in error.problems)
+    problems.close()
+    return found
+
+
+def _check_count(against: Against) -> None:
+    """Refuse a trace that has fewer numbers than are to be found."""
+    count = len(against.keys)
+    if against.count < count + against.times:
         clock = " and the time between the clocks" if against.times else ""
         why = f" ({'; '.join(against.messages)})" if against.messages else ""
         raise TraceError(
-            f"free: got {len(quantities)} keys{clock} for {against.count} measured numbers, "
+            f"free: got {count} keys{clock} for {against.count} measured numbers, "
             "allowed as many numbers at least; free fewer "
             f'keys, or take measure = "features" or "traces"{why}'
         )
-    start = np.array([value_at(case, key) for key in free])
+
+
+def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> tuple[Lowest, Fit]:
+    """Where the way down ends, and what is concluded; of an error, whose it is."""
+    start = np.array([value_at(against.given, key) for key in quantities])
     low, high = (
         np.array([next(x for x in limits if x is not None) for limits in ends])
         for ends in (
@@ -337,16 +489,20 @@ def fit(
             [(one.high, one.below, math.inf) for one in quantities.values()],
         )
     )
-    begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
-    found = descend(against.residuals, begin, low, high, size)
-    if found is not None and measure != "traces":
-        # what reading samples does to a peak is nearly the same wherever it is found: once is
-        # enough
-        against.read_as_measured(found.point)
-        found = descend(against.residuals, found.point, low, high, size)
-    if found is None:
-        raise RunError(against.why_not(begin))
-    return _concluded(against, found, dict(zip(free, start.tolist(), strict=True)), low, high, size)
+    try:
+        begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
+        found = descend(against.residuals, begin, low, high, size)
+        if found is not None and against.measure != "traces":
+            # what reading samples does to a peak is nearly the same wherever it is found: once is
+            # enough
+            against.read_as_measured(found.point)
+            found = descend(against.residuals, found.point, low, high, size)
+        if found is None:
+            raise RunError(against.why_not(begin))
+    except RunError as error:
+        raise RunError(f"{whose}{error}") from None
+    began = dict(zip(quantities, start.tolist(), strict=True))
+    return found, _concluded(against, found, began, low, high, size)
 
 
 def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
@@ -503,6 +659,8 @@ class Against:
         if measure != "traces" and stated.noise is None:
             for k, (one, noise) in enumerate(zip(readings, self.measured.noises, strict=True)):
                 self.quiet_degrees[k] = one.baseline.samples / noise.samples_as_one
+        # samples over which the noise of a sensor is correlated
+        self.correlated = np.ones(count)
         self._lines: dict[int, np.ndarray] = {}
         self._roots: dict[int, np.ndarray] = {}
         if measure == "traces":
@@ -762,6 +920,7 @@ class Against:
         """By how much the covariance of noise is larger than so many quiet samples show it; counts
         what they tell of its size, and says where they are few."""
         apart = samples_as_one(row[:count])
+        self.correlated[k] = apart
         self.quiet_degrees[k] = count / apart
         if count < FEW_TIMES * apart:
             self._say_few(
@@ -782,6 +941,19 @@ class Against:
             f"{1e6 * count * self.trace.interval:.3g} us: {why}; the intervals are wider for it, "
             "and may not be wide enough; record more before the pulse"
         )
+
+    def blocks(self) -> np.ndarray:
+        """(number,) Which numbers are drawn together: those of a sensor, or samples of a sensor
+        over twice as long as its noise is correlated."""
+        if self.measure != "traces":
+            return self.labels
+        found, first = [], 0
+        for k, window in self._windows.items():
+            count = window.stop - window.start
+            pieces = max(1, int(count / math.ceil(2.0 * self.correlated[k])))
+            found.append(first + np.arange(count) * pieces // count)
+            first += pieces
+        return np.concatenate(found)
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
         """(sensor,) Root mean square of the residuals of each sensor, with their sign where
@@ -884,6 +1056,9 @@ def _concluded(
         "the case describes them": not degrees,
     }
     messages += [sentence for sentence, true in remarks.items() if true]
+    blocks, beside = _contributions(against, residual)
+    # of keys that are not told apart one number less is found than there are
+    told_keys = count - sum(any(key in keys for key in group) for group in groups)
     shift, gain = against.of_measurement(found.point)
     common_gain = 1.0 + against.common(found.point, CALIBRATION)
     time_shift = against.common(found.point, CLOCK_SHIFT)
@@ -945,6 +1120,7 @@ def _concluded(
         measure=against.measure,
         trace=against.trace,
         parts=tuple(parts),
+        aic=beside + float(blocks.sum()) + 2.0 * (told_keys + int(against.times)),
         messages=tuple(dict.fromkeys(messages)),
     )
 
@@ -966,6 +1142,60 @@ def _chance(against: Against, residual: np.ndarray, free: np.ndarray) -> float:
             square = stats.chi2.isf(stats.f.sf(square / degrees, degrees, known), degrees)
         total += float(square)
     return float(stats.chi2.sf(total, free.sum()))
+
+
+def _contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, float]:
+    """(block,) What blocks of the measured numbers add to -2 ln L, and what is added beside them,
+    by what is known of noise, gains and clocks beforehand.
+
+    The size s of the noise of each sensor is the most likely one, of what is left of its n numbers
+    and of its quiet stretch, n ln s^2 + S/s^2 and the like with as many degrees of freedom; where
+    no quiet stretch tells it, it is the stated one. To minimise the sum of squares over gains and
+    clocks that are known beforehand is to integrate them out.
+    """
+    square, known = residual[: against.count] ** 2, against.quiet_degrees
+    count = len(against.beads)
+    numbers, left = (
+        np.bincount(against.labels, weights, minlength=count) for weights in (None, square)
+    )
+    by_quiet = known > 0.0
+    size = np.where(by_quiet, (known + left) / np.where(by_quiet, known + numbers, 1.0), 1.0)
+    own = size[against.labels]
+    blocks = np.bincount(against.blocks(), np.log(own) + square / own)
+    beside = known @ (np.log(size) + 1.0 / size - 1.0)
+    return blocks, float(beside + np.sum(residual[against.count :] ** 2))
+
+
+def _contest(sides: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) -> Ranking[Fit]:
+    """The fits of several laws, best first, with what tells them apart: no run is repeated."""
+    fits = [one for _, one in answers]
+    laws = [one.law for one in fits]
+    blocks = [
+        _contributions(against, found.residual)[0]
+        for against, (found, _) in zip(sides, answers, strict=True)
+    ]
+    others = differences(laws, [one.aic for one in fits], blocks)
+    told = {(i, laws.index(one.law)): one.told for i, row in enumerate(others) for one in row}
+    places = ranked([one.aic for one in fits], lambda i, j: not told[i, j])
+    common = set.intersection(*(set(one.messages) for one in fits))
+    entries = [
+        replace(
+            fits[k],
+            rank=rank,
+            others=others[k],
+            messages=tuple(
+                words if words in common else f"{laws[k]}: {words}" for words in fits[k].messages
+            ),
+        )
+        for k, rank in places
+    ]
+    trace = sides[0].trace
+    return Ranking(
+        entries,
+        f"Laws fitted to {trace.about.title}: {trace.words}",
+        measure=sides[0].measure,
+        trace=trace.as_dict(),
+    )
 
 
 def _kind(against: Against, one: Nuisance) -> int:

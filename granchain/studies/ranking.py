@@ -1,0 +1,215 @@
+"""Laws that compete: the keys that are free in each, which of them are told apart, and their
+ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from granchain.contact import laws as known_laws
+from granchain.contact.law import Quantity
+from granchain.keys import Problems, shown, suggestion
+from granchain.markup import card, table
+from granchain.plain_data import plain_data
+
+# Differences of a criterion by less than so many of its scatters, or than such a number, tell
+# nothing: Burnham & Anderson 2002, Model selection and multimodel inference, sec. 2.6,
+# doi:10.1007/b97636.
+SCATTERS, NO_SUPPORT_LOST = 2.0, 2.0
+
+_Value = TypeVar("_Value")
+_Entry = TypeVar("_Entry")
+
+
+class Ranking(list[_Entry]):
+    """Laws with their answers, best first.
+
+    Parameters
+    ----------
+    entries : sequence
+        Each with `law`, `rank`, `cells` for a table and `as_dict`.
+    heading : str
+        Over them in a notebook.
+    shared : dict
+        What is the same for all.
+    """
+
+    def __init__(self, entries: Sequence[_Entry], heading: str = "", **shared: Any):
+        super().__init__(entries)
+        self.heading, self.shared = heading, shared
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is shared, and under "laws" each entry, as plain data."""
+        return {**plain_data(self.shared), "laws": [one.as_dict() for one in self._entries]}
+
+    @property
+    def messages(self) -> list[str]:
+        """Those of all entries, each once."""
+        return list(dict.fromkeys(words for one in self._entries for words in one.messages))
+
+    @property
+    def _entries(self) -> list[Any]:
+        return list(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: rank, law, what was found and what is left."""
+        cells = [{"rank": str(one.rank), "law": one.law} | one.cells for one in self._entries]
+        columns = list(dict.fromkeys(name for one in cells for name in one))
+        rows = [[one.get(name, "-") for name in columns] for one in cells]
+        notes = [(sentence,) for sentence in self.messages]
+        return card(
+            self.heading,
+            table(columns, rows, styled=True),
+            table((), notes, styled=True) if notes else "",
+        )
+
+
+class Apart(NamedTuple):
+    """How far a law is from another one by a criterion, this less the other.
+
+    Attributes
+    ----------
+    law : str
+        The other.
+    difference, scatter : float
+        The scatter is infinite where there is one block of numbers.
+    told : bool
+        Whether the two are told apart.
+    """
+
+    law: str
+    difference: float
+    scatter: float
+    told: bool
+
+
+def is_law(where: str, name: Any, problems: Problems) -> bool:
+    """Whether there is a law of this name; reported where there is none."""
+    known = known_laws()
+    advice = "check the name; a law in a file of your own is named by --law-module"
+    return problems.check(
+        isinstance(name, str) and name in known,
+        where,
+        shown(name),
+        'a name that "granchain laws" lists',
+        suggestion(name, known, advice),
+    )
+
+
+def number_inputs(law: str) -> dict[str, Quantity]:
+    """The inputs of a law that are numbers, by name."""
+    return {one.name: one for one in known_laws()[law].inputs if one.kind == "number"}
+
+
+def knows(law: str, key: str) -> bool:
+    """Whether a law takes a number at a key of a case: at those outside `contact` every law."""
+    table, _, name = key.partition(".")
+    return table != "contact" or name.partition(".")[0] in {*number_inputs(law), "pair"}
+
+
+def check_known(where: str, law: str, key: str, problems: Problems) -> bool:
+    """Whether a law knows a free key; reported where it does not."""
+    names = list(number_inputs(law))
+    return problems.check(
+        knows(law, key),
+        where,
+        "a free input that it does not know",
+        ", ".join(names) or "none",
+        suggestion(key.rpartition(".")[2], names, "leave the law out, or free another input"),
+    )
+
+
+def free_in_each(
+    laws: Sequence[str],
+    shared: Mapping[str, _Value],
+    own: Mapping[str, Mapping[str, _Value]],
+    problems: Problems,
+) -> list[dict[str, _Value]]:
+    """What is free in each law: what is shared by those that know it, and its own.
+
+    Parameters
+    ----------
+    laws : sequence of str
+    shared : mapping
+        By key of a case, such as "contact.restitution"; what does not stand in `contact` every
+        law knows.
+    own : mapping of str to mapping
+        By law, and by key.
+    problems : Problems
+        Gets what no law knows, and laws that are left without.
+    """
+    for law in own.keys() - set(laws):
+        allowed = ", ".join(laws) or "none"
+        advice = suggestion(law, laws, "name it among the laws too, or take it out")
+        problems.add(f"free.{law}", "a law that is not asked for", allowed, advice)
+    found: list[dict[str, _Value]] = []
+    for law in laws:
+        known = {key: value for key, value in shared.items() if knows(law, key)}
+        found.append(known | dict(own.get(law, {})))
+        its = ", ".join(f"contact.{name}" for name in number_inputs(law))
+        problems.check(
+            bool(found[-1]),
+            law,
+            "no free key",
+            f"one or more, such as {its or 'striker.speed'}",
+            "free one of them, or leave the law out",
+        )
+    names = list(dict.fromkeys(f"contact.{name}" for law in laws for name in number_inputs(law)))
+    for key in shared if laws else ():
+        problems.check(
+            any(knows(law, key) for law in laws),
+            f"free.{key}",
+            "a key that none of the laws knows",
+            ", ".join(names) or "none",
+            suggestion(key, names, "free another one"),
+        )
+    return found
+
+
+def differences(
+    laws: Sequence[str], criteria: Sequence[float], blocks: Sequence[np.ndarray]
+) -> list[tuple[Apart, ...]]:
+    """Of each law, how far it is from each other one.
+
+    Parameters
+    ----------
+    laws : sequence of str
+    criteria : sequence of float
+        Of each law, the lower the better.
+    blocks : sequence of array (block,)
+        What each block of the measured numbers adds to the criterion of each law. The scatter of a
+        difference is that of its sums over all draws of as many blocks, with replacement (Kuensch
+        1989, doi:10.1214/aos/1176347265; Vuong 1989, doi:10.2307/1912557), which needs no draws.
+    """
+    found = []
+    for i, own in enumerate(criteria):
+        row = []
+        for j, other in enumerate(criteria):
+            if i == j:
+                continue
+            apart, count = blocks[i] - blocks[j], len(blocks[i])
+            # a single block tells nothing of it
+            scatter = math.sqrt(count * np.var(apart, ddof=1)) if count > 1 else math.inf
+            difference = own - other
+            told = abs(difference) > max(SCATTERS * scatter, NO_SUPPORT_LOST)
+            row.append(Apart(laws[j], difference, scatter, told))
+        found.append(tuple(row))
+    return found
+
+
+def ranked(values: Sequence[float], alike: Callable[[int, int], bool]) -> list[tuple[int, int]]:
+    """Place in the sequence and rank of each value, lowest first, nan last; those that are alike
+    share the rank of the first of them, in the order in which they were given."""
+    order = sorted(
+        range(len(values)), key=lambda k: values[k] if math.isfinite(values[k]) else math.inf
+    )
+    ranks: list[tuple[int, int]] = []
+    first = 0
+    for place, k in enumerate(order):
+        if not (place and alike(order[first], k)):
+            first = place
+        ranks.append((first + 1, k))
+    return [(k, rank) for rank, k in sorted(ranks)]
