@@ -298,10 +298,11 @@ def study_power_law(
         none = f"no power law, the best is off by {100.0 * off:.2g} %"
         labels.append(word + (exponent if followed[-1] else none))
     sheet = lines_over(study, along, found, x, labels, ax, wide=bool(lines))
-    for fit, follows in zip(fits, followed, strict=True):
+    for fit, follows, middle in zip(fits, followed, middles, strict=True):
         if follows:
-            line = fit.factor * x**fit.value
-            sheet.top.plot(x, line, "--", color=GREY, linewidth=0.8, label="_fit")
+            there = x[np.isfinite(middle)]
+            line = fit.factor * there**fit.value
+            sheet.top.plot(there, line, "--", color=GREY, linewidth=0.8, label="_fit")
     make_log(sheet.top, "x", x)
     make_log(sheet.top, "y", found.values)
     sheet.top.margins(x=0.02, y=0.06)
