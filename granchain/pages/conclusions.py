@@ -454,7 +454,10 @@ def values_grid(facts: Mapping[str, Any], title: str = "") -> Grid:
 
 def fits_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of fits of several laws."""
-    blocks = fits_tables(facts)
+    blocks: list[Block] = [
+        replace(block, title=block.title or "the laws by AIC") if isinstance(block, Grid) else block
+        for block in fits_tables(facts)
+    ]
     words = "Ranking of the laws by Akaike's criterion, and what is left at every sensor."
     blocks.insert(1, Picture(lambda: fits([as_ranked(one) for one in facts["laws"]]), words))
     title = f"Laws fitted to {facts['trace']['title']}"
