@@ -152,6 +152,10 @@ def test_lankarani_and_nikravesh_in_table_11_is_a_tenth_of_pi_of_the_law():
     assert math.pi / 10.0 * k / 1e3**1.5 == pytest.approx(
         theory.tabulated_lankarani_nikravesh(STEEL, RADII[2][1]), rel=1e-13
     )
+    # its force, and the integral of that
+    law, d = laws()["lankarani-nikravesh-cylinder"], 1e-5
+    assert law.force(d, 0.0, (k,), ()) == pytest.approx(k * d**1.5, rel=1e-14)
+    assert law.energy(d, (k,), ()) == pytest.approx(0.4 * k * d**2.5, rel=1e-14)
 
 
 # --------------------------------------------------------------------------------------------------
