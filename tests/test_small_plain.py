@@ -501,9 +501,14 @@ def test_a_model_says_whether_it_runs_as_printed():
     ("law", "table", "row"),
     # of a dent the force compares, and hides it; of a dashpot the loss is summed, and nothing else
     # reads it
-    [("ma-liu", "h", 0), ("flores", "bodies", "a"), ("tsuji", "contacts", "viscous_work")],
+    [
+        ("hertz", "bodies", "v"),
+        ("ma-liu", "h", 0),
+        ("flores", "bodies", "a"),
+        ("tsuji", "contacts", "viscous_work"),
+    ],
 )
-def test_a_number_that_is_none_is_found_where_no_force_shows_it(law, table, row):
+def test_a_number_that_is_none_is_found_also_where_no_force_shows_it(law, table, row):
     state = recorded_state(law)
     assert state.advance(20) is Status.RUNNING
     rows = getattr(state, table)
