@@ -340,15 +340,13 @@ def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
 def without_watched(one: Ready) -> State:
     """A state whose records are those that the case asks for: what `watched` has put behind
     them is left out."""
-    state, asked = copy.copy(one.state), recording_of(one.case)
-    beads, contacts = len(asked.sensor_beads), len(asked.sensor_contacts)
-    lengths = {"sensor_force": beads, "jump_force": beads, "jump_time": beads}
-    lengths |= {"contact_force": contacts, "contact_overlap": contacts}
-    left = {name: getattr(state.records, name)[:, :length] for name, length in lengths.items()}
+    state, beads = copy.copy(one.state), recording_of(one.case).sensor_beads
+    left = {
+        name: getattr(state.records, name)[:, : len(beads)]
+        for name in ("sensor_force", "jump_force", "jump_time")
+    }
     state.records = state.records._replace(**left)
-    state.recording = replace(
-        state.recording, sensor_beads=asked.sensor_beads, sensor_contacts=asked.sensor_contacts
-    )
+    state.recording = replace(state.recording, sensor_beads=beads)
     return state
 
 
