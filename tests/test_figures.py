@@ -90,13 +90,14 @@ def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
         "losses",
         "overlaps",
     ]
-    for figure, axes in plain.values():
+    for name, (figure, axes) in plain.items():
         assert "synthetic wave, run 7" in texts(figure)
         heading = next(text for text in texts(figure) if text.startswith("simulated"))
         assert "contact law ma-liu" in heading and "time step 40 ns" in heading
         assert "RUN FAILED" not in heading
-        # markers are a measurement's
-        assert {line.get_marker() for one in axes for line in one.get_lines()} <= {"None"}
+        # markers are a measurement's, and those of numbers at a few sensors
+        markers = {line.get_marker() for one in axes for line in one.get_lines()}
+        assert markers == {"None"} or not markers or name == "peaks"
 
 
 def test_every_axis_says_its_unit(plain):
