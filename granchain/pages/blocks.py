@@ -296,7 +296,10 @@ def grid_in_html(grid: Grid, number: Iterator[int]) -> str:
     made = f'<div class="rows">{table(grid.columns, grid.rows, linked)}</div>'
     if not grid.title:
         return made
-    title = f"<b>Table {next(number)}.</b> {linked(grid.title[0].upper() + grid.title[1:])}"
+    # a law's name, as of a band, stays as it is written
+    named = grid.title.split()[0].endswith(":")
+    words = grid.title if named else grid.title[0].upper() + grid.title[1:]
+    title = f"<b>Table {next(number)}.</b> {linked(words)}"
     return f'<figure class="table"><figcaption>{title}</figcaption>{made}</figure>'
 
 
