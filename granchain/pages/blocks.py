@@ -270,7 +270,7 @@ def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
         for width in (None, "single"):
             # letters as shapes look the same with every font; equal figures give equal bytes
             with (
-                page(width),
+                page(width, title=False),
                 matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}),
             ):
                 figure = picture.draw()[0]
