@@ -512,8 +512,8 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert kept["kind"] == "fits" and [one["law"] for one in kept["laws"]] == ["ma-liu", "hertz"]
     assert list(kept["laws"][1]["values"]) == ["striker.speed"]
     page = report([tmp_path / "laws.json"])
-    assert b"Laws fitted to made up" in page and page.count(b"<img ") == 1
-    assert b"told apart" in page and b"No figure" not in page
+    assert b"Laws fitted to made up" in page and page.count(b'<figure class="picture">') == 1
+    assert b"told apart" in page and b"Not drawn" not in page
     assert obey([*command, "--free", "flores:contact.restitution"]) == 2
     assert '--free: got "flores:", a law that is not asked for' in capsys.readouterr().err
     assert obey([*command, "--law", "hertz"]) == 2
