@@ -200,6 +200,13 @@ def fit() -> Any:
     )
 
 
+def fits() -> Any:
+    """Two laws fitted to that trace, and whether it tells them apart. `granchain fit --law ...
+    --law ... --figure` draws it."""
+    laws = {"flores": ["contact.restitution"], "ma-liu": ["contact.psi"]}
+    return figures.fits(gc.fit(gc.load_case("steel-chain"), DATA / "synthetic2026", laws=laws))
+
+
 @cache
 def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
     """Heavy and light beads pressed together with 20 N; noise at the left end."""
@@ -429,6 +436,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     impact_comparison,
     equivalence,
     fit,
+    fits,
     spectrum,
     transmission,
     wave_map,
