@@ -133,14 +133,14 @@ exact = [
     theory.solitary_speed(stiffness, case.chain.mass, peak_force=force) * diameter for force in line
 ]
 left.loglog(line, exact, "k-", lw=1, label="exact, F^(1/6)")
-left.set(xlabel="peak contact force (N)", ylabel="wave speed (m/s)", title=f"slope {exponent:.6f}")
+left.set(xlabel="peak contact force [N]", ylabel="wave speed [m/s]", title=f"slope {exponent:.6f}")
 left.set_yticks([300, 500, 700, 1000], ["300", "500", "700", "1000"])
 left.minorticks_off()
 left.legend(frameon=False, fontsize=8)
 right.semilogx(forces, widths, "o", mfc="none")
 right.axhline(wave.width(0.5), color="k", lw=1)
 right.set(
-    xlabel="peak contact force (N)",
+    xlabel="peak contact force [N]",
     ylabel="width at half height (diameters)",
     ylim=(0, 2),
     title="one width for all",

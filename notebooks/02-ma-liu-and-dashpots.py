@@ -153,7 +153,7 @@ for (speed, files), number in zip(runs.items(), (5, 7), strict=True):
     left.set_xlim(left=-5)
     right.set(
         xlabel="time (\N{MICRO SIGN}s)",
-        ylabel="relative velocity (m/s)",
+        ylabel="relative velocity [m/s]",
         title=f"as figure {number}b",
     )
     right.legend(frameon=False, fontsize=8)
@@ -231,7 +231,7 @@ for place, axes in enumerate(panels.T.ravel()):
     )
 panels[0, 0].legend(frameon=False, fontsize=8, loc="upper center")
 figure.supxlabel("time (\N{MICRO SIGN}s)")
-figure.supylabel("sensor force (N)")
+figure.supylabel("sensor force [N]")
 figure.suptitle("as figure 11, simulated")
 plt.show()
 
@@ -254,7 +254,7 @@ for name, result in chains.items():
         )
 axes.set(
     xlabel="time (\N{MICRO SIGN}s)",
-    ylabel="bead velocity (m/s)",
+    ylabel="bead velocity [m/s]",
     title="as figure 12, simulated; beads 9, 16, ... 63",
 )
 axes.legend(frameon=False, fontsize=8)

@@ -98,12 +98,12 @@ middle = (data.sensor_bead.values[1:] + data.sensor_bead.values[:-1]) / 2
 
 figure, (left, right) = plt.subplots(1, 2, layout="constrained")
 left.loglog(data.sensor_bead, peaks, "o-", lw=1, mfc="none")
-left.set(xlabel="bead", ylabel="peak force (N)")
+left.set(xlabel="bead", ylabel="peak force [N]")
 left.set_xticks([10, 20, 40, 60], ["10", "20", "40", "60"])
 left.set_yticks([10, 20, 30], ["10", "20", "30"])
 left.minorticks_off()
 right.plot(middle, speed, "o-", lw=1, mfc="none")
-right.set(xlabel="bead", ylabel="speed between two sensors (m/s)", ylim=(0, 700))
+right.set(xlabel="bead", ylabel="speed between two sensors [m/s]", ylim=(0, 700))
 figure.suptitle("simulated, Ma-Liu")
 plt.show()
 

@@ -80,7 +80,7 @@ for one, asked in zip(impacts, (0.9, 0.7, 0.5), strict=True):
     axes.plot(1e6 * one.overlap, one.force, label=f"asked {asked}, returned {one.restitution:.4f}")
 axes.set(
     xlabel="overlap (\N{MICRO SIGN}m)",
-    ylabel="contact force (N)",
+    ylabel="contact force [N]",
     title="two beads at 1.77 m/s, simulated",
 )
 axes.legend(frameon=False, fontsize=8)

@@ -560,7 +560,7 @@ def test_the_figure_shows_measured_and_computed_with_error_bars(tmp_path):
     drawn = [len(segment) == 2 for segment in bars.lines[2][0].get_segments()]
     assert sum(drawn) == 8
     assert bars.lines[0].get_xdata()[drawn.index(True)] == 0.760
-    assert panels[1].get_xlabel() == "contact diameter (mm)"
+    assert panels[1].get_xlabel() == "contact diameter [mm]"
     figures.save(figure, tmp_path / "steel.png")
     assert (tmp_path / "steel.png").read_bytes().startswith(b"\x89PNG")
 

@@ -68,6 +68,7 @@ ALLOWED = {
     "tr",
     "td",
     "th",
+    "thead",
     "details",
     "summary",
     "svg",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import threading
 import types
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -17,6 +18,9 @@ from granchain.jit.fingerprint import constant_bytes, hash_of_code, with_length
 FILES = 64
 # Fields of Python's syntax tree that say nothing about what is computed.
 SILENT = {"ctx", "kind", "type_comment", "annotation", "returns", "type_params"}
+# Python 3.11 counts the depth of all trees that are made at a time in one place: two threads that
+# make one each may both fail (https://github.com/python/cpython/issues/106905).
+_ONE_TREE = threading.Lock()
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -41,7 +45,8 @@ def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
     """The syntax of every function of a text, by its name and the hash of the code that it
     compiles to."""
     try:
-        tree = ast.parse(text)
+        with _ONE_TREE:
+            tree = ast.parse(text)
         blocks = list(_blocks(compile(text, "", "exec", dont_inherit=True)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
