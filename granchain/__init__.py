@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from granchain.studies.collisions import impacts
     from granchain.studies.equivalent import Equivalent, equivalent
     from granchain.studies.fit import Fit, fit
+    from granchain.studies.gradient import Gradient, gradient
     from granchain.studies.modes import mode_study
     from granchain.studies.plan import (
         Disorder,
@@ -78,6 +79,7 @@ _HOMES = {
     "granchain.waves.spectra": ("Spectrum", "spectrum"),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
+    "granchain.studies.gradient": ("Gradient", "gradient"),
     "granchain.studies.modes": ("mode_study",),
     "granchain.studies.plan": (
         "Disorder",

@@ -1,0 +1,485 @@
+"""Derivatives of what a run gives with respect to numbers of its case, by central differences
+between runs that take the same steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granchain.analysis.definition import (
+    OF_REST,
+    PULSE_BEGINS,
+    PULSE_ENDS,
+    pulse_stop,
+    static_force,
+    summit,
+    vertex,
+)
+from granchain.analysis.results import jumps_at
+from granchain.case import Case, check_case
+from granchain.case.checks import FACTORS
+from granchain.case.document import entry_at
+from granchain.case.listing import value_at
+from granchain.contact import law_named
+from granchain.errors import CaseError, RunError
+from granchain.keys import Problems, shown
+from granchain.markup import facts_card, table
+from granchain.simulation import prepare
+from granchain.status import Status
+from granchain.store import Result
+from granchain.studies.fit import NO_PHYSICS
+from granchain.studies.measures import can_transmit, measure
+from granchain.studies.members import check_members
+from granchain.verification import UNCONFIRMED
+
+# Half the distance of a difference, as a part of a number or of its scale: the runs' rounding of
+# some 1e-14 leaves 1e-8 of the derivative, and contacts that open make the rest of the series
+# linear in it.
+PART = 1e-6
+# The time step's part of the error above which it is said, of the largest derivative.
+SAID = 0.01
+# Lists with a number for each bead or gap, and what they hold where they are left out.
+UNCHANGED = {f"chain.{name}": 1.0 for name in FACTORS} | {
+    "chain.gap_added": 0.0,
+    "initial.velocity": 0.0,
+    "initial.displacement": 0.0,
+}
+
+# What a derivative is of: "peak", ("peak", bead), "transmitted_momentum", a function of a Result.
+Of = str | tuple[str, int] | Callable[[Result], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Derivatives of a number of a run by numbers of its case; `gradient[key]` is one of them.
+
+    Attributes
+    ----------
+    value : float
+        What is differentiated.
+    values : dict of str to float or array
+        Derivative by key, in SI; an array for a list of the case.
+    errors : dict of str to float or array
+        Of them, at most: from the differences and from the time step; nan where none is asked for.
+    of_differences, of_step : dict of str to float or array
+        The two parts of the errors.
+    time_step : float
+        Of all runs [s].
+    messages : tuple of str
+        What the reader should know.
+    """
+
+    value: float
+    values: dict[str, Any]
+    errors: dict[str, Any]
+    of_differences: dict[str, Any] = field(repr=False)
+    of_step: dict[str, Any] = field(repr=False)
+    time_step: float
+    messages: tuple[str, ...] = ()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each derivative with its error."""
+        rows = [
+            (f"{key}.{i}" if np.ndim(values) else key, f"{one:.6g}", f"{error:.2g}")
+            for key, values in self.values.items()
+            for i, (one, error) in enumerate(
+                zip(np.atleast_1d(values), np.atleast_1d(self.errors[key]), strict=True)
+            )
+        ]
+        shown_rows = table(("key", "derivative", "error"), rows, styled=True)
+        facts = [("value", f"{self.value:.6g}", ""), ("time step", f"{self.time_step:.4g}", "s")]
+        return facts_card("Gradient", facts, shown_rows, notes=self.messages)
+
+
+def gradient(
+    case: Case,
+    of: Of,
+    keys: Sequence[str] | str,
+    error: bool = True,
+    *,
+    scale: Mapping[str, float] | None = None,
+    threads: int | None = None,
+) -> Gradient:
+    """Derivatives of a number of a run by numbers of its case.
+
+    Central differences over 1e-6 of each number to either side. All runs take the time step, the
+    samples and the end of the case itself. A peak is the force's own maximum, of a cubic through
+    the sensor's forces and their time derivatives at the steps: a sampled one moves by what lies
+    between two samples.
+
+    Parameters
+    ----------
+    case : Case
+    of : str, tuple or function
+        "peak", the largest force of the sensor beads [N]; ("peak", bead), that of any bead [N];
+        "transmitted_momentum", of the last bead over the striker's [1]; or a function of a Result
+        that gives a number.
+    keys : sequence of str
+        Keys with dots that hold a number, or a list with one for each bead or gap, such as
+        "chain.radius_factor", also where the case leaves it out; "chain.radius_factor.3" is one of
+        it.
+    error : bool
+        Find the errors too: with differences twice as far apart, and with half the time step; four
+        times as much to compute.
+    scale : mapping of str to float, optional
+        The size of which 1e-6 is taken, by key, in place of the number's own: of what may be 0.
+    threads : int, optional
+        As many as there are processors for this process, unless given.
+
+    Returns
+    -------
+    Gradient
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the call; for a change that the case does not allow; for a run that
+        ends before the wave has passed.
+    RunError
+        For a run that fails.
+    """
+    numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
+    step = prepare(case)[2].value
+    apart = np.diag(PART * sizes_of(numbers, scale or {}))
+    start, rows = numbers.start, len(numbers.start)
+    points = [start + apart, start - apart]
+    wide = [start + 2.0 * apart, start - 2.0 * apart]
+    here = np.vstack([start[np.newaxis], *points, *(wide if error else [])])
+    cases = [summary.recorded(numbers.case_at(point), step) for point in here]
+    if error:
+        cases += [
+            summary.recorded(numbers.case_at(point), 0.5 * step) for point in np.vstack(points)
+        ]
+    value, *ends = found_in(cases, summary, threads)
+
+    def slopes(first: int, near: Sequence[np.ndarray]) -> np.ndarray:
+        above, below = (np.array(ends[first + k * rows :][:rows]) for k in (0, 1))
+        return np.asarray((above - below) / (np.diag(near[0]) - np.diag(near[1])))
+
+    slope, messages = slopes(0, points), []
+    of_differences = of_step = np.full(rows, math.nan)
+    if error:
+        of_differences = np.abs(slopes(2 * rows, wide) - slope)
+        # what halving an error of this order takes off is this part of it; two steps do not
+        # confirm the order
+        part = 1.0 - 0.5 ** law_named(case.contact.law).order
+        of_step = UNCONFIRMED * np.abs(slopes(4 * rows, points) - slope) / part
+        # that of one of many may pass through 0: it is theirs at least
+        for _, own in numbers.parts(of_step):
+            np.maximum(own, math.sqrt(np.mean(own**2)), out=own)
+        share = float(of_step.max() / max(np.abs(slope).max(), 1e-300))
+        if share > SAID:
+            messages.append(
+                f"the time step, {step:.4g} s, leaves an error of {100.0 * share:.2g} % of the "
+                "largest derivative, as it does where a law has a kink; take a smaller time.step"
+            )
+    return Gradient(
+        value,
+        numbers.by_key(slope),
+        numbers.by_key(of_differences + of_step),
+        numbers.by_key(of_differences),
+        numbers.by_key(of_step),
+        step,
+        tuple(messages),
+    )
+
+
+def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
+    """What counts as a step of 1 of each number."""
+    problems = Problems()
+    for key, size in scale.items():
+        good = isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < math.inf
+        problems.check(
+            key in numbers.keys and good,
+            f"scale.{key}",
+            shown(size),
+            f"a number above 0 for one of {', '.join(numbers.keys)}",
+            "give the size of a usual change",
+        )
+    problems.close()
+    own = [
+        np.full(part.size, float(scale[key])) if key in scale else np.abs(part)
+        for key, part in numbers.parts(numbers.start)
+    ]
+    for (key, _), sizes in zip(numbers.parts(numbers.start), own, strict=True):
+        problems.check(
+            bool((sizes > 0.0).all()),
+            key,
+            "0, of which there is no part",
+            "a key with a size",
+            f'give it, for example scale={{"{key}": 1e-6}}',
+        )
+    problems.close()
+    return np.concatenate(own)
+
+
+class Numbers:
+    """The numbers that a case has under some keys, as one vector.
+
+    Parameters
+    ----------
+    case : Case
+    keys : sequence of str, or str
+    where : str
+        What they are called in a sentence.
+
+    Attributes
+    ----------
+    keys : dict of str to slice
+        Where the numbers of each key are.
+    start : array (numbers,)
+        Those of the case.
+    """
+
+    def __init__(self, case: Case, keys: Sequence[str] | str, where: str):
+        check_case(case)
+        self.case, self.keys, problems = case, {}, Problems()
+        self._values: dict[str, Any] = {}
+        tables, given = case.resolved(), [keys] if isinstance(keys, str) else list(keys)
+        problems.check(bool(given), where, "none", "one or more", "name keys of the case")
+        parts: list[np.ndarray] = []
+        for key in given:
+            problems.check(
+                key not in self.keys, where, f"{key} twice", "each key once", "take one out"
+            )
+            try:
+                self._values[key] = value = number_or_list(case, tables, key, where)
+            except CaseError as error:
+                problems.repeat(error.problems)
+                continue
+            at = sum(part.size for part in parts)
+            parts.append(np.atleast_1d(value))
+            self.keys[key] = slice(at, at + parts[-1].size)
+        problems.close()
+        self.start = np.concatenate(parts)
+
+    def parts(self, vector: np.ndarray) -> list[tuple[str, np.ndarray]]:
+        """Each key with its part of a vector."""
+        return [(key, vector[place]) for key, place in self.keys.items()]
+
+    def by_key(self, vector: np.ndarray) -> dict[str, Any]:
+        """A vector as numbers and arrays."""
+        return {
+            key: part.copy() if np.ndim(self._values[key]) else float(part[0])
+            for key, part in self.parts(vector)
+        }
+
+    def case_at(self, point: np.ndarray) -> Case:
+        """The case with other numbers."""
+        changes: dict[str, Any] = {}
+        for key, value in self.by_key(point).items():
+            whole, place = whole_list(self.case, key)
+            if place is None:
+                changes[key] = value.tolist() if np.ndim(value) else value
+                continue
+            numbers = changes.get(whole, list_at(self.case, self.case.resolved(), whole))
+            changes[whole] = [*numbers[:place], value, *numbers[place + 1 :]]
+        return self.case.replace(**changes)
+
+
+def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) -> Any:
+    """What a case holds under a key: a number, or an array."""
+    if not isinstance(key, str) or key.partition(".")[0] in NO_PHYSICS:
+        raise CaseError(
+            f"{where}: got {shown(key)}, allowed a key of chain, striker, initial, ends or contact;"
+            " write for example striker.speed"
+        )
+    whole, place = whole_list(case, key)
+    if whole not in UNCHANGED:
+        return value_at(case, key)
+    numbers = np.array(list_at(case, tables, whole))
+    if place is None:
+        return numbers
+    if place >= numbers.size:
+        raise CaseError(f"{key}: got place {place}, allowed 0 to {numbers.size - 1}; count from 0")
+    return float(numbers[place])
+
+
+def whole_list(case: Case, key: str) -> tuple[str, int | None]:
+    """The list that a key is, or is a place in, and that place."""
+    whole, _, place = key.rpartition(".")
+    return (whole, int(place)) if whole in UNCHANGED and place.isdecimal() else (key, None)
+
+
+def list_at(case: Case, tables: Mapping[str, Any], key: str) -> list[float]:
+    """The numbers of a list for beads or gaps, also of one that is left out."""
+    given, *_ = entry_at(tables, key)
+    count = case.beads - (key == "chain.gap_added")
+    return [UNCHANGED[key]] * count if given is None else list(given)
+
+
+# --------------------------------------------------------------------------------------------------
+# What is differentiated
+
+
+class RunSummary(NamedTuple):
+    """A number of a run: what is recorded for it, and how it is read; nan from a run that ends
+    before the wave has passed.
+
+    `changes` are of the case, `at_steps` says whether every step is recorded, `where` is for
+    sentences.
+    """
+
+    where: str
+    changes: dict[str, Any]
+    at_steps: bool
+    number: Callable[[Result], float]
+
+    def recorded(self, case: Case, step: float) -> Case:
+        """A case that takes a time step [s], and records what is read."""
+        every = 1 if self.at_steps else max(1, round(case.sensors.interval / step))
+        # what is changed by a millionth may pass the limit of a step that was given
+        taken = {"time.step": step, "time.force_step": True, "sensors.interval": every * step}
+        return case.replace(**self.changes, **taken)
+
+
+# A run of which the forces of some beads are read.
+BARE = {"snapshots": None, "sensors.contacts": [], "energy.ledger": False}
+
+
+def summary_of(case: Case, of: Any, where: str) -> RunSummary:
+    """How a number is read, after it is checked."""
+    if callable(of):
+        return RunSummary(where, {}, False, of)
+    beads: list[int] = []
+    if of == "peak":
+        beads = list(case.sensors.beads)
+        if not beads:
+            raise CaseError(
+                f'{where}: got "peak" of no sensor, allowed one of a case with sensors.beads; '
+                'write ("peak", bead)'
+            )
+    elif of == "transmitted_momentum":
+        if not can_transmit(case):
+            raise CaseError(
+                f'{where}: got "transmitted_momentum" of a case that has none, allowed one with a '
+                'striker and a free right end; take another number, such as "peak"'
+            )
+        return RunSummary(where, BARE | {"sensors.beads": [case.beads]}, True, passed_momentum)
+    elif isinstance(of, tuple) and len(of) == 2 and of[0] == "peak":
+        if isinstance(of[1], bool) or not isinstance(of[1], int) or not 1 <= of[1] <= case.beads:
+            raise CaseError(
+                f"{where}: got the peak of bead {shown(of[1])}, allowed 1 to {case.beads}; name "
+                "a bead"
+            )
+        beads = [of[1]]
+    else:
+        raise CaseError(
+            f'{where}: got {shown(of)}, allowed "peak", ("peak", bead), "transmitted_momentum" or '
+            "a function of a Result; name one of them"
+        )
+    return RunSummary(where, BARE | {"sensors.beads": beads}, True, largest_peak)
+
+
+def found_in(
+    cases: Sequence[Case], summary: RunSummary, threads: int | None, strict: bool = True
+) -> list[float]:
+    """The number of each case; nan for one that fails, unless `strict`.
+
+    Raises
+    ------
+    CaseError
+        Where the function fails, or the wave has not passed; for a case that cannot be set up.
+    RunError
+        For a run that fails.
+    """
+    check_members(cases, threads)
+    read = measure(cases, threads, summary=lambda result: {"number": summary.number(result)})
+    found = []
+    for case, status, message, numbers in zip(
+        cases, read.status, read.message, read.summaries, strict=True
+    ):
+        if status is Status.NOT_SET_UP and strict:
+            raise CaseError(message)
+        if status.failed and strict:
+            raise RunError(message)
+        number = float(numbers.get("number", math.nan))
+        if not status.failed and not math.isfinite(number):
+            if summary.at_steps:
+                raise CaseError(
+                    f"time.end: got {case.time.end:.6g} s, by which the wave has not passed bead "
+                    f"{', '.join(map(str, case.sensors.beads))}, allowed an end behind it; take a "
+                    "later time.end"
+                )
+            got = message.removeprefix("summary: number: ").removeprefix("summary: ") or "got nan"
+            raise CaseError(
+                f"{summary.where}: {got}, allowed a function that gives a finite number; mend it"
+            )
+        found.append(number)
+    return found
+
+
+def largest_peak(result: Result) -> float:
+    """Largest force of the sensors, recorded at every step [N]; nan where one of them has not
+    fallen to half of its largest by the end."""
+    tops = []
+    for sensor in range(len(result.sensor_bead)):
+        force = result.sensor_force[:, sensor]
+        rest = static_force(force)
+        above = force - rest
+        top = int(np.argmax(above))
+        passed = (above[top:] < PULSE_ENDS * above[top]).any()
+        if not (above[top] > OF_REST * abs(rest) and passed):
+            return math.nan
+        tops.append(height_of(result, sensor, top))
+    return max(tops)
+
+
+def height_of(result: Result, sensor: int, top: int) -> float:
+    """The force at its own maximum about the largest of its values at the steps [N]: of the cubics
+    through these and their time derivatives there."""
+    force, jumps = result.sensor_force[:, sensor], jumps_at(result, sensor)
+    near = np.s_[top - 3 : top + 4]
+    if jumps is not None:
+        height, _, at_jump = summit(result.time, force, jumps)
+        if at_jump or np.isfinite(jumps.force[near]).any():
+            return height
+    values = force[near] if top >= 3 else force[:0]
+    if values.size < 7:
+        return float(force[top])
+    # derivatives by five values, of the fourth order: Abramowitz and Stegun 1964, table 25.2
+    slope = (values[:-4] - 8.0 * values[1:-3] + 8.0 * values[3:-1] - values[4:]) / 12.0
+    here = [float(force[top])]
+    for a, b, sa, sb in zip(values[2:4], values[3:5], slope, slope[1:], strict=False):
+        # a + sa x + q x^2 + c x^3 on 0 to 1
+        q, c = 3.0 * (b - a) - 2.0 * sa - sb, 2.0 * (a - b) + sa + sb
+        for x in np.roots([3.0 * c, 2.0 * q, sa]):
+            if np.isreal(x) and 0.0 <= x.real <= 1.0:
+                here.append(float(a + x.real * (sa + x.real * (q + x.real * c))))
+    return max(here)
+
+
+def passed_momentum(result: Result) -> float:
+    """Momentum of the last bead when its first pulse has passed, over the striker's; nan where
+    it has not.
+
+    The pulse ends between two steps, as `pulse_stop` has it at a step: where the force is down to
+    1 % of the peak, on a line, or at its minimum, on a parabola.
+    """
+    # the mean of its two contacts' forces, of which it has the left one alone
+    force = 2.0 * result.sensor_force[:, 0]
+    above = force - static_force(force)
+    stop = pulse_stop(above)
+    if not stop:
+        return math.nan
+    last = stop - 1
+    top = int(np.argmax(above[:stop]))
+    level = PULSE_BEGINS * (2.0 * height_of(result, 0, top) - static_force(force))
+    if above[last] <= PULSE_BEGINS * above[top]:
+        fall = above[last - 1] - above[last]
+        end = last - min(1.0, max(0.0, (level - above[last]) / fall))
+    else:
+        _, end = vertex(np.arange(last - 1.0, last + 2.0), -above[last - 1 : last + 2])
+    whole = min(int(end), last)
+    part = end - whole
+    begun = above[whole] + 0.5 * part * (above[whole + 1] - above[whole])
+    trapezoids = above[: whole + 1].sum() - 0.5 * (above[0] + above[whole]) + part * begun
+    striker = result.case.striker
+    return float(result.time_step * trapezoids / (result.mass[0] * striker.speed))

@@ -1,0 +1,145 @@
+"""Derivatives of runs: against a tangent of the same scheme, carried along in NumPy."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain.errors import CaseError
+
+
+def row(beads, end, **changes):
+    """Steel beads, Hertz, struck."""
+    case = gc.load_case("steel-chain-hertz")
+    return case.replace(
+        **{
+            "chain.beads": beads,
+            "sensors.beads": [beads // 2],
+            "sensors.contacts": [],
+            "snapshots": None,
+            "time.end": end,
+            **changes,
+        }
+    )
+
+
+def with_tangent(case, step):
+    """Peak at the sensor, momentum passed on, and their derivatives by every radius factor: the
+    scheme kick, drift, kick with its tangent."""
+    n = case.beads + 1
+    modulus = 193e9 / (1.0 - 0.3**2)
+    radius, mass = np.full(n, case.chain.radius), np.full(n, case.chain.mass)
+    speed = case.striker.speed
+    # of body by factor: the striker has none
+    by = np.eye(n)[:, 1:]
+    reduced = 1.0 / (1.0 / radius[:-1] + 1.0 / radius[1:])
+    stiffness = 4.0 / 3.0 * (0.5 * modulus) * np.sqrt(reduced)
+    share = (reduced / radius[:-1])[:, None] * by[:-1] + (reduced / radius[1:])[:, None] * by[1:]
+    d_stiffness = 0.5 * stiffness[:, None] * share
+    u, v = np.zeros(n), np.zeros(n)
+    du, dv = np.zeros_like(by), np.zeros_like(by)
+    v[0] = speed
+    sensor, steps = case.sensors.beads[0], round(case.time.end / step)
+    force, d_force = np.empty(steps + 1), np.empty((steps + 1, case.beads))
+    momentum, d_momentum = 0.0, np.zeros(case.beads)
+    for i in range(steps + 1):
+        overlap, d_overlap = np.maximum(u[:-1] - u[1:], 0.0), du[:-1] - du[1:]
+        f = stiffness * overlap**1.5
+        df = d_stiffness * overlap[:, None] ** 1.5
+        df += (1.5 * stiffness * np.sqrt(overlap))[:, None] * d_overlap
+        force[i] = 0.5 * (f[sensor - 1] + f[sensor])
+        d_force[i] = 0.5 * (df[sensor - 1] + df[sensor])
+        scale = 0.5 * step if i in (0, steps) else step
+        momentum, d_momentum = momentum + scale * f[-1], d_momentum + scale * df[-1]
+        a, da = np.zeros(n), np.zeros_like(by)
+        a[:-1] -= f
+        a[1:] += f
+        da[:-1] -= df
+        da[1:] += df
+        # mass by the cube of the factor
+        v += scale * a / mass
+        dv += scale * (da - 3.0 * a[:, None] * by) / mass[:, None]
+        u += step * v
+        du += step * dv
+    # at a maximum the force moves by its derivative alone: a polynomial through seven values
+    top = int(np.argmax(force))
+    x, near = np.arange(-3.0, 4.0), slice(top - 3, top + 4)
+    curve = np.poly1d(np.polyfit(x, force[near], 6))
+    roots = curve.deriv().roots
+    at = roots[np.argmin(np.abs(roots))].real
+    d_peak = np.array([np.polyval(np.polyfit(x, one, 6), at) for one in d_force[near].T])
+    striker = mass[0] * speed
+    return (curve(at), d_peak), (momentum / striker, d_momentum / striker)
+
+
+def test_gradient_is_the_tangent_of_the_same_scheme():
+    case = row(70, 3.5e-4)
+    found = gc.gradient(case, "peak", "chain.radius_factor", error=False)
+    (peak, known), _ = with_tangent(case, found.time_step)
+    assert found.value == pytest.approx(peak, rel=1e-9)
+    off = np.abs(found["chain.radius_factor"] - known)
+    assert off.max() <= 1e-6 * np.abs(known).max()
+    assert np.isnan(found.errors["chain.radius_factor"]).all()
+
+
+def test_gradient_of_the_momentum_passed_on():
+    case = row(10, 1.2e-4)
+    found = gc.gradient(case, "transmitted_momentum", "chain.radius_factor", error=False)
+    _, (value, known) = with_tangent(case, found.time_step)
+    # the pulse ends at 1 % of its peak, the tangent's when the bead has left
+    assert found.value == pytest.approx(value, rel=3e-4)
+    off = np.abs(found["chain.radius_factor"] - known)
+    assert off.max() <= 1e-3 * np.abs(known).max()
+
+
+def test_errors_cover_what_a_finer_step_gives():
+    case = row(10, 7e-5)
+    keys = ["striker.speed", "chain.radius_factor.2", "chain.gap_added"]
+    scale = {"chain.gap_added": 1e-6}
+    case = case.replace(**{"chain.gap": 1e-7})
+    coarse = gc.gradient(case.replace(**{"time.step": "fast"}), ("peak", 5), keys, scale=scale)
+    fine = gc.gradient(case, ("peak", 5), keys, error=False, scale=scale)
+    for key in keys:
+        assert (np.abs(coarse[key] - fine[key]) <= coarse.errors[key]).all(), key
+    assert coarse["chain.gap_added"].shape == (9,)
+    assert "chain.radius_factor.2" in coarse._repr_html_()
+    # Hertz without gaps: forces with the speed to the power of 6/5
+    touching = gc.gradient(row(10, 7e-5), "peak", "striker.speed")
+    assert touching["striker.speed"] * 1.77 / touching.value == pytest.approx(1.2, abs=5e-5)
+
+
+def test_function_of_a_result_sees_the_samples_of_the_case():
+    case, seen = row(10, 7e-5), []
+
+    def mass(result):
+        seen.append((len(result.time), result.time_step))
+        return result.mass.sum()
+
+    found = gc.gradient(case, mass, "chain.radius_factor", error=False)
+    assert len(set(seen)) == 1
+    assert found["chain.radius_factor"] == pytest.approx(np.full(10, 3.0 * 0.45e-3), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("of", "keys", "changes", "said"),
+    [
+        ("peak", "chain.gap", {}, "chain.gap: got 0, of which there is no part"),
+        ("peak", "time.end", {}, "allowed a key of chain, striker"),
+        ("peak", [], {}, "keys: got none"),
+        ("peak", "chain.radius_factor.10", {}, "allowed 0 to 9"),
+        ("peak", "contact.psi", {}, "an unknown input"),
+        ("peaks", "striker.speed", {}, 'allowed "peak"'),
+        (("peak", 11), "striker.speed", {}, "allowed 1 to 10"),
+        ("peak", "striker.speed", {"sensors.beads": []}, "of no sensor"),
+        ("peak", "striker.speed", {"time.end": 2e-5}, "the wave has not passed bead 5"),
+        ("transmitted_momentum", "striker.speed", {"ends.right": "wall"}, "a free right end"),
+        (lambda result: "much", "striker.speed", {}, "a function that gives a finite number"),
+        (lambda result: 1 / 0, "striker.speed", {}, "ZeroDivisionError"),
+    ],
+)
+def test_what_cannot_be_differentiated_is_said(of, keys, changes, said):
+    with pytest.raises(CaseError, match=re.escape(said)):
+        gc.gradient(row(10, 7e-5).replace(**changes), of, keys)
