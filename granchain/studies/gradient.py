@@ -240,7 +240,8 @@ class Numbers:
 
     def __init__(self, case: Case, keys: Sequence[str] | str, where: str):
         check_case(case)
-        self.case, self.keys, problems = case, {}, Problems()
+        self.case, problems = case, Problems()
+        self.keys: dict[str, slice] = {}
         self._values: dict[str, Any] = {}
         tables, given = case.resolved(), [keys] if isinstance(keys, str) else list(keys)
         problems.check(bool(given), where, "none", "one or more", "name keys of the case")
@@ -341,7 +342,7 @@ class RunSummary(NamedTuple):
 
 
 # A run of which the forces of some beads are read.
-BARE = {"snapshots": None, "sensors.contacts": [], "energy.ledger": False}
+BARE: dict[str, Any] = {"snapshots": None, "sensors.contacts": [], "energy.ledger": False}
 
 
 def summary_of(case: Case, of: Any, where: str) -> RunSummary:
