@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,6 +57,43 @@ class End:
         return self.kind in (WALL, DRIVEN_DISPLACEMENT)
 
 
+class Start(NamedTuple):
+    """The state that a run goes on from: what another had come to before its last step.
+
+    Parameters
+    ----------
+    bodies : (4, n_bodies) array
+        Displacement [m], velocity at the half step before [m/s], acceleration of the step before
+        [m/s2], and the velocity that the last half kick gave [m/s].
+    zero : (n_bodies + 1,) array
+        Overlap of each contact at zero displacement [m]; -inf where there is none.
+    contacts : (6, n_bodies + 1) array
+        Force of the step before and its elastic part, what the clamp added, the kick and the
+        record where they last differed [N]; largest overlap [m].
+    history : (n_history, n_bodies + 1) array
+        Of the contacts.
+    active : integer array
+        Contacts that had an event at the step before, as indices.
+    corrections : (4, n_bodies + 2) array
+        Of a law whose force jumps; else without columns.
+    ends : (3,) array
+        Displacements of the driven ends at the step before [m], and 1 where its kicks were not
+        the recorded forces.
+    steps : int
+        Of all runs before, where this one takes their step, drives and loads: it then gives their
+        bits; 0 where it does not.
+    """
+
+    bodies: np.ndarray
+    zero: np.ndarray
+    contacts: np.ndarray
+    history: np.ndarray
+    active: np.ndarray
+    corrections: np.ndarray
+    ends: np.ndarray
+    steps: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Masses:
     """Masses in a row between two ends: all that a run takes of the bodies. Their sizes and
@@ -80,6 +118,8 @@ class Masses:
         At the start, from where the bodies touch or are at rest [m]; without, all are there.
     drag : (n_bodies,) array, optional
         Drag force of each body over its momentum [1/s]; without, there is none.
+    start : Start, optional
+        What the run goes on from; velocity and displacement are then those of the first run.
     """
 
     mass: np.ndarray
@@ -92,6 +132,7 @@ class Masses:
     gravity: float = 0.0
     displacement: np.ndarray | None = None
     drag: np.ndarray | None = None
+    start: Start | None = None
 
     @property
     def has_drag(self) -> bool:
@@ -213,7 +254,8 @@ class Chain(Masses):
         The distinct materials.
     material_index : (n_bodies,) integer array
         Which of them each body is made of.
-    mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag
+    mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag,
+    start
         As of `Masses`.
     """
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case
+from granchain.case.start import differences_of, state_of_run, times_of
 from granchain.chain import Chain
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
@@ -46,7 +47,7 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
     certificates = cache(about_laws)
     for run, outcome in zip(runs, outcomes_of(runs), strict=True):
         state, law = run.state, run.state.law_record()
-        yield result_and_problem(
+        made = result_and_problem(
             run.status,
             variables_of_chain(run, outcome),
             case=run.case,
@@ -63,6 +64,16 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
                 "law_json": law.text,
             },
         )
+        made[0].state = final_of(run) if made[0].status is Status.COMPLETE else None
+        yield made
+
+
+def final_of(run: Ended) -> dict[str, Any] | None:
+    """What another run can go on from; None where nothing was kept before the last step."""
+    final, step = run.state.final, run.state.time_step.value
+    if final is None:
+        return None
+    return state_of_run(run.case, final, step, times_of(run.case, step))
 
 
 def place_of_failure(run: Ended) -> str:
@@ -192,6 +203,9 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     energies = fields.Energies(*table)
     # what the static start had already lost to yield is no loss of the run
     table[_PLASTIC] -= energies.plastic[0]
+    if state.chain.start is not None:
+        # nor is work on the way to the state
+        table[_EXTERNAL:] -= table[_EXTERNAL:, :1]
     parts = ("gravity", "precompression", "drives")
     data = {
         f"energy_{name}": values
@@ -216,7 +230,12 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     """What the user should know of the run."""
     case, chain, state = run.case, run.chain, run.state
     model, ledger = state.model, state.recording.ledger
-    notes = [*impact_speeds(case), *ended_drives(chain, case), *opened_contacts(state)]
+    notes = [
+        *goes_on(case, state),
+        *impact_speeds(case),
+        *ended_drives(chain, case, state.time_step.value),
+        *opened_contacts(state),
+    ]
     messages = [
         about_step(state.time_step),
         *certificates,
@@ -255,6 +274,20 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     return messages
 
 
+def goes_on(case: Case, state: State) -> list[str]:
+    """A message about the state that the run goes on from."""
+    if case.held is None:
+        return []
+    words = f"goes on from the state of a run at {case.held.time():.6g} s"
+    other = differences_of(case, state.time_step.value)
+    if not other:
+        return [f"{words}, to the bits of one run without a break"]
+    return [
+        f"{words}, whose overlaps, velocities and contact histories are continued to 1e-12; not "
+        f"the bits of one run, for these are others: {', '.join(other)}"
+    ]
+
+
 def impact_speeds(case: Case) -> list[str]:
     """Messages about the impact speed that the law takes, where it is one number for all onsets."""
     named = [
@@ -268,13 +301,15 @@ def impact_speeds(case: Case) -> list[str]:
     ]
 
 
-def ended_drives(chain: Chain, case: Case) -> list[str]:
+def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
     """Messages about drives that have ended before the run."""
+    # a drive that goes on is counted from its own start
+    counted = 0.0 if case.held is None or chain.start is None else chain.start.steps * step
     return [
         f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, "
         f"{end.value[-1]:.6g} {'m' if end.has_wall else 'N'}"
         for side, end in (("left", chain.left), ("right", chain.right))
-        if end.time is not None and end.value is not None and end.time[-1] < case.time.end
+        if end.time is not None and end.value is not None and end.time[-1] < case.time.end + counted
     ]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from granchain.case import Case, check_case
+from granchain.case.start import SIDES, differences_of, same_of
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.chain_end import Ended, ended
 from granchain.contact import law_named
@@ -22,7 +24,7 @@ from granchain.engine.law_hash import record_of
 from granchain.engine.scans import alike
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import Planned, TimeStep, time_steps_together
+from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.jit.cache import compiling
 from granchain.keys import Problems, check_whole
@@ -223,12 +225,78 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
     made = contacts_of_cases(cases)
     with np.errstate(all="ignore"):
         planned = [
-            Planned(contacts, chain, case.time.step, case.time.end, case.time.force_step)
+            Planned(
+                contacts,
+                chain,
+                case.time.step,
+                case.time.end,
+                case.time.force_step,
+                step_of_state(case),
+            )
             for (chain, contacts), case in zip(made, cases, strict=True)
         ]
         return [
-            (*both, step) for both, step in zip(made, time_steps_together(planned), strict=True)
+            (going_on(case, *both, step), both[1], step)
+            for case, both, step in zip(cases, made, time_steps_together(planned), strict=True)
         ]
+
+
+def step_of_state(case: Case) -> float:
+    """The step that a word under [time] stands for by the state that the case goes on from [s]."""
+    held = case.held
+    if held is None:
+        return math.inf
+    return held.time_step * FAST ** ((case.time.step == "fast") - (held.asked == "fast"))
+
+
+def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Chain:
+    """The chain, with the state that its case goes on from: as it was left, where the run has its
+    step, drives and loads; else at its own first step, with overlaps that go on.
+
+    Raises
+    ------
+    CaseError
+        Where the law is no longer the same.
+    """
+    held = case.held
+    if held is None:
+        return chain
+    start, mine, n = held.start, same_of(case), chain.n_bodies
+    if len(start.history) != len(contacts.model.history):
+        raise CaseError(
+            f"initial: got a state of {len(start.history)} quantities of history, allowed "
+            f"{len(contacts.model.history)}, as the law {contacts.model.name} has now; begin anew"
+        )
+    going = not differences_of(case, step.value)
+    if not going:
+        # overlaps at zero displacement here; against a wall that was not there its own
+        zero = contacts.overlaps.copy()
+        zero[1:n] -= chain.gap
+        rows, history, u = start.contacts.copy(), start.history.copy(), start.bodies[0].copy()
+        exists = chain.contact_exists & np.isfinite(start.zero)
+        for wall, k in enumerate((0, n)):
+            if held.same["walls"][wall] != mine["walls"][wall]:
+                exists[k] = False
+                rows[:, k], rows[-1, k] = 0.0, -np.inf
+                history[:, k] = contacts.history[:, k]
+        # what each contact's static overlap has come to is added up from a wall, or the first body
+        more = np.where(exists, zero - np.where(exists, start.zero, 0.0), 0.0)
+        shift = np.concatenate([[0.0], np.cumsum(more[1:n])])
+        if exists[0]:
+            shift += more[0]
+        elif exists[n]:
+            shift -= shift[-1] + more[n]
+        u += shift
+        start = start._replace(
+            bodies=np.vstack([u, start.bodies[1:]]), contacts=rows, history=history, steps=0
+        )
+    ends: dict[str, Any] = {}
+    for place, side in enumerate(SIDES):
+        end: End = getattr(chain, side)
+        if end.time is not None and held.same[side] == mine[side]:
+            begun = held.times[1 + place] if going else held.time(1 + place)
+            ends[side] = replace(end, time=end.time - begun)
+    return replace(chain, start=start, **ends)
 
 
 def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:

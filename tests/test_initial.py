@@ -481,3 +481,121 @@ def test_a_run_says_which_impact_speed_its_law_takes() -> None:
     onset = {**flores, "impact_speed": "onset", "impact_speed_floor": 0.1}
     assert impact_speeds(made(contact=onset, striker={"speed": 1.77})) == []
     assert impact_speeds(made(striker={"speed": 1.77})) == []
+
+
+# --- A run goes on from the state of another
+
+
+SHORT = 4e-5
+DRIVEN = {
+    "chain": {"beads": 8, "radius": 2.38e-3, "material": STEEL, "precompression": 20.0},
+    "ends": {
+        "left": {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-6,
+                 "frequency": 2e4, "ramp": 3e-5},
+        "right": "wall",
+    },
+}  # fmt: skip
+STRUCK = {"chain": {**DRIVEN["chain"], "precompression": 0.0}, "striker": {"speed": 1.77}}
+
+
+def short(**tables: Any) -> Case:
+    return made(
+        **{
+            "time": {"end": SHORT, "step": 2e-7},
+            # as in one run: accelerations under a law without a rate follow the ledger
+            "energy": {"interval": 1e-6},
+            "sensors": {**BASE["sensors"], "beads": [3], "contacts": [2]},
+            **tables,
+        }
+    )
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("tables", [STRUCK, DRIVEN], ids=["struck", "driven"])
+@pytest.mark.parametrize("law", [{"law": "hertz"}, MALIU, TSUJI], ids=lambda law: law["law"])
+def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
+    law: dict[str, Any], tables: dict[str, Any], tmp_path: Path
+) -> None:
+    """Twice, once through the file: forces, motion, histories, and the state that is left."""
+    case = short(contact=law, **tables)
+    whole = gc.run(case.replace(**{"time.end": 3 * SHORT}))
+    first = gc.run(case)
+    second = gc.run(case.replace(initial=first))
+    second.save(tmp_path / "run.h5")
+    stored = gc.open_result(tmp_path / "run.h5")
+    last = gc.run(case.replace(initial=stored))
+    assert last.initial_time == stored.initial_time + SHORT == pytest.approx(2 * SHORT, rel=1e-12)
+    assert any("to the bits of one run" in message.text for message in last.messages)
+    for name in ("sensor_force", "contact_force", "contact_overlap"):
+        parts = [getattr(first, name), *(getattr(one, name)[1:] for one in (second, last))]
+        assert np.abs(getattr(whole, name)).max() > 0.0
+        assert np.array_equal(np.concatenate(parts), getattr(whole, name)), name
+    for name in ("final_displacement", "final_velocity", "largest_overlap", "residual_overlap"):
+        assert np.array_equal(getattr(last, name), getattr(whole, name)), name
+    assert last.state is not None and whole.state is not None
+    for name, values in whole.state.items():
+        assert name == "facts" or np.array_equal(last.state[name], values), name
+    # its own ledger closes, from what the state holds
+    assert last.energy_external[0] == last.energy_residual[0] == 0.0
+
+
+@pytest.mark.plain
+def test_another_step_drive_or_load_continues_the_state() -> None:
+    case = short(**DRIVEN)
+    first = gc.run(case)
+    going = case.replace(initial=first)
+    for change, words in (
+        ({"time.step": 1e-7}, "time step"),
+        ({"ends.left.amplitude": 2e-6}, "left end"),
+        ({"ends.right": "rigid"}, "right end"),
+        ({"chain.precompression": 30.0, "ends.left": "free"}, "loads or drag"),
+        ({"chain.gravity": 9.81, "chain.precompression": 0.0}, "loads or drag"),
+    ):
+        run = gc.run(going.replace(**change))
+        (told_of,) = [message.text for message in run.messages if "goes on" in message.text]
+        assert words in told_of and "1e-12" in told_of
+        assert run.velocity[0] == pytest.approx(first.final_velocity, rel=1e-12)
+        # the stretch between neighbours, over the load's own static start, is that of the state
+        assert run.contact_overlap[0] == pytest.approx(first.contact_overlap[-1], rel=1e-12)
+        assert abs(run.energy_residual).max() < 1e-2 * run.energy_kinetic.max()
+    # the drive goes on in its phase
+    run = gc.run(going.replace(**{"time.step": 1e-7}))
+    assert run.sensor_force[0] == pytest.approx(first.sensor_force[-1], rel=1e-9)
+    auto = case.replace(**{"time.step": "auto"})
+    from_auto = gc.run(auto)
+    assert gc.run(auto.replace(initial=from_auto)).time_step == from_auto.time_step
+
+
+def test_many_runs_leave_their_states_and_go_on_from_them() -> None:
+    """Stacked, as alone."""
+    cases = [short(**STRUCK).replace(**{"striker.speed": 1.0 + place / 50}) for place in range(16)]
+    ensemble = gc.run_many(cases, threads=1)
+    alone = gc.run(cases[3])
+    assert alone.state is not None and ensemble[3].state is not None
+    for name, values in alone.state.items():
+        assert np.array_equal(ensemble[3].state[name], values), name
+    more = [case.replace(initial=one) for case, one in zip(cases, ensemble, strict=True)]
+    assert gc.run_many(more, threads=1)[3].equals(gc.run(more[3]))
+
+
+def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    case = short(**STRUCK)
+    going = case.replace(initial=gc.run(case))
+    assert Case(**json.loads(json.dumps(going.resolved()))) == going
+    for change in (
+        {"chain.radius": 2e-3}, {"chain.beads": 9}, {"chain.gap": 1e-6},
+        {"contact": MALIU}, {"initial.velocity": [1.0] * 8},
+    ):  # fmt: skip
+        with pytest.raises(CaseError, match="initial"):
+            going.replace(**change)
+    assert going.initial is not None and going.initial.state is not None
+    text = going.initial.state
+    for bad in ("none", text[:400], text.replace('"steps":200', '"steps":-1'), text[:-1]):
+        with pytest.raises(CaseError, match=r"initial\.state: got no state"):
+            case.replace(initial={"state": bad})
+    (tmp_path / "bad.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    assert "bad.h5" in told(tmp_path, initial={"file": "bad.h5"})[0]
+    failed = gc.run(case)
+    failed.state = None
+    with pytest.raises(CaseError, match="a result without a state"):
+        case.replace(initial=failed)

@@ -53,6 +53,8 @@ class CheckedCase(Table):
         own |= {"_document": given, "_toml": context.get("toml", "")}
         for name, value in (own | {"_titled": context.get("titled") or given}).items():
             setattr(case, name, value)
+        case._check_start(problems)
+        problems.close()
         return case
 
     @classmethod
@@ -83,6 +85,9 @@ class CheckedCase(Table):
     ) -> dict[str, Any]:
         """Complete the tables and check them against each other; private attributes of the case."""
         raise NotImplementedError
+
+    def _check_start(self, problems: Problems) -> None:
+        """Compare the case with the state that it goes on from, where it has one."""
 
     @property
     def title(self) -> str:

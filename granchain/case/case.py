@@ -32,10 +32,12 @@ from granchain.case.document import (
     plain_tables,
     read_document,
 )
+from granchain.case.drives import check_drive, check_signal
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.pairs import read_pairs
 from granchain.case.signals import Drive, signal_table
+from granchain.case.start import FIXED, SIDES, Held, same_of, state_in, text_of_state
 from granchain.case.tables import (
     ChainContactTable,
     ChainTable,
@@ -256,7 +258,49 @@ class Case(CheckedCase):
                 f"ends.{side}: got an end without drive, allowed a driven one; set it to a table "
                 f"{{ drive, file }}"
             )
-        return self._drives[side] if end.signal is None else signal_table(end, self.time.end)
+        if end.signal is None:
+            return self._drives[side]
+        return signal_table(end, self.time.end + self._driven_before(side))
+
+    @property
+    def held(self) -> Held | None:
+        """The state that it goes on from; None where it begins anew."""
+        text = None if self.initial is None else self.initial.state
+        return None if text is None else state_in(text)
+
+    def _driven_before(self, side: str) -> float:
+        """How long the drive of an end has run when this case begins [s]: a drive that was not
+        there before begins at its own 0."""
+        held = self.held
+        same = held is not None and held.same[side] == same_of(self)[side]
+        return held.time(1 + SIDES.index(side)) if held is not None and same else 0.0
+
+    def _check_start(self, problems: Problems) -> None:
+        held = self.held
+        if held is None:
+            return
+        mine = same_of(self)
+        for name, what in FIXED.items():
+            problems.check(
+                held.same[name] == mine[name],
+                "initial",
+                f"a state of another {what}",
+                "one of the same beads, radii, masses, materials, gaps and contact law with its "
+                "inputs",
+                "give the case of the run that left the state; step, ends, loads, drag and what is "
+                "recorded may change",
+            )
+        if held.start.bodies.shape[1] != self.beads + (self.striker is not None):
+            problems.add("initial", "a state of another chain", "one of its beads", "take another")
+        for side in SIDES:
+            end, where = getattr(self.ends, side), f"ends.{side}"
+            if isinstance(end, DriveTable) and problems.clear("initial"):
+                whole = self.time.end + self._driven_before(side)
+                time = self.time.model_copy(update={"end": whole})
+                if end.signal is None:
+                    check_drive(where, end.drive, self._drives[side], time, problems)
+                else:
+                    check_signal(where, end, time, problems)
 
     def replace(self, **changes: Any) -> Case:
         """Another case, checked again: `case.replace(**{"contact.law": "flores",
@@ -264,8 +308,13 @@ class Case(CheckedCase):
 
         None takes a key out. A new contact law drops the inputs that it does not know, unless they
         are named in this call. The title says what differs from the case that it was written for; a
-        title that is named in this call describes the changed case.
+        title that is named in this call describes the changed case. `initial=result` goes on from
+        the end of a run.
         """
+        words = dict(changes)
+        if hasattr(changes.get("initial"), "variables"):
+            changes["initial"] = {"state": state_text_of(changes["initial"])}
+            words["initial"] = "the state of a run"
         if all(self._is_independent(where, value) for where, value in changes.items()):
             return self._replace_numbers(changes)
         document, problems = dict(self._document), Problems()
@@ -274,7 +323,7 @@ class Case(CheckedCase):
         change(document, changes, problems)
         context = {
             "files": self._files.changed(changes),
-            "toml": noted(self._toml, changes),
+            "toml": noted(self._toml, words),
             "problems": problems,
             "titled": None if "title" in changes else self._titled,
         }
@@ -293,6 +342,7 @@ class Case(CheckedCase):
             not isinstance(value, float)
             or self.tolerance is not None
             or self.contact.pair
+            or self.held is not None
             or law is None
             or law.inputs is not self._inputs_of_law
             or isinstance(inputs.get("restitution"), Mapping)
@@ -358,6 +408,17 @@ class Case(CheckedCase):
             }
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
+
+
+def state_text_of(result: Any) -> str:
+    """The state that a result holds, as a case has it."""
+    state = getattr(result, "state", None)
+    if state is None:
+        raise CaseError(
+            "initial: got a result without a state, allowed the result of a run of a chain that is "
+            "complete, or its file; run the case to its end with granchain.run"
+        )
+    return text_of_state(state)
 
 
 def check_case(case: Any) -> None:

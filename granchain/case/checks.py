@@ -66,7 +66,9 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         return {}
     chain, ends = tables["chain"], tables["ends"]
     striker, contact = tables.get("striker"), tables.get("contact")
-    drives = check_ends(ends, tables.get("time"), files, problems)
+    # how far the drives of a run that goes on from a state must reach is known with the case
+    goes_on = getattr(tables.get("initial"), "state", None) is not None
+    drives = check_ends(ends, None if goes_on else tables.get("time"), files, problems)
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
         where, first = chain.places()[0]

@@ -14,6 +14,7 @@ import stat
 import tomllib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
 # tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a
 # case has more than five.
 MOST_DOTS = 64
+# The first bytes of a file of a run.
+HDF5_MARK = b"\x89HDF\r\n\x1a\n"
 _DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
 # Numbers that TOML wants a digit more of.
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
@@ -408,6 +411,10 @@ class Files:
                 if not stat.S_ISREG(path.stat().st_mode):
                     raise OSError(0, "not a file")
                 with path.open("rb") as opened:
+                    if opened.read(len(HDF5_MARK)) == HDF5_MARK:
+                        self.texts[file] = state_of_file(path)
+                        return self.texts[file]
+                    opened.seek(0)
                     content = opened.read(CSV_BYTES + 1)
                 if len(content) > CSV_BYTES:
                     problems.add(
@@ -416,6 +423,11 @@ class Files:
                     return None
                 self.texts[file] = content.decode("utf-8-sig")
             return self.texts[file]
+        except (CaseError, FileError) as error:
+            problems.add(
+                where, f"{name} ({error})", "a CSV file, or that of a run", "name another file"
+            )
+            return None
         except (OSError, ValueError) as error:
             not_text = isinstance(error, UnicodeDecodeError)
             reason = "not UTF-8" if not_text else getattr(error, "strerror", None) or "no such path"
@@ -426,6 +438,13 @@ class Files:
                 "check the name, which is looked for from the case file's folder",
             )
             return None
+
+
+def state_of_file(path: Path) -> str:
+    """The state at the end of the run whose file this is."""
+    # the layers above read files, and make states: loaded only where a case names such a file
+    result = import_module("granchain.store").open_result(path, lambda headers: ())
+    return str(import_module("granchain.case.case").state_text_of(result))
 
 
 def files_named(tables: Any, key: str = "") -> Iterator[str]:

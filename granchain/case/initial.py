@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case.document import Files
+from granchain.case.start import STATE_MARK, state_in
 from granchain.case.tables import ChainTable, InitialTable
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
@@ -20,8 +21,16 @@ def read_initial(
     table: InitialTable, chain: ChainTable, files: Files, problems: Problems
 ) -> InitialTable:
     """The numbers of all beads, also those that a file holds; what is wrong is told."""
-    beads = chain.total()
+    beads, state, text = chain.total(), table.state, ""
     given = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
+    if table.file is not None and not given and state is None:
+        content = files.text("initial.file", table.file, problems)
+        if content is None:
+            return table
+        text = content
+        state = text if text.startswith(STATE_MARK) else None
+    if state is not None:
+        return read_state(table, state, problems)
     if table.file is None and not given:
         problems.add(
             "initial",
@@ -42,8 +51,7 @@ def read_initial(
         advice = "give one for each bead, or a file with a column bead"
         check_length(f"initial.{name}", numbers, beads, "bead of the chain", advice, problems)
     if table.file is not None:
-        text = files.text("initial.file", table.file, problems)
-        given = {} if text is None else initial_columns(shown(table.file), text, beads, problems)
+        given = initial_columns(shown(table.file), text, beads, problems)
     for name in given:
         twice = [place for place, one in chain.places() if getattr(one, name) is not None]
         if twice:
@@ -51,6 +59,29 @@ def read_initial(
                 f"initial.{name}", f"one beside {twice[0]}.{name}", "one of the two", "take one out"
             )
     return table if table.file is None else InitialTable(**given)
+
+
+def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:
+    """The table of a run that goes on from a state."""
+    try:
+        held = state_in(state)
+    except ValueError as error:
+        problems.add(
+            "initial.state",
+            f"no state: {error}",
+            "what a run has left",
+            "take it from the result once more: case.replace(initial=result)",
+        )
+        return table
+    first = {"velocity": held.velocity, "displacement": held.displacement}
+    problems.check(
+        all(getattr(table, name) in (None, own) for name, own in first.items()),
+        "initial",
+        "velocity or displacement beside a state",
+        "one of the two",
+        "take out the motion, for the state has its own",
+    )
+    return InitialTable(state=state, **first)
 
 
 def check_length(
@@ -116,6 +147,8 @@ def initial_columns(
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
     """Whether a bead has a velocity or a displacement at the start."""
+    if initial is not None and initial.state is not None:
+        return True
     sources = [segment for _, segment in chain.places()] + [initial] * (initial is not None)
     return any(np.any(getattr(one, name) or 0.0) for one in sources for name in MOTION_COLUMNS)
 

@@ -290,16 +290,26 @@ class InitialTable(Table):
     Positive is towards the right end. Displacements are from where the beads touch, or from rest
     under precompression and gravity. The file is CSV: its first line names the columns, `bead`,
     `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
+
+    Or the file of a run: this one goes on from its end. The case holds the state itself then.
     """
 
     file: str | None = key(
-        "a file of columns bead, velocity [m/s], displacement [m]", "the name of a CSV file", None
+        "a file of columns bead, velocity [m/s], displacement [m], or of a run to go on from",
+        "the name of a CSV file or of the file of a run",
+        None,
     )
     velocity: tuple[float, ...] | None = key(
         "the velocity of each bead [m/s]", "a list of finite numbers", None, strict=False
     )
     displacement: tuple[float, ...] | None = key(
         "the displacement of each bead [m]", "a list of finite numbers", None, strict=False
+    )
+    state: str | None = key(
+        "the state that the run goes on from; velocity and displacement are then those of the "
+        "first run",
+        "the text that `case.replace(initial=result)` puts there",
+        None,
     )
 
 

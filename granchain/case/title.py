@@ -47,7 +47,11 @@ def title_of(
     filled = _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
     words = [
-        f"no {where}" if value is None else f"{where} = {value_words(value)}"
+        "from the state of a run"
+        if where == "initial.state"
+        else f"no {where}"
+        if value is None
+        else f"{where} = {value_words(value)}"
         for where, value in changes.items()
     ]
     return _with_changes(without_changes(filled, changes), words)

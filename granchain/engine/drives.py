@@ -56,7 +56,7 @@ def jump_of_speed(knots, spline, before, t):
 def follow(bodies, clock, drives):
     """Put the driven ends where they are at this step; positive is into the chain, for both.
     Their jumps of speed, left and right."""
-    dt, step, last = clock.dt, clock.step, clock.n_bodies
+    dt, step, last = clock.dt, clock.earlier + clock.step, clock.n_bodies
     t, before = step * dt, (step - 1) * dt
     left_jump = right_jump = NO_JUMP
     if clock.left_drive == DISPLACEMENT:

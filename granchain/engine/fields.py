@@ -173,6 +173,13 @@ RUN = (
     Field("left_force", "run", "of the left drive on the first body [N]"),
     Field("right_force", "run", "of the right drive on the last one [N]"),
     Field("n_steps", "run", "steps to the end", kind=int, changes=False),
+    Field(
+        "earlier",
+        "run",
+        "steps before the first, of the runs that this one goes on from",
+        kind=int,
+        changes=False,
+    ),
     Field("n_bodies", "run", "striker and beads", kind=int, changes=False),
     Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
     Field("left_drive", "run", "kind of the left drive", kind=int, changes=False),

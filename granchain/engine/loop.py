@@ -138,13 +138,15 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 last = clock.n_bodies
                 jolt(row, clock, 0, 1, 1.0, speed_jumps[0], clock.left_speed)
                 jolt(row, clock, last, last, -1.0, speed_jumps[1], clock.right_speed)
-            dt, scale = clock.dt, 0.5 if step == 0 or step == n_steps else 1.0
+            # a run that goes on from another has its first kick whole
+            begun = clock.earlier + step > 0
+            dt, scale = clock.dt, 1.0 if begun and step < n_steps else 0.5
             back = 0.5 * dt if step < n_steps else 0.0
             kick_row(row, 0, n, changed, corrected, scale, dt, flags)
             power = dragged = 0.0
             if DRAG:
                 dragged = kick_with_drag(
-                    row.bodies, force, scale * dt, 0.5 * dt if step > 0 else 0.0, back, n
+                    row.bodies, force, scale * dt, 0.5 * dt if begun else 0.0, back, n
                 )
             if DRIVEN:
                 hold(row.bodies, clock)

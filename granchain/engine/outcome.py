@@ -42,6 +42,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
         if (
             state.contacts.start[state.chain.contacts].max() > 0.0
             or state.chain.displacement is not None
+            or state.chain.start is not None
         ):
             # what the start had already lost to yield is no loss of the run
             c, h = (table[:, state.chain.contacts] for table in (state.c, state.first_history))

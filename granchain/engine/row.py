@@ -443,7 +443,7 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
                 return steps, 0, n
             n = behind_front(bodies, contacts, clock, A_STEP)
         dt = clock.dt
-        half_dt = 0.5 * dt if clock.step + done > 0 else 0.0
+        half_dt = 0.5 * dt if clock.earlier + clock.step + done > 0 else 0.0
         if whole and EVENTS:
             changed, clock.n_active = renew(row, clock, dt, half_dt, 0, n, length)
         b, k = bodies, contacts

@@ -60,7 +60,7 @@ class Stack:
         first, last : int
             Places of members.
         steps : int
-            Number of steps; a member's last step ends its block earlier.
+            Number of steps; a member's block ends earlier before and after its last step.
         """
         if self._run is not None:
             self._run(
@@ -73,6 +73,10 @@ class Stack:
                 self._records,
                 self.status,
             )
+            own, clocks = slice(first, last), self._clocks[first:last]
+            before_last = clocks["step"] == clocks["n_steps"]
+            for m in np.flatnonzero(before_last & (self.status[own] == RUNNING)).tolist():
+                self.states[first + m].keep()
             return
         for m in range(first, last):
             if self.status[m] == RUNNING:
@@ -98,10 +102,11 @@ def stack_of(loop: Callable) -> Callable:
         for m in range(first, last):
             if status[m] == RUNNING:
                 clock = clocks[m]
-                stop = min(clock.step + steps, clock.n_steps + 1)
+                end = clock.n_steps + int(clock.step == clock.n_steps)
+                stop = min(clock.step + steps, end)
                 status[m] = loop(
                     stop,
-                    True,
+                    stop != clock.n_steps,
                     tables_of(tables, m),
                     clock,
                     drives_of(drives, m),

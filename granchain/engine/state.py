@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
+from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses, Start
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
@@ -64,6 +64,10 @@ CHANGING = {
     "events": fields.EVENT,
     "corrections": fields.CORRECTION,
 }
+# What a run from a state takes of these, in the order of `Start`; all else begins anew. Of bodies
+# the first rows.
+STARTED_BODIES = ("u", "v", "a")
+STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "reach")
 # Place of the events among the tables: the ones of whole numbers.
 EVENTS = fields.Tables._fields.index("events")
 # Steps at which something is recorded.
@@ -125,6 +129,7 @@ class State:
             recording,
         )
         self._given, self._loads = contacts, chain.loads()
+        self._kept: tuple[np.ndarray, ...] | None = None
         left, right = drive_of(chain.left), drive_of(chain.right)
         self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
         driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
@@ -239,6 +244,8 @@ class State:
         self._put_bodies()
         self._put_contacts(self._given)
         self._put_clock()
+        if self.chain.start is not None:
+            self._put_start(self.chain.start)
         for mine, start in zip(self.drives, self.drive_tables, strict=True):
             mine[:] = start
         for name, values in self.plan.items():
@@ -260,6 +267,7 @@ class State:
             front=self._first_front(),
             left_drive=left,
             right_drive=right,
+            earlier=0 if self.chain.start is None else self.chain.start.steps,
             tile=tile,
             band=band,
         )
@@ -294,13 +302,57 @@ class State:
         self.h[:, : n + 1] = given.history[:, :-1]
         self.h[:, n + 1 :] = given.history[:, -1:]
 
-    def _first_front(self) -> int:
-        """The first contact that may be left out: none of a loaded chain, else the one ahead of
-        the last moving or displaced body."""
-        n = self.chain.n_bodies
-        return (
-            n if self.contacts.start[: n + 1].max() > 0.0 else min(self.chain.at_rest_ahead + 1, n)
+    def _put_start(self, start: Start) -> None:
+        """What the run that it goes on from had come to; the velocity at the step where the first
+        kick is half a one."""
+        n, clock = self.chain.n_bodies, self.clock
+        for name, values in zip(STARTED_BODIES, start.bodies, strict=False):
+            getattr(self.bodies, name)[1 : n + 1] = values
+        for name, values in zip(STARTED_CONTACTS, start.contacts, strict=True):
+            getattr(self.contacts, name)[: n + 1] = values
+        self.h[:, : n + 1] = start.history
+        if start.steps:
+            corrections = self.tables.corrections[:, : n + 2]
+            if corrections.shape == start.corrections.shape:
+                corrections[:] = start.corrections
+            clock.left_last, clock.right_last, clock.echoes = start.ends
+        else:
+            self.bodies.v[1 : n + 1], self.bodies.a[1 : n + 1] = start.bodies[3], 0.0
+        clock.n_active = start.active.size
+        self.events.active[: start.active.size] = start.active
+        self.events.listed[start.active] = 1
+
+    def keep(self) -> None:
+        """Keep, before the last step, what another run can go on from: after its half kick the bits
+        of one that goes on are gone."""
+        bodies = self.tables.bodies[: len(STARTED_BODIES)].copy()
+        tables = [getattr(self.tables, name).copy() for name in CHANGING if name != "bodies"]
+        self._kept = bodies, *tables, self._clock.copy()
+
+    @property
+    def final(self) -> Start | None:
+        """What another run can go on from; None where none was kept."""
+        if self._kept is None:
+            return None
+        bodies, contacts, history, events, corrections, clocks = self._kept
+        clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
+        return Start(
+            np.vstack([bodies[:, 1 : n + 1], self.bodies.v[1 : n + 1]]),
+            rows.start[: n + 1],
+            np.array([getattr(rows, name)[: n + 1] for name in STARTED_CONTACTS]),
+            history[:, : n + 1],
+            fields.EventRows(*events).active[: int(clock.n_active)],
+            corrections[:, : n + 2],
+            np.array([clock.left_last, clock.right_last, clock.echoes]),
+            int(clock.earlier + clock.step),
         )
+
+    def _first_front(self) -> int:
+        """The first contact that may be left out: none of a loaded chain, or of one that goes on
+        from a state, else the one ahead of the last moving or displaced body."""
+        n = self.chain.n_bodies
+        everywhere = self.chain.start is not None or self.contacts.start[: n + 1].max() > 0.0
+        return n if everywhere else min(self.chain.at_rest_ahead + 1, n)
 
     def _instants(self, interval: float | None) -> np.ndarray:
         """Steps at which something is recorded: each interval, and the last."""
@@ -315,7 +367,8 @@ class State:
     @property
     def first_history(self) -> np.ndarray:
         """(n_history, n_contacts) History of the contacts at the start."""
-        return self._given.history[:, :-1]
+        start = self.chain.start
+        return self._given.history[:, :-1] if start is None else start.history
 
     @property
     def step(self) -> int:
@@ -473,8 +526,12 @@ class State:
         looks : bool
             False: it is looked at after a later block; at the end of the run in any case.
         """
-        stop = min(self.step + steps, self.time_step.n_steps + 1)
-        looks = looks or stop > self.time_step.n_steps
+        last = self.time_step.n_steps
+        stop = min(self.step + steps, last + 1)
+        looks = looks or stop > last
+        if self.step <= last < stop:
+            self.loop(last, False, self.tables, self.clock, self.drives, self.records)
+            self.keep()
         return Status(self.loop(stop, looks, self.tables, self.clock, self.drives, self.records))
 
 

@@ -28,6 +28,9 @@ from granchain.jit.accessors import gatherer
 AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
 # The step of a study: five times as long; peaks within 0.1 %.
 FAST = 5.0
+# A run from a state takes that one's step for its own where it is at most so many times as long,
+# ours: the rule is a hundredth of the limit, and its energies change with the length of a drive.
+KNOWN = 1.1
 # Overlaps looked at, from the largest down by this many decades.
 STEP_POINTS, STEP_DECADES = 96, 4.0
 
@@ -73,6 +76,8 @@ class Planned(NamedTuple):
         End of the run [s].
     force_step : bool
         Accept a step above the stability limit.
+    known : float
+        Longest step that the state allows which the run goes on from [s].
     """
 
     contacts: Contacts
@@ -80,6 +85,7 @@ class Planned(NamedTuple):
     step: str | float
     end: float
     force_step: bool = False
+    known: float = math.inf
 
 
 def time_step_of(
@@ -158,6 +164,9 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
             if by_omega <= by_gamma
             else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'drag'}"
         )
+        if math.isfinite(run.known) and run.known <= KNOWN * value:
+            n_steps = whole_steps(end, run.known)
+            return TimeStep(run.known, n_steps, limit, f"{step}: that of the state; {shown}")
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:

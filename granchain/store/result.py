@@ -81,6 +81,9 @@ class Result:
     provenance : mapping, optional
         What the run knows of itself: `started` (UTC, ISO 8601), `wall_time` [s]; the rest is filled
         in.
+    state : mapping, optional
+        What another run can go on from (`case.replace(initial=result)`): arrays by name, and the
+        facts as text; None where the run has not come to its end.
 
     Raises
     ------
@@ -110,8 +113,10 @@ class Result:
         history: Sequence[Quantity] = (),
         messages: Sequence[Message] = (),
         provenance: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | None = None,
     ):
         self.unread: dict[str, Unread] = {}
+        self.state = state
         self.law = _storable(law)
         self.status = Status(status)
         self.time_step = float(time_step)
@@ -256,6 +261,12 @@ class Result:
         return found | self._given | {"data_sha256": self.data_sha256}
 
     @property
+    def initial_time(self) -> float:
+        """When the run begins [s]: what the runs before took, of one that goes on from a state."""
+        held = getattr(case_of(self), "held", None)
+        return 0.0 if held is None else float(held.time())
+
+    @property
     def data_sha256(self) -> str:
         """Hash of all variables: equal for equal results."""
         return data_sha256(self.variables)
@@ -331,6 +342,7 @@ class Result:
                 # who has stopped a run waits
                 packed=self.status is not Status.INTERRUPTED,
                 progress=progress or float,
+                state=self.state,
             )
 
     def to_xarray(self) -> Any:
@@ -349,6 +361,8 @@ class Result:
             "status": self.status.label,
             "time_step": self.time_step,
         }
+        if self.initial_time:
+            attributes["initial_time"] = self.initial_time
         # NeXus: what a viewer plots by itself
         for signal in ("sensor_force", "slider_acceleration"):
             if signal in self.variables:

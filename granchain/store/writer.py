@@ -66,6 +66,7 @@ def write_file(
     *,
     packed: bool = True,
     progress: Callable[[float], Any] = float,
+    state: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a file of these variables, whole or not at all; take the `claim` first.
 
@@ -80,12 +81,23 @@ def write_file(
         Packing 100 MB takes 3 s.
     progress : callable
         Called with the part that is written, 0 to 1, between pieces of some megabytes.
+    state : mapping, optional
+        What stands under `/state`: arrays, and the facts as text.
     """
+    import h5py
+
     needed = sum(stored_bytes(v) + BESIDE_VARIABLE for v in variables.values()) + sum(
         len(str(text)) for text in provenance.values()
     )
+    needed += sum(
+        BESIDE_VARIABLE + (len(held) if isinstance(held, str) else held.nbytes)
+        for held in (state or {}).values()
+    )
     with new_hdf5(path, overwrite, needed) as file:
         fill_file(file, variables, attributes, provenance, packed, progress)
+        for name, held in (state or {}).items():
+            kind = {"dtype": h5py.string_dtype()} if isinstance(held, str) else {}
+            file.create_dataset(f"state/{name}", data=held, track_times=False, **kind)
 
 
 def fill_file(
