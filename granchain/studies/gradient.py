@@ -379,10 +379,8 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
     return RunSummary(where, BARE | {"sensors.beads": beads}, True, largest_peak)
 
 
-def found_in(
-    cases: Sequence[Case], summary: RunSummary, threads: int | None, strict: bool = True
-) -> list[float]:
-    """The number of each case; nan for one that fails, unless `strict`.
+def found_in(cases: Sequence[Case], summary: RunSummary, threads: int | None) -> list[float]:
+    """The number of each case.
 
     Raises
     ------
@@ -397,12 +395,12 @@ def found_in(
     for case, status, message, numbers in zip(
         cases, read.status, read.message, read.summaries, strict=True
     ):
-        if status is Status.NOT_SET_UP and strict:
+        if status is Status.NOT_SET_UP:
             raise CaseError(message)
-        if status.failed and strict:
+        if status.failed:
             raise RunError(message)
         number = float(numbers.get("number", math.nan))
-        if not status.failed and not math.isfinite(number):
+        if not math.isfinite(number):
             if summary.at_steps:
                 raise CaseError(
                     f"time.end: got {case.time.end:.6g} s, by which the wave has not passed bead "
