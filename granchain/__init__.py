@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from granchain.studies.fit import Fit, fit
     from granchain.studies.gradient import Gradient, gradient
     from granchain.studies.modes import mode_study
+    from granchain.studies.orbit import Orbit, orbit
     from granchain.studies.plan import (
         Disorder,
         Distribution,
@@ -81,6 +82,7 @@ _HOMES = {
     "granchain.studies.bands": ("bands",),
     "granchain.studies.gradient": ("Gradient", "gradient"),
     "granchain.studies.modes": ("mode_study",),
+    "granchain.studies.orbit": ("Orbit", "orbit"),
     "granchain.studies.plan": (
         "Disorder",
         "Distribution",

@@ -42,6 +42,7 @@ from granchain.figures.mechanism import (
 )
 from granchain.figures.modes import mode_shapes
 from granchain.figures.motion import animation, save_animation
+from granchain.figures.orbit import orbit
 from granchain.figures.pulses import force_traces, peaks
 from granchain.figures.registry import (
     all_figures,
@@ -92,6 +93,7 @@ __all__ = [
     "lacking",
     "losses",
     "mode_shapes",
+    "orbit",
     "overlaps",
     "page",
     "peaks",
