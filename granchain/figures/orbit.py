@@ -31,7 +31,7 @@ def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.nd
     Figure, array of Axes (2,)
         Velocity over displacement of three beads, and the multipliers.
     """
-    sheet = Sheet(ax, 7.0, 7.6, [1.0, 1.25])
+    sheet = Sheet(ax, 9.0, 4.4, columns=[1.2, 1.0], rows=[1.0])
     plane, circle = sheet.panels
     n = found.bead.size
     places = sorted({0, n // 2, n - 1})
@@ -44,6 +44,7 @@ def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.nd
         )
         plane.plot(by * u[0, place], times * v[0, place], "o", color=look(i)["color"], markersize=4)
     plane.set(xlabel=f"displacement ({length})", ylabel=f"velocity ({speed})")
+    plane.margins(0.05)
     plane.legend(loc="best")
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
     circle.plot(np.cos(angle), np.sin(angle), color="0.5", linewidth=0.8)
@@ -55,8 +56,10 @@ def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.nd
         if which.any():
             z = found.multipliers[which]
             circle.plot(z.real, z.imag, mark, color=colour, markersize=4, label=words)
+    circle.margins(0.05)
     circle.set(xlabel="multiplier, real part", ylabel="imaginary part", aspect="equal")
-    circle.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    if not inside.all():
+        circle.legend(loc="center")
     state = "stable" if found.stable else "unstable"
     period, unit = scaled(found.period, "s")
     return sheet.write(
