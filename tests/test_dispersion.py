@@ -13,7 +13,8 @@ import granchain as gc
 from granchain import theory
 from granchain.case import Case
 from granchain.errors import CaseError
-from granchain.simulation import chain_of, prepare
+from granchain.set_up import chain_of
+from granchain.simulation import prepare
 
 Q = np.linspace(-math.pi, math.pi, 41)
 

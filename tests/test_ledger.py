@@ -21,7 +21,8 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.run_end import relative_residual
-from granchain.simulation import chain_of, run
+from granchain.set_up import chain_of
+from granchain.simulation import run
 from granchain.status import Status
 from granchain.two_body import contact_of_two, law_inputs, two_bodies
 

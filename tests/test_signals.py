@@ -17,7 +17,7 @@ from granchain.chain import End
 from granchain.engine.drives import drive_at
 from granchain.engine.state import drive_of
 from granchain.errors import CaseError
-from granchain.simulation import chain_of
+from granchain.set_up import chain_of
 
 RUN = 1e-3
 MASS = 1e-3

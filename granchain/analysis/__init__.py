@@ -10,6 +10,8 @@ reading        what one sensor measured: all numbers of its first pulse, and wha
 transport      wave speeds from arrivals
 energy         the ledger: what is put in, and where it is at the end
 results        all of it of a result
+spreading      where the energy is: of beads and contacts over time, second moment, participation
+record         spectrum of one bead
 snapshots      velocities between snapshots
 convergence    orders of errors, exponents of power laws
 """
@@ -46,6 +48,7 @@ from granchain.analysis.energy import (
     moving_energy,
     residual_share,
 )
+from granchain.analysis.record import BeadSpectrum, bead_spectrum
 from granchain.analysis.results import (
     SUMMARISED,
     SensorPulse,
@@ -58,6 +61,13 @@ from granchain.analysis.results import (
     summary,
 )
 from granchain.analysis.snapshots import between_snapshots
+from granchain.analysis.spreading import (
+    bead_energy,
+    contact_energy,
+    participation,
+    participation_ratio,
+    second_moment,
+)
 from granchain.analysis.transport import local_speeds, out_of_order, speeds_between, wave_speed
 
 __all__ = [
@@ -65,6 +75,7 @@ __all__ = [
     "ENERGIES_HELD",
     "OF_ROUNDING",
     "SUMMARISED",
+    "BeadSpectrum",
     "EnergyBalance",
     "Exponent",
     "Extrapolation",
@@ -74,7 +85,10 @@ __all__ = [
     "Pulse",
     "SensorPulse",
     "Summary",
+    "bead_energy",
+    "bead_spectrum",
     "between_snapshots",
+    "contact_energy",
     "driven_without_pulse",
     "energy_balance",
     "energy_put_in",
@@ -85,6 +99,8 @@ __all__ = [
     "moving_energy",
     "observed_order",
     "out_of_order",
+    "participation",
+    "participation_ratio",
     "peak",
     "power_law",
     "pulse",
@@ -95,6 +111,7 @@ __all__ = [
     "pulses_at",
     "residual_share",
     "richardson",
+    "second_moment",
     "sensor_peak",
     "sensor_pulses",
     "speeds_between",

@@ -36,7 +36,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     if not model.loses:
         return lost
     c, h = _tables(states)
-    dents = in_parts(_over_contacts(model.functions.plastic, model, (), c, h), lost)
+    dents = in_parts(over_contacts(model.functions.plastic, model, (), c, h), lost)
     for place, (state, dented) in enumerate(zip(states, dents, strict=True)):
         lost[place] = dented + lost[place]
         if (
@@ -46,7 +46,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
         ):
             # what the start had already lost to yield is no loss of the run
             c, h = (table[:, state.chain.contacts] for table in (state.c, state.first_history))
-            lost[place] -= _over_contacts(model.functions.plastic, model, (), c, h)
+            lost[place] -= over_contacts(model.functions.plastic, model, (), c, h)
     return lost
 
 
@@ -68,7 +68,7 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     found = np.zeros(deepest.size)
     met = np.flatnonzero(deepest > OPEN)
     sizes = deepest[met], np.concatenate(radii)[met]
-    found[met] = _over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
+    found[met] = over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
     return in_parts(found, radii)
 
 
@@ -132,7 +132,7 @@ def _tables(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _over_contacts(
+def over_contacts(
     function: Callable, model: Model, numbers: Sequence[np.ndarray], c: np.ndarray, h: np.ndarray
 ) -> np.ndarray:
     """(n_contacts,) A function (*numbers, c, h) of each contact."""

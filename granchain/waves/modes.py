@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.analysis import participation_ratio
 from granchain.case import Case, check_case
 from granchain.errors import CaseError
 from granchain.markup import card, table
@@ -152,7 +153,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         bead=chain.body_labels[first:],
         frequencies=frequencies,
         shapes=shapes / np.take_along_axis(shapes, largest, axis=1),
-        participation=energy.sum(axis=1) ** 2 / (energy * energy).sum(axis=1),
+        participation=participation_ratio(energy),
         damping=rates,
         overdamped=overdamped,
         in_gap=None if gaps is None else outside(frequencies, gaps.band_edges),

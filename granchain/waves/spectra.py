@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granchain.analysis.record import (
+    LEAST,
+    SEGMENTS,
+    check_segments,
+    evenly_sampled,
+    piece_of,
+)
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
@@ -20,11 +27,6 @@ if TYPE_CHECKING:
     from granchain.store import Result
     from granchain.theory import Dispersion
 
-# Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth,
-# fewer resolve it.
-SEGMENTS, MOST_SEGMENTS = 8, 1000
-# Ours: instants of a piece at least, 32 frequencies; fewer show no band.
-LEAST = 64
 # Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes
 # with the cube root of its force (Johnson 1985, Contact Mechanics, eq. (4.23),
 # doi:10.1017/CBO9781139171731). A row of steel and brass beads under noise had the edges of its
@@ -204,33 +206,19 @@ def spectrum(
         raise GranchainError(
             "spectrum: got the run of a mechanism, allowed one of a chain of beads; name another"
         )
-    if (
-        isinstance(segments, bool)
-        or not isinstance(segments, int)
-        or not 1 <= segments <= MOST_SEGMENTS
-    ):
-        raise GranchainError(
-            f"spectrum: segments: got {segments!r}, allowed a whole number from 1 to "
-            f"{MOST_SEGMENTS}; leave it out for {SEGMENTS}"
-        )
+    check_segments(segments, "spectrum")
     if "sensor_force" not in result.variables:
         raise GranchainError(
             "spectrum: got a result without sensors, allowed one with some; name beads: `beads = "
             "[...]` under [sensors]"
         )
     messages: list[str] = []
-    time, interval = evenly_sampled(result, "time")
+    time, interval = evenly_sampled(result, "time", "spectrum")
     place = sensor_place(
         result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor"
     )
     signal, source_name, unit = source_signal(result, source, time, place)
-    length = 2 * len(time) // (segments + 1)
-    if length < LEAST:
-        raise GranchainError(
-            f"spectrum: got {len(time)} samples of each sensor, allowed "
-            f"{LEAST * (segments + 1) // 2} or more for {segments} segments; "
-            "run longer, lower the interval under [sensors], or ask for fewer segments"
-        )
+    length = piece_of(len(time), segments, "spectrum")
     cell = waves = None
     try:
         if result.case is None:
@@ -312,21 +300,6 @@ def spectrum(
 
 # --------------------------------------------------------------------------------------------------
 # From place to place
-
-
-def evenly_sampled(result: Result, axis: str) -> tuple[np.ndarray, float]:
-    """Instants of a record, and their distance [s], without one at the end of the run that
-    comes sooner; refuses uneven ones."""
-    time = np.asarray(result.variables[axis].data, dtype=float)
-    steps = np.diff(time)
-    if len(steps) > 2 and steps[-1] < (1.0 - 1e-6) * steps[0]:
-        time, steps = time[:-1], steps[:-1]
-    if len(steps) < 2 or not np.ptp(steps) <= 1e-6 * steps.mean():
-        raise GranchainError(
-            f"spectrum: got {len(time)} instants in {axis}, allowed three or more, evenly spaced; "
-            "run longer"
-        )
-    return time, float(steps.mean())
 
 
 def name_of_bead(bead: int) -> str:
@@ -449,7 +422,7 @@ def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRo
     ):
         if name not in result.variables or len(result.variables[axis].data) < 3:
             continue
-        time, interval = evenly_sampled(result, axis)
+        time, interval = evenly_sampled(result, axis, "spectrum")
         beads = np.asarray(result.variables[labels].data)
         if cell is None:
             inside = beads > 0

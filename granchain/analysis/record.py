@@ -1,0 +1,135 @@
+"""One record of a run: evenly spaced, cut into pieces, and the spectrum of a bead. SI units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from granchain.errors import GranchainError
+from granchain.store.result import check_result
+
+if TYPE_CHECKING:
+    from granchain.store import Result
+
+# Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth,
+# fewer resolve it.
+SEGMENTS, MOST_SEGMENTS = 8, 1000
+# Ours: instants of a piece at least, 32 frequencies; fewer show no band.
+LEAST = 64
+
+
+class BeadSpectrum(NamedTuple):
+    """Spectrum of one bead.
+
+    Parameters
+    ----------
+    frequency : array (n,)
+        [Hz].
+    density : array (n,)
+        Its integral over the frequency is the variance of the record [m^2/s^2/Hz], [N^2/Hz].
+    measured : str
+        "velocity" or "sensor_force".
+    """
+
+    frequency: np.ndarray
+    density: np.ndarray
+    measured: str
+
+
+def bead_spectrum(
+    result: Result, bead: int, of: str | None = None, *, segments: int = SEGMENTS
+) -> BeadSpectrum:
+    """One-sided power spectral density of a bead's velocity or sensor force.
+
+    The record without its mean is cut into pieces, half over half, each under a Hann window, whose
+    spectra are averaged (Welch 1967, doi:10.1109/TAU.1967.1161901).
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots, or a sensor at the bead.
+    bead : int
+        Label of the bead.
+    of : {"velocity", "sensor_force"}, optional
+        The velocity of the snapshots, or the force of the sensor; default: the force where the bead
+        has a sensor.
+    segments : int
+        Pieces without the overlap; fewer resolve the frequencies better.
+
+    Returns
+    -------
+    BeadSpectrum
+
+    Raises
+    ------
+    GranchainError
+        For a bead that was not recorded, or too few instants.
+    """
+    from scipy.signal import welch
+
+    check_result(result, "bead_spectrum")
+    check_segments(segments, "bead_spectrum")
+    places = {"sensor_force": ("time", "sensor_bead"), "velocity": ("snapshot_time", "bead")}
+    labels = {
+        name: result.variables[axis].data.tolist()
+        for name, (_, axis) in places.items()
+        if name in result.variables
+    }
+    there = [name for name in labels if not isinstance(bead, bool) and bead in labels[name]]
+    if not there or of not in (None, *there):
+        known = " and ".join(
+            f"{name} of {', '.join(map(str, beads[:20]))}{' ...' if len(beads) > 20 else ''}"
+            for name, beads in labels.items()
+        )
+        raise GranchainError(
+            f"bead_spectrum: got bead {str(bead)[:60]!r}{f', of={of!r}' if of else ''}, allowed "
+            f"what was recorded: {known or 'nothing here'}; name another, or put the bead "
+            "under [sensors], or set `interval` under [snapshots]"
+        )
+    measured = of or there[0]
+    time, interval = evenly_sampled(result, places[measured][0], "bead_spectrum")
+    record = result.variables[measured].data[: len(time), labels[measured].index(bead)]
+    length = piece_of(len(time), segments, "bead_spectrum")
+    frequency, density = welch(record, fs=1.0 / interval, nperseg=length)
+    return BeadSpectrum(frequency, density, measured)
+
+
+def evenly_sampled(result: Result, axis: str, where: str) -> tuple[np.ndarray, float]:
+    """Instants of a record, and their distance [s], without one at the end of the run that
+    comes sooner; refuses uneven ones."""
+    time = np.asarray(result.variables[axis].data, dtype=float)
+    steps = np.diff(time)
+    if len(steps) > 2 and steps[-1] < (1.0 - 1e-6) * steps[0]:
+        time, steps = time[:-1], steps[:-1]
+    if len(steps) < 2 or not np.ptp(steps) <= 1e-6 * steps.mean():
+        raise GranchainError(
+            f"{where}: got {len(time)} instants in {axis}, allowed three or more, evenly spaced; "
+            "run longer"
+        )
+    return time, float(steps.mean())
+
+
+def check_segments(segments: Any, where: str) -> None:
+    """Refuse what is no number of pieces."""
+    if (
+        isinstance(segments, bool)
+        or not isinstance(segments, int)
+        or not 1 <= segments <= MOST_SEGMENTS
+    ):
+        raise GranchainError(
+            f"{where}: segments: got {segments!r}, allowed a whole number from 1 to "
+            f"{MOST_SEGMENTS}; leave it out for {SEGMENTS}"
+        )
+
+
+def piece_of(instants: int, segments: int, where: str) -> int:
+    """Instants of each of a record's pieces; refuses a record that is too short."""
+    length = 2 * instants // (segments + 1)
+    if length < LEAST:
+        raise GranchainError(
+            f"{where}: got {instants} samples of each sensor, allowed "
+            f"{LEAST * (segments + 1) // 2} or more for {segments} segments; "
+            "run longer, lower the interval under [sensors], or ask for fewer segments"
+        )
+    return length

@@ -1,0 +1,264 @@
+"""Where the energy of a run is, and how far it spreads: of each bead and contact over time. SI
+units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from granchain.analysis.energy import OF_ROUNDING
+from granchain.chain import DRIVEN_DISPLACEMENT
+from granchain.contact.model import reads
+from granchain.errors import GranchainError
+from granchain.store.result import check_result
+
+if TYPE_CHECKING:
+    from granchain.chain import Chain
+    from granchain.contact.model import Model
+    from granchain.engine.setup import Contacts
+    from granchain.store import Result
+
+# Ours: part of the largest energy of the contacts to which their sum is that of the ledger, and
+# part of a residual overlap to which a memory is the one that was recorded; rounding leaves some
+# 1e-14, another law or memory far more.
+AGREES = 1e-9
+
+
+def bead_energy(result: Result) -> np.ndarray:
+    """Energy of every body over time, beyond the static state.
+
+    e = m v^2/2 and half of the energy of each contact with another body (of a contact with a wall
+    all of it), so that the sum over the bodies is all that moves: an energy density like that whose
+    spreading Martinez, Kevrekidis & Porter 2016, doi:10.1103/PhysRevE.93.022902, follow.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots; see `contact_energy`.
+
+    Returns
+    -------
+    array (n_snapshots, n_bodies)
+        At `snapshot_time`, in the order of `bead` [J].
+
+    Raises
+    ------
+    GranchainError
+        As `contact_energy`.
+    """
+    return _measured(result, "bead_energy").bead
+
+
+def contact_energy(result: Result) -> np.ndarray:
+    """Recoverable energy of every contact over time, beyond the static state.
+
+    V(d) - V(d0) - F0 (d - d0), d0 the overlap and F0 the force at rest, V the law's recoverable
+    energy with what the contact has been through: not below 0 unless a contact that is pressed at
+    rest yields further, which static work pays for. The sum, with the kinetic energy, is the
+    ledger's without static work, see `moving_energy`.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots; of a law that leaves dents, with their history: `interval` and
+        `history = true` under [snapshots].
+
+    Returns
+    -------
+    array (n_snapshots, n_contacts)
+        At `snapshot_time`, in the order of `contact` [J].
+
+    Raises
+    ------
+    GranchainError
+        Where the result has no snapshots, its case or law cannot be read, or what it holds does not
+        say what a contact's memory was.
+    """
+    return _measured(result, "contact_energy").contact
+
+
+def second_moment(result: Result) -> np.ndarray:
+    """How far the energy has spread over the row: sum (n - nc)^2 e over sum e.
+
+    e is the `bead_energy`, n the label of the body, nc = sum n e over sum e the energy's centre.
+
+    Parameters
+    ----------
+    result : Result
+        As of `bead_energy`.
+
+    Returns
+    -------
+    array (n_snapshots,)
+        [1], beads squared; nan where nothing moves.
+
+    Raises
+    ------
+    GranchainError
+        As `contact_energy`, and where an energy is below 0.
+    """
+    e, labels = _shares(result, "second_moment"), np.asarray(result.bead, dtype=float)
+    away = labels - (e @ labels)[:, None]
+    return np.asarray((e * away * away).sum(axis=1))
+
+
+def participation(result: Result) -> np.ndarray:
+    """How many bodies share the energy over time: `participation_ratio` of the `bead_energy`.
+
+    Parameters
+    ----------
+    result : Result
+        As of `bead_energy`.
+
+    Returns
+    -------
+    array (n_snapshots,)
+        [1], from 1 to the number of bodies; nan where nothing moves.
+
+    Raises
+    ------
+    GranchainError
+        As `second_moment`.
+    """
+    return participation_ratio(_shares(result, "participation"))
+
+
+def participation_ratio(energy: np.ndarray) -> np.ndarray:
+    """How many share an energy, (sum e)^2/sum e^2 over the last axis [1]."""
+    e = np.asarray(energy)
+    return np.asarray(e.sum(axis=-1) ** 2 / (e * e).sum(axis=-1))
+
+
+class _Energies(NamedTuple):
+    """Of bodies and contacts [J], and the size below which they are rounding [J]."""
+
+    bead: np.ndarray
+    contact: np.ndarray
+    rounding: float
+
+
+def _shares(result: Result, where: str) -> np.ndarray:
+    """(n_snapshots, n_bodies) Parts of the energy, nan where it is rounding."""
+    e, _, rounding = _measured(result, where)
+    if e.min(initial=0.0) < -rounding:
+        shot, body = np.unravel_index(int(e.argmin()), e.shape)
+        raise GranchainError(
+            f"{where}: got an energy of {e[shot, body]:.4g} J at body {int(result.bead[body])} at "
+            f"{float(result.snapshot_time[shot]):.4g} s, allowed none below 0: contacts that are "
+            "pressed at rest have yielded further, and the static work that went into their dents "
+            "is no energy that moves; lower the load, or take bead_energy as it is"
+        )
+    total = e.sum(axis=1, keepdims=True)
+    return np.divide(e, total, out=np.full_like(e, np.nan), where=total > e.shape[1] * rounding)
+
+
+def _measured(result: Result, where: str) -> _Energies:
+    from granchain.engine.outcome import over_contacts
+    from granchain.engine.setup import start_histories
+    from granchain.set_up import contacts_of_cases
+
+    check_result(result, where)
+    missing = [
+        name for name in ("snapshot_time", "displacement", "velocity")
+        if name not in result.variables
+    ]  # fmt: skip
+    if missing:
+        raise GranchainError(
+            f"{where}: got a result without {', '.join(missing)}, allowed the whole result of a "
+            "chain with snapshots; set `interval` under [snapshots] in the case, and run it again"
+        )
+    case: Any = result.case
+    if case is None:
+        raise GranchainError(
+            f"{where}: got a result without its case, allowed one that says what its contacts are; "
+            "run the case again"
+        )
+    if case.held is not None:
+        raise GranchainError(
+            f"{where}: got a run that goes on from a state, allowed one from its own start, whose "
+            "contacts have come to what snapshots say; take the run that it goes on from"
+        )
+    ((chain, contacts),) = contacts_of_cases([case])
+    there, model = chain.contacts, contacts.model
+    d = _overlaps(result, chain, contacts)[:, there]
+    c, static, force = contacts.c[:, there], contacts.overlaps[there], chain.static_forces()[there]
+
+    def stored_at(overlap: np.ndarray, deepest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        tiled = np.tile(c, (1, len(overlap)))
+        h = start_histories(model, tiled, *[deepest.ravel()] * 2)
+        energy = over_contacts(model.functions.energy, model, (overlap.ravel(),), tiled, h)
+        return energy.reshape(overlap.shape), h.reshape(-1, *overlap.shape)
+
+    deepest = np.broadcast_to(static, d.shape)
+    if reads(model.functions.energy, 2):
+        deepest = np.maximum(deepest, _deepest(result, model, where))
+    stored, memory = stored_at(d, deepest)
+    at_rest, _ = stored_at(static[None], static[None])
+    _check(result, model, stored, memory, where)
+    energy = stored - at_rest - force * (d - static)
+    bead = 0.5 * result.mass * np.asarray(result.velocity, dtype=float) ** 2
+    # contact k lies between bodies k - 1 and k; a wall takes no half
+    left, right = np.zeros((2, len(d), chain.n_bodies + 1))
+    left[:, there] = right[:, there] = 0.5 * energy
+    left[:, -1] *= 2.0
+    right[:, 0] *= 2.0
+    sizes = stored.max(initial=0.0), (static * force).max(initial=0.0), bead.max(initial=0.0)
+    return _Energies(bead + left[:, 1:] + right[:, :-1], energy, OF_ROUNDING * float(max(sizes)))
+
+
+def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:
+    """(n_snapshots, n_bodies + 1) Of every contact [m]; driven ends move as the loop moves them."""
+    from granchain.engine.drives import drive_at
+    from granchain.engine.state import drive_of
+
+    u = np.pad(np.asarray(result.displacement, dtype=float), ((0, 0), (1, 1)))
+    for place, inwards, end in ((0, 1.0, chain.left), (-1, -1.0, chain.right)):
+        if end.kind == DRIVEN_DISPLACEMENT:
+            table = drive_of(end)[1]
+            u[:, place] = [inwards * drive_at(*table, t)[0] for t in result.snapshot_time]
+    zero = contacts.overlaps.copy()
+    zero[1:-1] -= chain.gap
+    return np.asarray(u[:, :-1] - u[:, 1:] + zero)
+
+
+def _deepest(result: Result, model: Model, where: str) -> np.ndarray:
+    """(n_snapshots, n_contacts) Largest overlaps until then [m], where they say all that a contact
+    of the law remembers."""
+    if model.forgets or model.remembered("residual_overlap") < 0:
+        raise GranchainError(
+            f"{where}: got the law {model.name}, whose energy depends on a memory that snapshots "
+            "do not hold, allowed one without such a memory, or one whose contacts keep their "
+            'dents; take dents = "keep", or another law'
+        )
+    if "snapshot_largest_overlap" not in result.variables:
+        raise GranchainError(
+            f"{where}: got snapshots without what each contact had come to, allowed with the law "
+            f"{model.name} those that hold it; set `history = true` under [snapshots] in the case, "
+            "and run it again"
+        )
+    return np.asarray(result.snapshot_largest_overlap, dtype=float)
+
+
+def _check(
+    result: Result, model: Model, stored: np.ndarray, memory: np.ndarray, where: str
+) -> None:
+    """Refuse energies whose dents are not those of the snapshots, or whose sum is not the
+    ledger's."""
+    place, agree = model.remembered("residual_overlap"), True
+    if place >= 0 and "snapshot_residual_overlap" in result.variables:
+        dents = np.asarray(result.snapshot_residual_overlap, dtype=float)
+        agree = np.abs(memory[place] - dents).max(initial=0.0) <= AGREES * dents.max(initial=0.0)
+    if "energy_recoverable" in result.variables:
+        _, entry, shot = np.intersect1d(
+            result.energy_time, result.snapshot_time, return_indices=True
+        )
+        ledger = np.asarray(result.energy_recoverable, dtype=float)
+        apart = np.abs(stored.sum(axis=1)[shot] - ledger[entry]).max(initial=0.0)
+        agree = agree and bool(apart <= AGREES * ledger.max(initial=0.0))
+    if not agree:
+        raise GranchainError(
+            f"{where}: got contacts of the law {model.name} that have come to something else than "
+            "their largest overlaps say, allowed a run whose dents and ledger agree with them; run "
+            "the case again, or take another law"
+        )

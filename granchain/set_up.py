@@ -1,0 +1,101 @@
+"""Chain and contacts of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
+from granchain.contact import law_named
+from granchain.contact.pair import Pair
+from granchain.engine.scans import alike
+from granchain.engine.setup import Contacts, RowInputs, contacts_together
+from granchain.errors import CaseError, LawError
+
+
+def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
+    """Chain and contacts of many cases; what is the same in several of them is made once.
+
+    Raises
+    ------
+    CaseError, LawError
+        For the first case that cannot be set up.
+    """
+    # overflow is reported later as a non-finite result
+    with np.errstate(all="ignore"):
+        made: dict[tuple, tuple[Chain, Pair, np.ndarray]] = {}
+        rows: list[RowInputs] = []
+        chains: list[Chain] = []
+        for case in cases:
+            key = all_but_the_speed(case)
+            if key not in made:
+                chain = chain_of(case)
+                check_loads(chain)
+                made[key] = chain, chain.pair(), chain.overlap_limits()
+            chain, pair, limits = made[key]
+            if case.striker is not None and chain.velocity[0] != case.striker.speed:
+                velocity = chain.velocity.copy()
+                velocity[0] = case.striker.speed
+                chain = replace(chain, velocity=velocity)
+            others = tuple(
+                (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
+            )
+            chains.append(chain)
+            rows.append(RowInputs(chain, pair, limits, case.law_inputs(), others))
+        contacts: dict[int, Contacts] = {}
+        for places in alike(case.contact.law for case in cases):
+            law = law_named(cases[places[0]].contact.law)
+            try:
+                found = contacts_together(law, [rows[place] for place in places])
+            except LawError as error:
+                raise CaseError(str(error)) from None
+            contacts |= zip(places, found, strict=True)
+        return [(chain, contacts[place]) for place, chain in enumerate(chains)]
+
+
+def all_but_the_speed(case: Case) -> tuple:
+    """What cases have in common whose chains differ in the striker's speed at most: a change of
+    a case has the tables not changed."""
+    if case.has_drives:
+        return (id(case),)
+    striker = case.striker and repr(
+        {name: value for name, value in case.striker if name != "speed"}
+    )
+    return id(case.chain), id(case.ends), id(case.initial), striker
+
+
+def chain_of(case: Case) -> Chain:
+    """The row of bodies that a case describes."""
+    bodies = case.bodies()
+    # the beads of a segment share one material: a chain has few to compare
+    met = {id(material): material for material in bodies["material"]}
+    materials = list(dict.fromkeys(met.values()))
+    place = {known: materials.index(material) for known, material in met.items()}
+    return Chain(
+        radius=bodies["radius"],
+        mass=bodies["mass"],
+        velocity=bodies["speed"],
+        displacement=bodies["displacement"] if bodies["displacement"].any() else None,
+        drag=bodies["drag"] if bodies["drag"].any() else None,
+        material=tuple(materials),
+        material_index=np.array([place[id(material)] for material in bodies["material"]]),
+        gap=bodies["gap"],
+        left=end_of(case, "left"),
+        right=end_of(case, "right"),
+        has_striker=case.striker is not None,
+        precompression=case.chain.precompression,
+        gravity=case.chain.gravity,
+    )
+
+
+def end_of(case: Case, side: str) -> End:
+    """One end of the chain."""
+    kind, material = getattr(case.ends, side), getattr(case.ends, f"{side}_material")
+    if kind == "free":
+        return End(FREE)
+    if kind in ("wall", "rigid"):
+        return End(WALL, RIGID if kind == "rigid" else material)
+    return End(kind.drive, material, *case.drive(side))
