@@ -94,10 +94,10 @@ def test_in_a_linear_chain_a_localised_start_spreads_as_far_as_it_flies():
 def test_energies_that_a_result_does_not_hold_are_refused():
     with pytest.raises(GranchainError, match="set `history = true` under"):
         analysis.bead_energy(row(DENTS, initial=KICK))
-    with pytest.raises(GranchainError, match="a memory that snapshots do not hold.*keep"):
+    with pytest.raises(GranchainError, match=r"a memory that snapshots do not hold.*keep"):
         analysis.contact_energy(row(DENTS | {"dents": "forget"}, **DENTED))
     bare = gc.run(gc.load_case("steel-chain-hertz").replace(**{"time.end": 1e-5}))
-    with pytest.raises(GranchainError, match="set `interval` under .snapshots."):
+    with pytest.raises(GranchainError, match=r"set `interval` under .snapshots."):
         analysis.second_moment(bare)
 
 
@@ -108,5 +108,5 @@ def test_the_spectrum_of_a_bead_has_its_variance():
         assert found.measured == of
         power = found.density.sum() * found.frequency[1]
         assert power == pytest.approx(np.var(record), rel=0.2)
-    with pytest.raises(GranchainError, match="allowed what was recorded: .*velocity of 1, 2"):
+    with pytest.raises(GranchainError, match=r"allowed what was recorded: .*velocity of 1, 2"):
         analysis.bead_spectrum(result, 3, "sensor_force")
