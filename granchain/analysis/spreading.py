@@ -9,7 +9,6 @@ import numpy as np
 
 from granchain.analysis.energy import OF_ROUNDING
 from granchain.chain import DRIVEN_DISPLACEMENT
-from granchain.contact.model import reads
 from granchain.errors import GranchainError
 from granchain.store.result import check_result
 
@@ -191,7 +190,10 @@ def _measured(result: Result, where: str) -> _Energies:
         return energy.reshape(overlap.shape), h.reshape(-1, *overlap.shape)
 
     deepest = np.broadcast_to(static, d.shape)
-    if reads(model.functions.energy, 2):
+    # an energy that reads a memory that is no number is none either
+    blank = np.full((len(model.history), c.shape[1]), np.nan)
+    plain = over_contacts(model.functions.energy, model, (static + 1e-9,), c, blank)
+    if model.loses or model.forgets or not np.isfinite(plain).all():
         deepest = np.maximum(deepest, _deepest(result, model, where))
     stored, memory = stored_at(d, deepest)
     at_rest, _ = stored_at(static[None], static[None])

@@ -108,20 +108,15 @@ class Model:
 
 
 @cache
-def reads(function: Callable, place: int) -> bool:
-    """Whether a function reads its argument at this place."""
-    code = function.__code__
-    asked = code.co_varnames[place] if code.co_argcount > place else ""
-    loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD"))
-    # Python 3.13 loads two variables in one instruction
-    return asked in code.co_cellvars or any(
-        asked in (name if isinstance(name, tuple) else (name,)) for name in loads
-    )
-
-
 def reads_rate(force: Callable) -> bool:
     """Whether a force reads its second argument."""
-    return reads(force, 1)
+    code = force.__code__
+    rate = code.co_varnames[1] if code.co_argcount > 1 else ""
+    loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD"))
+    # Python 3.13 loads two variables in one instruction
+    return rate in code.co_cellvars or any(
+        rate in (name if isinstance(name, tuple) else (name,)) for name in loads
+    )
 
 
 def _position(quantities: tuple[Quantity, ...], name: str) -> int:
