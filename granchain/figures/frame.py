@@ -373,8 +373,12 @@ class Sheet:
         shown = handles
         if shown is None:
             shown = [one for axes in panels for one in axes.get_legend_handles_labels()[0]]
-        # six letters are the line and the space beside it
-        letters = max((len(str(one.get_label())) for one in shown), default=1) + 6
+        # six letters are the line and the space beside it; what is wider than the figure is wrapped
+        most_letters = int(72.0 * self.figure.get_figwidth() / (LETTER * small_type())) - 6
+        for one in shown:
+            one.set_label(textwrap.fill(str(one.get_label()), most_letters))
+        rows = [row for one in shown for row in str(one.get_label()).splitlines()]
+        letters = max(map(len, rows), default=1) + 6
         part = LETTER * small_type() * letters / (72.0 * self.figure.get_figwidth())
         place = {} if narrow() or inside is None else inside
         if self.given and any(isinstance(one, QuadMesh) for one in panels[0].collections):
@@ -450,9 +454,11 @@ def named_laws(laws: Any) -> str:
 
 def figure_title(results: Sequence[Result]) -> str:
     """The titles of results, what they share once; inputs of contact laws stand in a file's own
-    title, laws in the labels."""
+    title, and in the labels what these say: laws, or what titles of one law do not share."""
     titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]
-    shared = [part for part in (titles or [[]])[0] if all(part in other for other in titles)]
+    shared = shared_parts(titles)
+    if shared and 1 < len(titles) == len(results) > len({one.law for one in results}):
+        return "; ".join(shared)
     rest = [
         part
         for title in titles
@@ -460,6 +466,11 @@ def figure_title(results: Sequence[Result]) -> str:
         if not part.removeprefix("no ").startswith("contact.") or len(titles) == 1
     ]
     return "; ".join(dict.fromkeys([*shared, *rest]))
+
+
+def shared_parts(titles: Sequence[Sequence[str]]) -> list[str]:
+    """The parts that all of some titles have."""
+    return [part for part in (titles or [[]])[0] if all(part in other for other in titles)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -664,7 +675,7 @@ def labels_of(
     otherwise: Sequence[str] | None = None,
 ) -> list[str]:
     """A word for each of several results: the one that is given, else its law, what differs between
-    the cases, or its title.
+    the cases, or what of its title the others do not share.
 
     Where none of these tells all of them apart: `otherwise`, or their number.
     """
@@ -674,8 +685,10 @@ def labels_of(
                 f"labels: got {len(labels)}, allowed {len(results)}, one for each result; name each"
             )
         return [str(label) for label in labels]
-    laws, titles = [result.law for result in results], [result.title for result in results]
-    for words in (laws, case_differences(results), titles):
+    laws, titles = [result.law for result in results], [one.title.split("; ") for one in results]
+    shared = shared_parts(titles)
+    own = ["; ".join(part for part in one if part not in shared) or one[0] for one in titles]
+    for words in (laws, case_differences(results), own):
         if len(set(words)) == len(results) and all(words):
             return words
     return list(otherwise or [f"run {i + 1}: {law}" for i, law in enumerate(laws)])

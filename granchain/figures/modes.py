@@ -45,7 +45,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
         xlim=(0.0, 1.04 * kilo.max()),
         ylim=(0.0, None),
         ylabel="beads that take part",
-        xlabel="frequency (kHz)",
+        xlabel="frequency [kHz]",
     )
     count = np.arange(1, found.frequencies.size + 1)
     edges = np.concatenate([[found.bead[0] - 0.5], found.bead + 0.5])
