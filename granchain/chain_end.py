@@ -232,7 +232,7 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     model, ledger = state.model, state.recording.ledger
     notes = [
         *goes_on(case, state),
-        *impact_speeds(case),
+        *(impact_speeds(case) if model.uses_rate else []),
         *ended_drives(chain, case, state.time_step.value),
         *opened_contacts(state),
     ]
@@ -244,6 +244,17 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     ]
     if state.step:
         messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
+    power = model.coefficient("exponent")
+    if power >= 0 and (state.c[power, chain.contacts] < 1.0).any():
+        loose = not (chain.static_forces()[chain.contacts] > 0.0).all()
+        if loose or opened_contacts(state):
+            messages.append(
+                Message(
+                    "contacts with an exponent below 1 were open: their stiffness has no bound "
+                    "where they close, and the order in time is lost there; press the row "
+                    "together, or send a smaller wave"
+                )
+            )
     if model.coefficient("lowest_force") >= 0 and ledger:
         clamped = int(state.clock.clamped)
         steps = max(1, state.step) * int(chain.contact_exists.sum())

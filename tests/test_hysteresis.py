@@ -15,9 +15,9 @@ from support.running import Running
 from granchain import theory
 from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS
-from granchain.contact.hysteresis import Hysteresis, KhuliefShabana, exact_damping_factor
+from granchain.contact.hysteresis import Hysteresis, KhuliefShabana
 from granchain.contact.law import OPEN
-from granchain.contact.pair import Pair
+from granchain.contact.pair import Pair, exact_damping_factor
 from granchain.engine.coefficients import coefficients
 from granchain.errors import LawError
 from granchain.two_body import impact

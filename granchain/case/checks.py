@@ -17,7 +17,7 @@ import numpy as np
 from granchain.case.document import Files, first_few
 from granchain.case.drives import check_drive, check_signal, read_drive
 from granchain.case.initial import check_length, check_striker, read_initial
-from granchain.case.pairs import check_pairs
+from granchain.case.pairs import check_pairs, needs_speed
 from granchain.case.signals import Drive
 from granchain.case.tables import (
     ALL,
@@ -299,10 +299,21 @@ def read_sensors(
 def check_impact_speed(tables: Mapping[str, Any], problems: Problems) -> None:
     """A law that asks for an impact speed gets one; contacts that touch at rest have none of
     their own."""
-    inputs = tables["contact"].inputs()
-    if inputs.get("impact_speed") == "striker":
-        allowed = 'a number above 0, or "onset"'
-        check_striker("contact.impact_speed", tables, allowed, problems)
+    contact, chain = tables["contact"], tables["chain"]
+    law, inputs = laws()[contact.law], contact.inputs()
+    if inputs.get("impact_speed") == "striker" and needs_speed(contact):
+        (words,) = (one.choices for one in law.inputs if one.name == "impact_speed")
+        allowed = "a number above 0" + ', or "onset"' * ("onset" in words)
+        if "onset" not in words and (chain.precompression or chain.gravity):
+            problems.add(
+                "contact.impact_speed",
+                '"striker" in a row that carries a load at rest',
+                allowed,
+                "give the speed [m/s] at which the restitution is meant: contacts that are closed "
+                "at rest have none of their own",
+            )
+        else:
+            check_striker("contact.impact_speed", tables, allowed, problems)
     if (
         inputs.get("impact_speed") == "onset"
         and inputs.get("impact_speed_floor") is None

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import MEMORY
 from granchain.case.document import CASES, Files, check_name, read_document
+from granchain.case.pairs import needs_speed
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, shown
@@ -432,7 +433,7 @@ def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
             f"take it out: it follows from {source}",
         )
     problems.check(
-        values.get("impact_speed") != "striker",
+        values.get("impact_speed") != "striker" or not needs_speed(ContactTable(**values)),
         "contact.impact_speed",
         '"striker" in a mechanism, which has none',
         'a number above 0, or "onset"',

@@ -13,7 +13,7 @@ import numpy as np
 
 from granchain.case.base import add_slips
 from granchain.case.initial import check_striker
-from granchain.case.tables import ChainContactTable, PairTable, body_like
+from granchain.case.tables import ChainContactTable, ContactTable, PairTable, body_like
 from granchain.chain import RIGID
 from granchain.contact import laws
 from granchain.contact.inputs import filled
@@ -131,7 +131,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         )
         if problems.clear(*shared):
             check_form(where, contact, pair, problems)
-        if pair.inputs().get("impact_speed") == "striker":
+        if pair.inputs().get("impact_speed") == "striker" and needs_speed(contact):
             check_striker(f"{where}.impact_speed", tables, "a number above 0", problems)
 
 
@@ -150,6 +150,11 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
                     f"{held}, as under [contact]: all contacts have one form of the law",
                     f"set {name} under [contact] alone, or give both alike",
                 )
+
+
+def needs_speed(contact: ContactTable) -> bool:
+    """Whether an impact speed has a meaning: the force of the law reads the rate."""
+    return laws()[contact.law].model(formed(contact.inputs())).uses_rate
 
 
 def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:

@@ -42,6 +42,7 @@ from granchain.contact.law import (
 )
 from granchain.contact.model import Model
 from granchain.contact.pair import (
+    exact_damping_factor,
     linearised_plastic_stiffness,
     lowest_force,
     ma_liu_points,
@@ -53,59 +54,6 @@ from granchain.errors import LawError
 FROM_ZERO = replace(RESTITUTION, above=None, low=0.0)
 # The exponent 1 leaves no stiffness that radius and modulus give.
 LINEAR_STIFFNESS = positive("stiffness", "N/m", "contact stiffness")
-
-
-# The factor that delivers e solves a (1 + e) = ln[(1 + a)/(1 - a e)]. With x = a (1 + e)/2 the
-# ratio is exp(2 x), so a = x coth x - 1 + x and 1 - a e = x coth x - x; their quotient gives coth x
-# - 1/x = (1 - e)/(1 + e): x is the inverse of Langevin's function L.
-# L(x) = x sum_k 2 k x^(2 k - 2)/(2 k + 1)! over sum_k x^(2 k)/(2 k + 1)!,  k from 1, k from 0:  x
-# cosh x - sinh x over x sinh x. No digits cancel in it. Up to x = 1, where it is used, the next
-# term is 1e-19 of the first: 22/23!.
-_SINH_TERMS = 10
-_SINH_ABOVE = [2.0 * k / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, 0, -1)]
-_SINH_BELOW = [1.0 / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, -1, -1)]
-# Cohen 1991, doi:10.1007/BF00366640: L(x) = q near x = q (3 - q^2)/(1 - q^2), to 5 %; each Newton
-# step squares the error.
-_RATIO_STEPS = 8
-
-
-def exact_damping_factor(restitution: Any) -> Any:
-    """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution, to rounding.
-
-    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004,
-    doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation.
-
-    Parameters
-    ----------
-    restitution : float or array
-        e [1], above 0 and at most 1.
-
-    Returns
-    -------
-    float or array
-        a [1]; 1.5 (1 - e) for e near 1, 1/e for e near 0.
-
-    Raises
-    ------
-    LawError
-        Outside that range.
-    """
-    e = np.asarray(checked(RESTITUTION, restitution), dtype=float)
-    # q + p = 1, each to its own last digit
-    q, p = (1.0 - e) / (1.0 + e), 2.0 * e / (1.0 + e)
-    x = q * (3.0 - q * q) / (p * (1.0 + q))
-    for _ in range(_RATIO_STEPS):
-        low, high = np.minimum(x, 1.0), np.maximum(x, 1.0)
-        ratio = np.polyval(_SINH_ABOVE, low * low) / np.polyval(_SINH_BELOW, low * low)
-        # L' = 1 - L^2 - 2 L/x, and with L = x ratio
-        step = (q - low * ratio) / (1.0 - ratio * (2.0 + low * low * ratio))
-        decay = elementary.over(elementary.exp, -high)
-        # L = 1 - 1/x + 2 y/(1 - y) and L' = 1/x^2 - 4 y/(1 - y)^2, y = exp(-2 x); both times x^2,
-        # which is large where q is near 1
-        rest = 2.0 * high * decay / (1.0 - decay * decay)
-        far = high * (1.0 - p * high - rest * decay) / (1.0 - rest * rest)
-        x = x + np.where(x < 1.0, step, far)
-    return (2.0 * x / (1.0 + e))[()]
 
 
 def three_halves(d: float) -> float:

@@ -87,13 +87,14 @@ def filled(
         Reads a text as a number in a unit; its ValueError says what to do.
     """
     inputs = {quantity.name: quantity for quantity in law.inputs}
+    homes = {name: _homes(name) for name in given if name not in inputs}
     slips = [
         Slip(
             law.name,
             name,
             value,
             ", ".join(inputs) or "none",
-            f"take it out, {law.name} does not know it",
+            f"take it out, {law.name} does not know it{homes[name]}",
             tuple(inputs),
             True,
         )
@@ -131,6 +132,12 @@ def filled(
                 float(number) if quantity.kind == "number" and type(number) is int else number
             )
     return values, slips
+
+
+def _homes(name: str) -> str:
+    """That one law alone has this input, as the end of a sentence."""
+    homes = [law for law, known in laws().items() if name in (one.name for one in known.inputs)]
+    return f'; it is an input of law = "{homes[0]}"' if len(homes) == 1 else ""
 
 
 def of_another(

@@ -9,37 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from granchain.contact import elementary
-from granchain.contact.law import LOWEST_FORCE, OPEN, ContactLaw, Quantity
+from granchain.contact.law import LOWEST_FORCE, ContactLaw, Quantity
 from granchain.contact.model import Model
+from granchain.contact.power import Power, elastic_force
 
 
 class FittedPowerLaw(ContactLaw):
     """F = K d^n, fitted to another law; Autiero et al. 2022, sec. 4,
     doi:10.3390/machines10110966."""
 
-    coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))
+    coefficients = Power.coefficients[:2]
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # K is in N/mm^n
         return inputs.stiffness * 1000.0**inputs.exponent, inputs.exponent
 
-    @staticmethod
-    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        stiffness, exponent = c
-        d = overlap if overlap > OPEN else OPEN
-        return stiffness * elementary.power(d, exponent) if overlap > OPEN else 0.0
-
-    @staticmethod
-    def energy(overlap: float, c: tuple, h: tuple) -> float:
-        stiffness, exponent = c
-        d = overlap if overlap > OPEN else OPEN
-        return (
-            stiffness * d * elementary.power(d, exponent) / (exponent + 1.0)
-            if overlap > OPEN
-            else 0.0
-        )
+    force = staticmethod(elastic_force)
+    energy = staticmethod(Power.energy)
 
 
 ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")

@@ -1,0 +1,84 @@
+"""The law `power`: K d^n against the closed forms of an impact, and what a case may ask of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import granchain as gc
+from granchain import theory
+from granchain.case import Case
+from granchain.contact.pair import Pair, exact_damping_factor
+from granchain.errors import CaseError
+from granchain.two_body import impact
+
+# Overlap of .1 mm carries 1 kN, whatever the exponent.
+FORCE, OVERLAP, MASS, SPEED = 1e3, 1e-4, 2e-4, 1.3
+PAIR = Pair(
+    effective_radius=1e-3, effective_modulus=1e11, effective_mass=MASS, radius_1=2e-3, radius_2=2e-3
+)
+
+
+def stiffness(exponent: float) -> float:
+    return FORCE / OVERLAP**exponent
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 3.0])
+def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(
+    exponent: float,
+) -> None:
+    """Separated equation of motion: 2/(n + 1) B(1/(n + 1), 1/2) d_max/v, Johnson 1985;
+    a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, for every n."""
+    k = stiffness(exponent)
+    given = {"stiffness": k, "exponent": exponent}
+    elastic, closed = (
+        impact(law="power", speed=SPEED, pair=PAIR, **given),
+        theory.elastic_impact(k, MASS, SPEED, exponent),
+    )
+    assert elastic.duration == pytest.approx(closed.duration, rel=5e-5)
+    assert elastic.max_overlap == pytest.approx(closed.max_overlap, rel=5e-5)
+    assert elastic.restitution == pytest.approx(1.0, abs=5e-6)
+    # what the automatic step leaves: 2e-5
+    damped = impact(law="power", speed=SPEED, pair=PAIR, **given, restitution=0.6)
+    expected = theory.hysteresis_impact(k, MASS, SPEED, float(exact_damping_factor(0.6)), exponent)
+    assert damped.restitution == pytest.approx(0.6, abs=5e-5)
+    assert damped.max_overlap == pytest.approx(expected.max_overlap, rel=5e-5)
+    assert damped.max_force == pytest.approx(expected.max_force, rel=1e-4)
+
+
+POWER = {"law": "power", "stiffness": 1e9, "exponent": 1.5}
+CHAIN = {"beads": 5, "radius": 2.38e-3, "material": "steel-316"}
+
+
+def case(contact: dict[str, Any], **tables: Any) -> Case:
+    return Case(
+        **{"chain": CHAIN, "striker": {"speed": 1.0}, "time": {"end": 5e-5}} | tables,
+        contact=contact,
+    )
+
+
+@pytest.mark.plain
+def test_a_loaded_row_gives_the_speed_of_the_damping_and_one_that_loses_nothing_needs_none() -> (
+    None
+):
+    pressed = {
+        "chain": CHAIN | {"precompression": 10.0},
+        "ends": {"right": "wall"},
+    }
+    case(POWER, **pressed)
+    case(POWER | {"restitution": 0.6})
+    case(POWER | {"restitution": 0.6, "impact_speed": 0.1}, **pressed)
+    with pytest.raises(CaseError, match=r"contact\.impact_speed: .*carries a load at rest"):
+        case(POWER | {"restitution": 0.6}, **pressed)
+
+
+def test_an_exponent_under_another_law_leads_to_this_one() -> None:
+    with pytest.raises(CaseError, match=r"contact\.exponent.*input of law = .power"):
+        case({"law": "hertz", "exponent": 2.0})
+
+
+def test_an_open_contact_that_softens_is_said() -> None:
+    run = gc.run(case(POWER | {"stiffness": 1e4, "exponent": 0.8}))
+    assert any("exponent below 1" in str(message) for message in run.messages)
