@@ -37,14 +37,14 @@ def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(
         impact(law="power", speed=SPEED, pair=PAIR, **given),
         theory.elastic_impact(k, MASS, SPEED, exponent),
     )
-    assert elastic.duration == pytest.approx(closed.duration, rel=5e-5)
-    assert elastic.max_overlap == pytest.approx(closed.max_overlap, rel=5e-5)
+    assert elastic.duration == pytest.approx(closed.duration, rel=1e-4)
+    assert elastic.max_overlap == pytest.approx(closed.max_overlap, rel=1e-4)
     assert elastic.restitution == pytest.approx(1.0, abs=5e-6)
-    # what the automatic step leaves: 2e-5
+    # what the automatic step leaves: up to 5e-5
     damped = impact(law="power", speed=SPEED, pair=PAIR, **given, restitution=0.6)
     expected = theory.hysteresis_impact(k, MASS, SPEED, float(exact_damping_factor(0.6)), exponent)
     assert damped.restitution == pytest.approx(0.6, abs=5e-5)
-    assert damped.max_overlap == pytest.approx(expected.max_overlap, rel=5e-5)
+    assert damped.max_overlap == pytest.approx(expected.max_overlap, rel=1e-4)
     assert damped.max_force == pytest.approx(expected.max_force, rel=1e-4)
 
 
