@@ -279,12 +279,18 @@ def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(
 
 def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():
     told: list[int] = []
+    compiling.told = lambda: told.append(1)
+    compiling.begin()
+    compiling.begin()
+    assert told == [1]
+    if numba.config.DISABLE_JIT:
+        return
     scale = secrets.randbits(40) + 0.5
 
     def scaled(x):
         return scale * x
 
-    for times in (1, 1):
+    for times in (2, 2):
         # by another dispatcher: the second one finds the file of the first
         loop, before = compiled(scaled), compiling.seconds
         compiling.told = lambda: told.append(1)

@@ -232,6 +232,19 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
     assert isinstance(threads_joined([threading.Thread(target=one)]), KeyboardInterrupt)
     assert len(ended) == 1
 
+    # wherever it comes: here while a thread is waited for
+    class Waited(threading.Thread):
+        waits = 0
+
+        def join(self, timeout: float | None = None) -> None:
+            Waited.waits += 1
+            if Waited.waits == 1:
+                raise KeyboardInterrupt
+            super().join(timeout)
+
+    assert isinstance(threads_joined([Waited(target=int)]), KeyboardInterrupt)
+    assert Waited.waits == 2
+
 
 def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
