@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery import PAIR
+from gallery import PAIR, to_draw
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
@@ -304,10 +304,6 @@ FIGURES: tuple[Callable[[], Figure], ...] = (onset_weights, force_jump, energy_g
 def write(folder: Path) -> None:
     """Draw what is not there yet or older than the package."""
     folder.mkdir(exist_ok=True)
-    newest = max(
-        file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")]
-    )
-    for draw in FIGURES:
-        target = folder / f"{draw.__name__.replace('_', '-')}.png"
-        if not target.exists() or target.stat().st_mtime < newest:
-            figures.save(draw(), target)
+    draws = {folder / f"{draw.__name__.replace('_', '-')}.png": draw for draw in FIGURES}
+    for target in to_draw(draws, __file__):
+        figures.save(draws[target](), target)

@@ -16,6 +16,7 @@ from pathlib import Path
 import loops
 from equations import Symbol, equations, latex, symbols_of
 from equations.notation import CONDITIONS, Equation, quantity_of
+from gallery import to_draw
 
 from granchain import figures
 from granchain.contact import Family, families
@@ -186,12 +187,10 @@ def write(folder: Path) -> None:
         file = folder / f"{name}.md"
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
-    newest = max(
-        file.stat().st_mtime
-        for file in [Path(loops.__file__), *Path(figures.__file__).parents[1].rglob("*.py")]
-    )
-    for family in own_families():
-        for law in family.laws:
-            target = folder / f"{law.name}.png"
-            if not target.exists() or target.stat().st_mtime < newest:
-                figures.save(loops.picture(law, family.of_cylinders), target)
+    draws = {
+        folder / f"{law.name}.png": (law, family.of_cylinders)
+        for family in own_families()
+        for law in family.laws
+    }
+    for target in to_draw(draws, str(loops.__file__)):
+        figures.save(loops.picture(*draws[target]), target)

@@ -278,6 +278,22 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     assert len(there) > 8 and set(there) <= set(drawn)
 
 
+@pytest.mark.long
+def test_every_picture_of_the_documentation_is_drawn(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import explained
+    import gallery
+    import law_pages
+
+    gallery.write(tmp_path / "gallery")
+    explained.write(tmp_path / "gallery")
+    law_pages.write(tmp_path / "laws")
+    drawn = [*tmp_path.glob("*/*.png"), *tmp_path.glob("*/*.gif")]
+    laws = sum(len(family.laws) for family in law_pages.own_families())
+    assert len(drawn) == len(gallery.FIGURES) + len(explained.FIGURES) + laws
+    assert min(one.stat().st_size for one in drawn) > 2000
+
+
 def test_what_the_gallery_shows_runs_as_it_stands(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import gallery

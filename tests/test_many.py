@@ -15,7 +15,7 @@ from support.kinds import every_law
 from support.random_cases import random_cases
 
 import granchain as gc
-from granchain import simulation
+from granchain import set_up, simulation
 from granchain.engine import coefficients, scans, setup, stack
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare
@@ -141,10 +141,8 @@ def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) ->
     """Members that are changes of one case share its chain, and a scan looks once at the
     contacts of all."""
     asked: list[str] = []
-    chain_of, scan = simulation.chain_of, scans.over_kinds
-    monkeypatch.setattr(
-        simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1]
-    )
+    chain_of, scan = set_up.chain_of, scans.over_kinds
+    monkeypatch.setattr(set_up, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
     for module in (coefficients, setup):
         monkeypatch.setattr(
             module,

@@ -88,7 +88,7 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         tables["sensors"] = read_sensors(tables["sensors"], chain, ends, striker, problems)
     speeds = ("contact.impact_speed", "contact.impact_speed_floor")
-    if contact and problems.clear("chain", "ends", "striker", "initial", *speeds):
+    if contact and problems.clear("chain", "ends", "striker", "initial", "contact.law", *speeds):
         check_impact_speed(tables, problems)
     if contact and contact.pair and problems.clear("chain", "ends", "striker", "contact.law"):
         check_pairs(contact, tables, problems)

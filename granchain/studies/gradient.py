@@ -407,9 +407,10 @@ def found_in(cases: Sequence[Case], summary: RunSummary, threads: int | None) ->
                     f"{', '.join(map(str, case.sensors.beads))}, allowed an end behind it; take a "
                     "later time.end"
                 )
-            got = message.removeprefix("summary: number: ").removeprefix("summary: ") or "got nan"
+            _, _, problem = message.partition(": got ")
             raise CaseError(
-                f"{summary.where}: {got}, allowed a function that gives a finite number; mend it"
+                f"{summary.where}: got {problem or 'nan'}, allowed a function that gives a finite "
+                "number; mend it"
             )
         found.append(number)
     return found
