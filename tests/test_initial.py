@@ -511,6 +511,16 @@ def short(**tables: Any) -> Case:
 
 
 @pytest.mark.plain
+def test_nothing_goes_on_from_a_run_that_has_not_come_to_its_last_step() -> None:
+    case = short(**STRUCK)
+    chain, contacts, step = prepare(case)
+    state = State(contacts, chain, step, recording_of(case))
+    assert state.final is None
+    state.advance(step.n_steps + 1)
+    assert state.final is not None
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize("tables", [STRUCK, DRIVEN], ids=["struck", "driven"])
 @pytest.mark.parametrize("law", [{"law": "hertz"}, MALIU, TSUJI], ids=lambda law: law["law"])
 def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
