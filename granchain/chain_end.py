@@ -4,15 +4,15 @@ failed."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case
-from granchain.case.start import differences_of, state_of_run, times_of
+from granchain.case.start import differences_of, state_of_run
 from granchain.chain import Chain
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
@@ -64,16 +64,17 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
                 "law_json": law.text,
             },
         )
-        made[0].state = final_of(run) if made[0].status is Status.COMPLETE else None
+        if made[0].status is Status.COMPLETE:
+            made[0].state = final_of(run)
         yield made
 
 
-def final_of(run: Ended) -> dict[str, Any] | None:
-    """What another run can go on from; None where nothing was kept before the last step."""
-    final, step = run.state.final, run.state.time_step.value
-    if final is None:
+def final_of(run: Ended) -> Callable[[], dict[str, Any]] | None:
+    """What another run can go on from, when it is asked for; None where nothing was kept before the
+    last step."""
+    if (final := run.state.final) is None:
         return None
-    return state_of_run(run.case, final, step, times_of(run.case, step))
+    return partial(state_of_run, run.case, final, run.state.time_step.value)
 
 
 def place_of_failure(run: Ended) -> str:

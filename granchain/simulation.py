@@ -319,4 +319,5 @@ def recording_of(case: Case) -> Recording:
         ledger=case.energy.ledger,
         energy_interval=case.energy.interval,
         snapshot_history=case.snapshots is not None and case.snapshots.history,
+        final=True,
     )

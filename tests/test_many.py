@@ -17,11 +17,13 @@ from support.random_cases import random_cases
 import granchain as gc
 from granchain import set_up, simulation
 from granchain.engine import coefficients, scans, setup, stack
+from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.store.units import unit_of_attributes
 from granchain.studies import many, members
+from granchain.studies.measures import measure
 
 # With a rate and an onset, with dents: kinds of loop.
 FAST = ["tsuji", "ma-liu"]
@@ -123,6 +125,17 @@ def test_the_number_of_threads_changes_nothing(
     cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 10)]
     ensemble = gc.run_many(cases, threads=threads)
     assert all(result.equals(single(case)) for case, result in zip(cases, ensemble, strict=True))
+
+
+@pytest.mark.plain
+def test_a_state_to_go_on_from_is_kept_of_results_and_not_of_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[State] = []
+    monkeypatch.setattr(State, "keep", lambda state: kept.append(state))
+    cases = [short(), short(**{"striker.speed": 0.5})]
+    assert measure(cases).status == [Status.COMPLETE] * 2 and not kept
+    assert all(result.state is None for result in gc.run_many(cases)) and len(kept) == 2
 
 
 @pytest.mark.plain

@@ -63,16 +63,14 @@ class Held(NamedTuple):
         return self.times[place] + self.start.steps * self.time_step
 
 
-def state_of_run(
-    case: Any, start: Start, time_step: float, times: tuple[float, float, float]
-) -> dict[str, Any]:
+def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     """What a result holds of the end of its run: arrays by name, and the facts as text."""
     table = {} if case.initial is None else case.initial
     facts = {
         "time_step": time_step,
         "asked": case.time.step,
         "steps": start.steps,
-        "times": times,
+        "times": times_of(case, time_step),
         "same": same_of(case),
         **{name: getattr(table, name, None) for name in ("velocity", "displacement")},
     }

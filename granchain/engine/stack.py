@@ -51,6 +51,7 @@ class Stack:
             state.live_in(memory, m)
         self.status = np.full(n, RUNNING)
         self._run = stack_of(self.states[0].loop) if n >= COMPILED else None
+        self._final = self.states[0].recording.final
 
     def advance(self, first: int, last: int, steps: int) -> None:
         """Do a block of steps of the members first..last - 1 that are not done, and look at each.
@@ -60,7 +61,8 @@ class Stack:
         first, last : int
             Places of members.
         steps : int
-            Number of steps; a member's block ends earlier before and after its last step.
+            Number of steps; a member's block ends earlier after its last step, and before it where
+            its state is kept then.
         """
         if self._run is not None:
             self._run(
@@ -72,7 +74,10 @@ class Stack:
                 self._drives,
                 self._records,
                 self.status,
+                self._final,
             )
+            if not self._final:
+                return
             own, clocks = slice(first, last), self._clocks[first:last]
             before_last = clocks["step"] == clocks["n_steps"]
             for m in np.flatnonzero(before_last & (self.status[own] == RUNNING)).tolist():
@@ -91,22 +96,22 @@ def shape_of(state: State) -> tuple:
         shape[1:] or shape[0] * (name not in RECORDING_STEPS)
         for name, shape in state.record_shapes.items()
     )
-    return state.loop, state.table_shapes, drives, records
+    return state.loop, state.table_shapes, drives, records, state.recording.final
 
 
 @cache
 def stack_of(loop: Callable) -> Callable:
     """A compiled loop over members, around the compiled loop of one."""
 
-    def stack(first, last, steps, tables, clocks, drives, records, status):
+    def stack(first, last, steps, tables, clocks, drives, records, status, final):
         for m in range(first, last):
             if status[m] == RUNNING:
                 clock = clocks[m]
-                end = clock.n_steps + int(clock.step == clock.n_steps)
+                end = clock.n_steps + int(not final or clock.step == clock.n_steps)
                 stop = min(clock.step + steps, end)
                 status[m] = loop(
                     stop,
-                    stop != clock.n_steps,
+                    not final or stop != clock.n_steps,
                     tables_of(tables, m),
                     clock,
                     drives_of(drives, m),

@@ -45,6 +45,8 @@ class Recording:
         Of the ledger [s].
     snapshot_history : bool
         Whether snapshots hold what every contact has come to.
+    final : bool
+        Whether what another run can go on from is kept before the last step.
     """
 
     sensor_beads: tuple[int, ...] = ()
@@ -54,6 +56,7 @@ class Recording:
     ledger: bool = True
     energy_interval: float | None = None
     snapshot_history: bool = False
+    final: bool = False
 
 
 # Tables that a run changes, with what their rows are; the history's rows are the law's own.
@@ -529,7 +532,7 @@ class State:
         last = self.time_step.n_steps
         stop = min(self.step + steps, last + 1)
         looks = looks or stop > last
-        if self.step <= last < stop:
+        if self.recording.final and self.step <= last < stop:
             self.loop(last, False, self.tables, self.clock, self.drives, self.records)
             self.keep()
         return Status(self.loop(stop, looks, self.tables, self.clock, self.drives, self.records))

@@ -83,7 +83,8 @@ class Result:
         in.
     state : mapping, optional
         What another run can go on from (`case.replace(initial=result)`): arrays by name, and the
-        facts as text; None where the run has not come to its end.
+        facts as text; None where the run has not come to its end. Or a function that gives it, when
+        it is asked for: most runs are not gone on with.
 
     Raises
     ------
@@ -98,6 +99,7 @@ class Result:
     status: Status
     time_step: float
     messages: list[Message]
+    _state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None
     sealed: bool = True
     """False where the file that the result was read from carries no seal: nothing vouches for
     its attributes, units and case."""
@@ -113,7 +115,7 @@ class Result:
         history: Sequence[Quantity] = (),
         messages: Sequence[Message] = (),
         provenance: Mapping[str, Any] | None = None,
-        state: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     ):
         self.unread: dict[str, Unread] = {}
         self.state = state
@@ -348,6 +350,17 @@ class Result:
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file."""
         return dataset_of(self.variables, self._attributes)
+
+    @property
+    def state(self) -> Mapping[str, Any] | None:
+        """What another run can go on from; None where the run has not come to its end."""
+        if callable(self._state):
+            self._state = self._state()
+        return self._state
+
+    @state.setter
+    def state(self, state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None) -> None:
+        self._state = state
 
     @property
     def _attributes(self) -> dict[str, Any]:
