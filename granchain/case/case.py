@@ -37,7 +37,7 @@ from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.pairs import read_pairs
 from granchain.case.signals import Drive, signal_table
-from granchain.case.start import FIXED, SIDES, Held, same_of, state_in, text_of_state
+from granchain.case.start import FIXED, SIDES, Held, same_of, state_in, state_text_of
 from granchain.case.tables import (
     ChainContactTable,
     ChainTable,
@@ -408,17 +408,6 @@ class Case(CheckedCase):
             }
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
-
-
-def state_text_of(result: Any) -> str:
-    """The state that a result holds, as a case has it."""
-    state = getattr(result, "state", None)
-    if state is None:
-        raise CaseError(
-            "initial: got a result without a state, allowed the result of a run of a chain that is "
-            "complete, or its file; run the case to its end with granchain.run"
-        )
-    return text_of_state(state)
 
 
 def check_case(case: Any) -> None:

@@ -13,8 +13,7 @@ import re
 import stat
 import tomllib
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -402,8 +401,15 @@ class Files:
         kept = {name: text for name, text in self.texts.items() if name not in again}
         return Files(self.folder, kept)
 
-    def text(self, where: str, file: str, problems: Problems) -> str | None:
-        """Content of a file; None, with a problem reported, if it cannot be read."""
+    def text(
+        self,
+        where: str,
+        file: str,
+        problems: Problems,
+        of_run: Callable[[Path], str] | None = None,
+    ) -> str | None:
+        """Content of a file, and what `of_run` reads in that of a run; None, with a problem
+        reported, if it cannot be read."""
         name = shown(file)
         try:
             if file not in self.texts:
@@ -411,8 +417,8 @@ class Files:
                 if not stat.S_ISREG(path.stat().st_mode):
                     raise OSError(0, "not a file")
                 with path.open("rb") as opened:
-                    if opened.read(len(HDF5_MARK)) == HDF5_MARK:
-                        self.texts[file] = state_of_file(path)
+                    if of_run is not None and opened.read(len(HDF5_MARK)) == HDF5_MARK:
+                        self.texts[file] = of_run(path)
                         return self.texts[file]
                     opened.seek(0)
                     content = opened.read(CSV_BYTES + 1)
@@ -438,13 +444,6 @@ class Files:
                 "check the name, which is looked for from the case file's folder",
             )
             return None
-
-
-def state_of_file(path: Path) -> str:
-    """The state at the end of the run whose file this is."""
-    # the layers above read files, and make states: loaded only where a case names such a file
-    result = import_module("granchain.store").open_result(path, lambda headers: ())
-    return str(import_module("granchain.case.case").state_text_of(result))
 
 
 def files_named(tables: Any, key: str = "") -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case.document import Files
-from granchain.case.start import STATE_MARK, state_in
+from granchain.case.start import STATE_MARK, state_in, state_of_file
 from granchain.case.tables import ChainTable, InitialTable
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
@@ -24,7 +24,7 @@ def read_initial(
     beads, state, text = chain.total(), table.state, ""
     given = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
     if table.file is not None and not given and state is None:
-        content = files.text("initial.file", table.file, problems)
+        content = files.text("initial.file", table.file, problems, state_of_file)
         if content is None:
             return table
         text = content

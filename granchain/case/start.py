@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from granchain.case.document import plain_tables
 from granchain.case.tables import DriveTable
 from granchain.chain import Start
+from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.plain_data import canonical, sha256_of
 
@@ -88,6 +90,25 @@ def text_of_state(state: Mapping[str, Any]) -> str:
     }
     facts = canonical(json.loads(state["facts"]))
     return f'{STATE_MARK}"arrays":{canonical(arrays)},"facts":{facts}}}'
+
+
+def state_text_of(result: Any) -> str:
+    """The state that a result holds, as a case has it."""
+    state = getattr(result, "state", None)
+    if state is None:
+        raise CaseError(
+            "initial: got a result without a state, allowed the result of a run of a chain that is "
+            "complete, or its file; run the case to its end with granchain.run"
+        )
+    return text_of_state(state)
+
+
+def state_of_file(path: Path) -> str:
+    """The state at the end of the run whose file this is, as a case has it."""
+    # the layer above, which reads files: loaded only where a case names such a one
+    from granchain.store import open_result
+
+    return state_text_of(open_result(path, lambda headers: ()))
 
 
 def _kind(name: str) -> str:
