@@ -117,17 +117,17 @@ def test_help_and_import_load_nothing_heavy(
     assert not packages & heavy
 
 
-def test_help_loads_a_quarter_of_what_a_run_loads(
+def test_help_loads_a_third_of_what_a_run_loads(
     done: subprocess.CompletedProcess[str], tmp_path: Path
 ) -> None:
-    # Modules, which its time goes by: 225 and 1,103 of them.
+    # Modules, which its time goes by: 225 and 826 of them.
     count = "import atexit, sys; atexit.register(lambda: print(len(sys.modules)))"
     asked = interpreter(
         "-c", f"{count}; from granchain.cli import obey; obey(['--help'])", folder=tmp_path
     )
     of_run = (done.cwd.parent / "loaded").read_text().split()  # type: ignore[attr-defined]
     assert "run" in asked.stdout
-    assert int(asked.stdout.split()[-1]) < len(of_run) / 4
+    assert int(asked.stdout.split()[-1]) < len(of_run) / 3
 
 
 def test_a_run_loads_neither_blas_nor_figures_nor_tables(
