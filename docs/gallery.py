@@ -325,7 +325,7 @@ def phase_curve() -> Any:
 
 def restitution_against_speed() -> Any:
     """Restitution falls with the speed where beads yield; a dashpot's stays. `granchain impact
-    ... --speeds` draws it."""
+    ... --vary speed=...` draws it."""
     speeds = np.geomspace(0.05, 20.0, 25)
 
     def curve(law: str, **inputs: float) -> list[tuple[float, float]]:
@@ -341,7 +341,7 @@ def restitution_against_speed() -> Any:
 
 def restitution_delivered() -> Any:
     """What dashpots return for the restitution that they are asked for. `granchain impact ...
-    --restitutions` draws it."""
+    --vary restitution=...` draws it."""
     asked = np.linspace(0.1, 1.0, 19)
 
     def curve(law: str) -> list[tuple[float, float]]:

@@ -258,8 +258,8 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure(
         "gonthier-exact,flores",
         "--speed",
         "1.77",
-        "--restitutions",
-        "0.1,0.5,0.9",
+        "--vary",
+        "restitution=0.1,0.5,0.9",
         "--out",
         "e.svg",
     )["impacts"]
@@ -278,7 +278,7 @@ def test_the_figures_of_impacts_go_into_a_folder(
     command = ("impact", "flores", "--set", "restitution=0.7", "--figures", "drawn")
     names = ("restitution-against-speed", "impact-loops", "impact-history", "phase-curve")
     shown = [f"drawn/{name}.png" for name in names]
-    assert facts(capsys, *command, "--speeds", "1,2")["figures"] == shown
+    assert facts(capsys, *command, "--vary", "speed=1,2")["figures"] == shown
     assert all((here / name).read_bytes().startswith(b"\x89PNG") for name in shown)
     # what is there stays
     assert obey([*command, "--speed", "1"]) == 4
@@ -289,7 +289,7 @@ def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     law = ("impact", "jankowski-both-phases", "--speed", "1", "--set", "separation=tensile")
-    assert obey([*law, "--restitutions", "0.1,0.9"]) == 0
+    assert obey([*law, "--vary", "restitution=0.1,0.9"]) == 0
     said = capsys.readouterr()
     assert (
         re.search(r"^0\.1 +never opens\n0\.9 +0\.80", said.out, re.MULTILINE)
@@ -304,13 +304,13 @@ def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_t
 ) -> None:
     monkeypatch.setattr(sys.modules["granchain.two_body"], "STEPS_AT_MOST", 9000)
     law = ("impact", "flores", "--speed", "1")
-    assert obey([*law, "--restitutions", "0.03,0.9"]) == 0
+    assert obey([*law, "--vary", "restitution=0.03,0.9"]) == 0
     said = capsys.readouterr()
     assert (
         re.search(r"^0\.03 +not ended\n0\.9 +0\.89", said.out, re.MULTILINE)
         and "the contact has not ended after 8000 steps" in said.err
     )
-    (first, second) = facts(capsys, *law, "--restitutions", "0.03,0.9")["impacts"]
+    (first, second) = facts(capsys, *law, "--vary", "restitution=0.03,0.9")["impacts"]
     assert (
         first["restitution"] is None
         and "has not ended" in first["problem"]
@@ -324,24 +324,24 @@ FLORES = "impact flores --set restitution=0.5"
 # A command, its exit code, and what it says.
 WRONG = [
     ("impact flroes --speed 1", 2, '"flroes"', 'did you mean "flores"?'),
-    (f"{FLORES}", 2, "--speed", "neither"),
-    (f"{FLORES} --speed 1 --speeds 1,2", 2, "both of --speed and --speeds"),
-    (f"{FLORES} --speed 0", 2, '--speed: got "0"', "above 0 [m/s]"),
-    (f"{FLORES} --speed 1,2", 2, "one number above 0", "--speeds"),
+    (f"{FLORES}", 2, "speed: got none", "--speed V"),
+    (f"{FLORES} --speed 1 --vary speed=1,2", 2, "speed: got it twice"),
+    (f"{FLORES} --speed 0", 2, 'speed: got "0"', "above 0 [m/s]"),
+    (f"{FLORES} --speed 1 --vary restitution", 2, '--vary: got "restitution"', "KEY=V,V,..."),
     ("impact flores --speed 1", 2, "flores.restitution: got nothing", "at most 1"),
     (
-        "impact marhefka-orin-approximate --speed 1 --restitutions 0.2,0.5",
+        "impact marhefka-orin-approximate --speed 1 --vary restitution=0.2,0.5",
         2,
         "got 0.2",
         "above 0.333333",
     ),
     (
-        "impact hertz --speed 1 --restitutions 0.2,0.5",
+        "impact hertz --speed 1 --vary restitution=0.2,0.5",
         2,
-        "--restitutions: got the law hertz",
+        "--vary restitution: got the law hertz",
         "leave hertz out",
     ),
-    (f"{FLORES} --speeds 1,2 --restitutions 0.2,0.5", 2, "--speeds: got --restitutions beside it"),
+    (f"{FLORES} --speed 1 --vary restitution=0.2,0.5", 2, "got it in --set too"),
     (f"{FLORES} --speed 1 --set flores.psi=3", 2, "flores.psi: got an unknown key"),
     (f"{FLORES} --speed 1 --set effective_mass=1", 2, 'did you mean "pair.effective_mass"?'),
     (f"{FLORES} --speed 1 --set pair.lenght=1", 2, "pair.lenght", 'did you mean "length"?'),
@@ -369,7 +369,7 @@ WRONG = [
     (f"{FLORES} --speed 1e9", 3, "overlap by more than the smaller one's radius"),
     (f"{FLORES} --speed 1 --out loops.txt", 4, ".txt", ".png, .pdf, .svg"),
     (f"{FLORES} --speed 1 --out nowhere/loops.png", 4, "nowhere", "does not exist"),
-    (f"{FLORES} --speeds 1 --out e.png", 2, "two values at least"),
+    (f"{FLORES} --speed 1 --vary psi=1,2", 2, "laws that take psi"),
     ("impact flores --data folder --figures drawn", 2, "--figures beside --data", "--out FILE"),
     ("laws hertz --json --markdown", 2, "--json and --markdown", "leave one out"),
 ]
@@ -409,7 +409,7 @@ def test_all_mistakes_of_an_impact_are_told_together(capsys: pytest.CaptureFixtu
     )
     problems = json.loads(capsys.readouterr().out)["error"]["problems"]
     assert [problem.partition(":")[0] for problem in problems] == [
-        "--speed",
+        "speed",
         "pair.mass",
         "flores.restitution",
     ]

@@ -728,6 +728,35 @@ def dented():
     }
 
 
+def test_runs_are_told_apart_by_what_differs_in_a_segment():
+    segments = [{"count": 3, "radius": 2e-3, "mass": mass} for mass in (1e-4, 2e-4)]
+    case = gc.load_case("steel-chain-hertz").replace(
+        **{
+            "chain.beads": None,
+            "chain.radius": None,
+            "chain.mass": None,
+            "chain.segment": segments,
+        },
+        **{"time.end": 1e-6, "sensors.beads": [1], "sensors.contacts": []},
+    )
+    masses = (3e-4, 4e-4)
+    results = [gc.run(case.replace(**{"chain.segment.1.mass": one})) for one in masses]
+    words = ["chain.segment.1.mass 0.0003", "chain.segment.1.mass 0.0004"]
+    assert figures.frame.labels_of(results) == words
+
+
+def test_entries_on_one_phase_of_a_drive_are_no_mean():
+    drive = {"drive": "force", "signal": "harmonic", "amplitude": 1e-3, "frequency": 1e4}
+    case = gc.load_case("driven-chain").replace(
+        **{"chain.beads": 4, "sensors.beads": [1], "snapshots": None, "ends.left": drive},
+    )
+    # the square of the sine turns once in 50 us: every entry has one phase, or not
+    runs = [gc.run(case.replace(**{"energy.interval": every})) for every in (5e-5, 5.7e-5)]
+    said = [" ".join(texts(figures.energy(run)[0])).replace("\n", " ") for run in runs]
+    assert "entries fall on one phase of the drive" in said[0]
+    assert "means over" in said[1]
+
+
 def test_loading_and_unloading_are_different_lines_that_meet():
     result = synthetic(contacts=(2, 5), change=dented())
     _, axes = figures.hysteresis(result)

@@ -70,6 +70,9 @@ def npz(**arrays):
     return stream.getvalue()
 
 
+HEADINGS = ["time [s]", "bead 3 [N]", "bead 8 [N]"]
+
+
 def mat(**variables):
     stream = io.BytesIO()
     scipy.io.savemat(stream, variables)
@@ -264,6 +267,16 @@ GOOD = {
             *(f"{t},{0.5 * a},{a},{b}" for t, (a, b) in zip(TIME, FORCE, strict=True)),
         ),
         Asked(beads=(3, None, 8), gain=(0.5, 1.0)),
+    ),
+    "Excel: one sheet of two": (
+        lambda: xlsx(
+            *FORCE.tolist(),
+            more=[
+                ["time [s]", "bead 3 [N]", "bead 8 [N]"],
+                *np.column_stack([TIME, FORCE]).tolist(),
+            ],
+        ),
+        Asked(sheet="more"),
     ),
     "HDF5 with units": (lambda: hdf5(plain_hdf5)),
     "netCDF, packed": (lambda: hdf5(packed_netcdf)),
@@ -850,6 +863,21 @@ BAD = {
         lambda: xlsx(*FORCE.tolist(), more=FORCE.tolist()),
         SI,
         r'got 2 sheets with 8 rows of numbers and more, "Sheet", "more"',
+    ),
+    "Excel with another sheet asked for": (
+        lambda: xlsx(*FORCE.tolist(), more=FORCE.tolist()),
+        Asked(sheet="mor"),
+        r'--sheet: got "mor", allowed "Sheet", "more"; name one of them',
+    ),
+    "Excel with formulas that were not computed": (
+        lambda: xlsx(*(["=1+1", "=2+2"] for _ in TIME)),
+        SI,
+        r"got 0 sheets .* save it once by a spreadsheet program",
+    ),
+    "MATLAB without the time that is asked for": (
+        lambda: mat(time=TIME, b=FORCE),
+        Asked(time="zeit"),
+        r'--time: got "zeit", allowed an array that is there: "time", "b"',
     ),
     "Excel with text beside numbers": (
         lambda: xlsx(

@@ -258,13 +258,30 @@ def set_values(
 
 
 def flattened(given: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys with dots, also where TOML makes tables in tables of them."""
+    """Keys with dots, also where TOML makes tables in tables of them; those of a list of tables
+    by their places."""
     for name, value in given.items():
         key = f"{above}{name}"
+        if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+            value = dict(enumerate(value))
         if isinstance(value, Mapping) and value and "uniform" not in value:
             yield from flattened(value, f"{key}.")
         else:
             yield key, value
+
+
+def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The keys in which resolved cases differ, with dots, each with its value in every case; None
+    where a case has it not. The title, which is written from them, is none."""
+    flats, absent = [dict(flattened(one)) for one in documents], object()
+    first = flats[0]
+    names = dict.fromkeys(
+        name
+        for flat in flats
+        for name in {**first, **flat}
+        if flat.get(name, absent) != first.get(name, absent)
+    )
+    return {name: [flat.get(name) for flat in flats] for name in names if name != "title"}
 
 
 def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:

@@ -3,6 +3,7 @@ restitutions, or as they were measured."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -52,16 +53,13 @@ def impact(
     speed: Annotated[
         str | None, typer.Option("--speed", metavar="V", help="Approach speed [m/s].")
     ] = None,
-    speeds: Annotated[
-        str | None,
-        typer.Option("--speeds", metavar="V,V,...", help="Several, for a table of restitutions."),
-    ] = None,
-    restitutions: Annotated[
-        str | None,
+    vary: Annotated[
+        list[str] | None,
         typer.Option(
-            "--restitutions",
-            metavar="E,E,...",
-            help="Several asked restitutions, for a table of delivered ones.",
+            "--vary",
+            metavar="KEY=V,V,...",
+            help="Several speeds, speed=0.5,1,2, or values of an input, restitution=0.1,0.5,0.9, "
+            "for a table of restitutions; repeat it for all combinations.",
         ),
     ] = None,
     changes: Annotated[
@@ -102,7 +100,7 @@ def impact(
             "--figures",
             metavar="DIR",
             help="Folder for all figures, as PNG: loops, histories and phase curves of the "
-            "impacts, and the restitutions of several speeds or asked restitutions.",
+            "impacts, and the restitutions over speeds or over asked restitutions.",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
@@ -119,8 +117,7 @@ def impact(
     from granchain.keys import Problems
 
     names = [name.strip() for part in law or () for name in part.split(",")]
-    lists = {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}
-    swept = {option: text for option, text in lists.items() if text is not None}
+    swept = [name for name, given in (("--speed", speed), ("--vary", vary)) if given]
     for wrong, got, allowed in (
         (
             data and swept,
@@ -154,10 +151,9 @@ def impact(
         facts = {**found.as_dict(), "figure": out}
         print_result("impact", facts, as_json, lambda: against_data(found))
         return
-    numbers = read_numbers(swept, problems)
-    asked = numbers.get("--restitutions")
+    numbers = read_numbers(speed, vary or (), problems)
     source, pair, changed = read_pair(document, problems)
-    inputs = read_inputs(laws, document, asked, problems)
+    inputs = read_inputs(laws, document, numbers, problems)
     problems.close()
     rows = collisions(laws, inputs, pair, numbers)
     drawn = pictures(rows, numbers)
@@ -186,7 +182,7 @@ def impact(
     def text() -> str:
         but = f", but for {', '.join(changed)}" if changed else ""
         bodies = f"Two bodies: {source}{but}: {pair_words(pair)}."
-        lines = [bodies, *(inputs_words(name, own, asked) for name, own in inputs.items())]
+        lines = [bodies, *(inputs_words(name, own, numbers) for name, own in inputs.items())]
         return "\n".join([*map(paragraph, lines), impact_table(rows, numbers), *written])
 
     print_result("impact", facts, as_json, text, [row.problem for row in rows if row.problem])
@@ -196,32 +192,34 @@ def impact(
 # What is asked
 
 
-def read_numbers(lists: Mapping[str, str], problems: Problems) -> dict[str, list[float]]:
-    """Numbers joined by commas, by option; speeds are above 0, restitutions are the law's to
-    judge. What cannot be swept together is refused."""
+def read_numbers(
+    speed: str | None, vary: Iterable[str], problems: Problems
+) -> dict[str, list[float]]:
+    """The values of each key that is varied, the speed among them; speeds are above 0, other
+    numbers are the law's to judge."""
     from granchain.keys import shown
 
-    found: dict[str, list[float]] = {option: [] for option in lists}
-    for option, text in lists.items():
-        speeds = option != "--restitutions"
-        unit, example = (" above 0 [m/s]", "1.77") if speeds else ("", "0.1,0.5,0.9")
+    found: dict[str, list[float]] = {}
+    for item in [*([] if speed is None else [f"speed={speed}"]), *vary]:
+        key, equals, text = map(str.strip, item.partition("="))
+        advice = "write for example --vary restitution=0.1,0.5,0.9"
+        if not problems.check(bool(key and equals), "--vary", shown(item), "KEY=V,V,...", advice):
+            continue
+        advice = "give the approach speed by --speed V or --vary speed=V,V,..., and each key once"
+        problems.check(key not in found, key, "it twice", "one list of values", advice)
+        values = found.setdefault(key, [])
         for part in map(str.strip, text.split(",")):
             try:
                 value = float(part)
             except ValueError:
                 value = math.nan
-            good = math.isfinite(value) and (value > 0.0 or not speeds)
-            if problems.check(good, option, shown(part), f"a number{unit}", f"write {example}"):
-                found[option].append(value)
-    speeds_asked = found.keys() & {"--speed", "--speeds"}
-    got = f"{'both' if speeds_asked else 'neither'} of --speed and --speeds"
-    advice = "give the approach speed [m/s]"
-    problems.check(len(speeds_asked) == 1, "--speed", got, "one of the two", advice)
-    both = {"--speeds", "--restitutions"} <= found.keys()
-    got, advice = "--restitutions beside it", "leave one out"
-    problems.check(not both, "--speeds", got, "one of the two", advice)
-    one = len(found.get("--speed", ())) < 2
-    problems.check(one, "--speed", "several", "one number above 0", "several go with --speeds")
+            good = math.isfinite(value) and (value > 0.0 or key != "speed")
+            allowed = f"a number{' above 0 [m/s]' if key == 'speed' else ''}"
+            example = "1.77" if key == "speed" else "0.1,0.5,0.9"
+            if problems.check(good, key, shown(part), allowed, f"write {key}={example}"):
+                values.append(value)
+    advice = "give the approach speed [m/s] by --speed V, or several by --vary speed=V,V,..."
+    problems.check("speed" in found, "speed", "none", "a number above 0 [m/s]", advice)
     return found
 
 
@@ -335,24 +333,27 @@ def shared_out(
 def read_inputs(
     laws: Sequence[type[ContactLaw]],
     document: Mapping[str, Any],
-    asked: Sequence[float] | None,
+    numbers: Mapping[str, Sequence[float]],
     problems: Problems,
 ) -> dict[str, dict[str, Any]]:
-    """Each law's inputs, defaults filled, and checked with every restitution that is asked."""
+    """Each law's inputs, defaults filled, and checked with every value that is asked."""
     from granchain.case.base import law_values
 
     found = shared_out(laws, document, problems)
+    varied = {key: values for key, values in numbers.items() if key != "speed"}
     for law in laws:
-        given = {"law": law.name, **found[law.name]}
-        if asked is not None and all(quantity.name != "restitution" for quantity in law.inputs):
-            advice = f"leave {law.name} out"
-            problems.add(
-                "--restitutions", f"the law {law.name}", "laws that take a restitution", advice
-            )
-            continue
-        for change in [{}] if asked is None else [{"restitution": value} for value in asked]:
-            found[law.name] = law_values(law.name, given | change, problems)
-        found[law.name].pop("law")
+        lacking = varied.keys() - {quantity.name for quantity in law.inputs}
+        for key in sorted(lacking):
+            got, advice = f"the law {law.name}", f"leave {law.name} out"
+            problems.add(f"--vary {key}", got, f"laws that take {key}", advice)
+        for key in varied.keys() & found[law.name].keys():
+            problems.add(f"--vary {key}", "it in --set too", "one of the two", "leave one out")
+        for values in () if lacking else itertools.product(*varied.values()):
+            given = {"law": law.name, **found[law.name], **dict(zip(varied, values, strict=True))}
+            found[law.name] = law_values(law.name, given, problems)
+            found[law.name].pop("law")
+        for key in varied:
+            found[law.name].pop(key, None)
     return found
 
 
@@ -362,20 +363,26 @@ def read_inputs(
 
 class ImpactRow(NamedTuple):
     """One collision: the restitution that is delivered, 0 where the bodies stick, nan where the
-    contact was not run to its end, and as a table shows it; along what is swept [m/s or 1]."""
+    contact was not run to its end, and as a table shows it; `place` are the values of what is
+    varied."""
 
     law: str
     inputs: dict[str, Any]
     speed: float
-    along: float
+    place: tuple[float, ...]
     result: ImpactResult | None
     restitution: float
     words: str
     problem: str = ""
 
 
+def varied(numbers: Mapping[str, Sequence[float]]) -> list[str]:
+    """The keys of several values."""
+    return [key for key, values in numbers.items() if len(values) > 1]
+
+
 def collisions(
-    laws: Iterable[type[ContactLaw]],
+    laws: Sequence[type[ContactLaw]],
     inputs: Mapping[str, Mapping[str, Any]],
     pair: Pair,
     numbers: Mapping[str, Sequence[float]],
@@ -385,12 +392,12 @@ def collisions(
     from granchain.two_body import NeverOpens, NotEnded
     from granchain.two_body import impact as collide
 
-    asked = numbers.get("--restitutions") or (None,)
-    speeds = numbers.get("--speed") or numbers["--speeds"]
-    sweep = [(law, speed, value) for law in laws for speed in speeds for value in asked]
+    sweep = list(itertools.product(laws, itertools.product(*numbers.values())))
     rows = []
-    for law, speed, value in sweep:
-        given = dict(inputs[law.name]) | ({} if value is None else {"restitution": value})
+    for law, place in sweep:
+        here = dict(zip(numbers, place, strict=True))
+        speed = here.pop("speed")
+        given = dict(inputs[law.name]) | here
         result: ImpactResult | None = None
         try:
             with blamed(law):
@@ -401,23 +408,22 @@ def collisions(
                 raise
             opens = isinstance(error, NotEnded)
             end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
-        along = speed if value is None else value
+        along = tuple(v for v, all_ in zip(place, numbers.values(), strict=True) if len(all_) > 1)
         rows.append(ImpactRow(law.name, given, speed, along, result, *end))
     return rows
 
 
 def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
     """The figures of impacts by the names of their files, the one for --out first: restitutions
-    where several are computed, then loops, histories and phase curves."""
+    over speeds or over asked ones, then loops, histories and phase curves."""
     from granchain import figures
 
     found: dict[str, Draw] = {}
-    asked = "--restitutions" in numbers
-    if asked or "--speeds" in numbers:
+    if varied(numbers) in (["speed"], ["restitution"]):
         curves: dict[str, list[tuple[float, float]]] = {}
         for row in rows:
-            curves.setdefault(row.law, []).append((row.along, row.restitution))
-        if asked:
+            curves.setdefault(row.law, []).append((row.place[0], row.restitution))
+        if "restitution" in numbers and len(numbers["speed"]) == 1:
             draw = partial(figures.restitution_delivered, curves, rows[0].speed)
             found["restitution-delivered"] = draw
         else:
@@ -430,22 +436,30 @@ def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) 
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
+    from granchain.contact import laws as known_laws
     from granchain.two_body import SCALARS
 
     names = list(dict.fromkeys(row.law for row in rows))
     lines: list[tuple[str, ...]]
-    if "--speed" in numbers and "--restitutions" not in numbers:
+    keys = varied(numbers)
+    if not keys:
         lines = [("", *names)]
         for name, (unit, _) in SCALARS.items():
             cells = [number_text(getattr(row.result, name, None)) for row in rows]
             lines.append((name if unit == "1" else f"{name} [{unit}]", *cells))
-    else:
-        first = "speed [m/s]" if "--speeds" in numbers else "asked restitution"
-        lines = [(first, *names)]
-        count = len(rows) // len(names)
-        for k, row in enumerate(rows[:count]):
-            lines.append((f"{row.along:g}", *(other.words for other in rows[k::count])))
-    return text_table(lines, "<" + ">" * len(names))
+        return text_table(lines, "<" + ">" * len(names))
+    units = {q.name: q.unit for name in names for q in known_laws()[name].inputs} | {"speed": "m/s"}
+    first = [
+        "asked restitution"
+        if key == "restitution"
+        else key + f" [{units[key]}]" * (units[key] != "1")
+        for key in keys
+    ]
+    lines, count = [(*first, *names)], len(rows) // len(names)
+    for k, row in enumerate(rows[:count]):
+        along = [f"{value:g}" for value in row.place]
+        lines.append((*along, *(other.words for other in rows[k::count])))
+    return text_table(lines, "<" * len(keys) + ">" * len(names))
 
 
 def pair_words(pair: Pair) -> str:
@@ -456,12 +470,14 @@ def pair_words(pair: Pair) -> str:
     return ", ".join(f"{name} = {value:.6g}{units[name]}" for name, value in pair.items().items())
 
 
-def inputs_words(law: str, inputs: Mapping[str, Any], asked: Sequence[float] | None) -> str:
-    """The inputs of a law in a sentence, but the one that is swept."""
+def inputs_words(
+    law: str, inputs: Mapping[str, Any], numbers: Mapping[str, Sequence[float]]
+) -> str:
+    """The inputs of a law in a sentence, but those that are varied."""
     listed = ", ".join(
         f"{name} = {value_words(value)}"
         for name, value in inputs.items()
-        if value is not None and not (asked and name == "restitution")
+        if value is not None and name not in numbers
     )
     return f"{law}: {listed or 'no inputs'}."
 

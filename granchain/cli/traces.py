@@ -61,6 +61,10 @@ def import_file(
         str | None,
         typer.Option(metavar="NAME", help="Heading of the column of times, or name of that array."),
     ] = None,
+    sheet: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Sheet of a workbook that has several with numbers."),
+    ] = None,
     time_unit: Annotated[
         str | None,
         typer.Option(
@@ -146,7 +150,7 @@ def import_file(
     folder = common_name([Path(file) for file in files]) if out is None else out
     asked = Asked(
         read_beads(beads), time_unit, force_unit, read_gains(gain), interval, resample,
-        signs[decimal], time, time_constant,
+        signs[decimal], time, time_constant, sheet,
     )  # fmt: skip
     said = list(changes or ())
     if title is not None:

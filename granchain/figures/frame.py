@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from granchain.case.document import flattened
+from granchain.case.document import keys_that_differ
 from granchain.errors import FileError, GranchainError, clean, nearest
 from granchain.store import write_whole
 from granchain.store.result import case_of
@@ -700,10 +700,8 @@ def case_differences(results: Sequence[Result]) -> list[str]:
     read = [case_of(result) for result in results]
     if None in read:
         return []
-    cases = [dict(flattened(case.resolved())) for case in read]
-    keys = [key for key in dict.fromkeys(key for case in cases for key in case) if key != "title"]
-    unlike = [key for key in keys if any(case.get(key) != cases[0].get(key) for case in cases)]
-    values = [[case.get(key) for key in unlike] for case in cases]
+    unlike = keys_that_differ(case.resolved() for case in read)
+    values = list(zip(*unlike.values(), strict=True))
     if len(unlike) > MOST_KEYS or any(isinstance(one, list) for own in values for one in own):
         return []
     return [

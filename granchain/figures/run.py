@@ -326,6 +326,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     each, undersampled = _entries_of_a_mean(result)
     if undersampled:
         notes.append(undersampled)
+    if each > 1:
         parts = {name: moving_mean(values, each) for name, values in parts.items()}
         total = moving_mean(total, each)
     factor, unit = time_unit(float(result.energy_time[-1]))
@@ -378,9 +379,14 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
         return 1, ""
     each = max(8, len(result.energy_time) // 25)
     (by, unit), (less, small) = time_unit(each * every), scaled(limit, "s")
-    return each, (
-        f"means over {by * each * every:.3g} {unit}: for the course set energy.interval to "
-        f"{less * limit:.2g} {small}"
+    # turns of the square of a sine from entry to entry, beyond whole ones: where those of a mean
+    # make less than one, it holds one phase and is none
+    turns = every / (4.0 * limit)
+    one_phase = each * abs(turns - round(turns)) < 1.0
+    what = "entries fall on one phase of the drive" if one_phase else "means over "
+    what += "" if one_phase else f"{by * each * every:.3g} {unit}"
+    return 1 if one_phase else each, (
+        f"{what}: for the course set energy.interval to {less * limit:.2g} {small}"
     )
 
 

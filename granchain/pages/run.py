@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -149,10 +150,11 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
     """The equation of a law of the package with its symbols; of a law of yours the source."""
     printed = equations().get(law.name) if law.__module__.startswith("granchain.contact.") else None
     if printed is None:
-        try:
-            return [Boxed("Source of the law", inspect.getsource(law))]
-        except (OSError, TypeError):
-            return []
+        # with the classes of the same file that it takes something from
+        own = [one for one in law.__mro__ if one.__module__ == law.__module__]
+        with suppress(OSError, TypeError):
+            return [Boxed("Source of the law", "\n\n".join(map(inspect.getsource, own)))]
+        return []
     rows = [
         (Markup(symbol), text, "-" if unit == "1" else unit)
         for symbol, text, unit, _ in printed["symbols"]

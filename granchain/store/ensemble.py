@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case import Case
+from granchain.case.document import keys_that_differ
 from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
@@ -314,25 +315,3 @@ def _values(values: Sequence[Any]) -> np.ndarray:
     return np.array(
         [value if isinstance(value, str) else json.dumps(value) for value in values], dtype=object
     )
-
-
-def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The keys in which resolved cases differ, with dots, each with its value in every case; None
-    where a case has it not. The title, which is written from them, is none."""
-    flats, absent = [dict(_flat_keys(one)) for one in documents], object()
-    first = flats[0]
-    names = dict.fromkeys(
-        name
-        for flat in flats
-        for name in {**first, **flat}
-        if flat.get(name, absent) != first.get(name, absent)
-    )
-    return {name: [flat.get(name) for flat in flats] for name in names if name != "title"}
-
-
-def _flat_keys(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in document.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat_keys(value, f"{above}{key}.")
-        else:
-            yield above + key, value

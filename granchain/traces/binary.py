@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import itertools
 import math
 import re
 import warnings
@@ -117,8 +118,9 @@ def _optional(module: str, package: str, kind: str, where: str) -> Any:
 
 
 def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes:
-    """The only sheet with rows of numbers as text, a line a row, with tabs between the cells;
-    numbers to their last bit, formulas by the values that were saved."""
+    """The only sheet with rows of numbers, or the one that is asked for, as text: a line a row,
+    with tabs between the cells; numbers to their last bit, formulas by the values that were
+    saved."""
     openpyxl = _optional("openpyxl", "openpyxl", "an Excel workbook", where)
     # of the shortest cell, 15 bytes <c><v>1</v></c>, the text takes 23, and is held three times
     limit.check(where, len(content) + 5 * _unpacked_size(content))
@@ -126,8 +128,11 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
         # of styles, which are of no use here
         warnings.simplefilter("ignore")
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    if asked.sheet is not None and asked.sheet not in book.sheetnames:
+        names = ", ".join(map(shown, book.sheetnames))
+        raise TraceError(f"--sheet: got {shown(asked.sheet)}, allowed {names}; name one of them")
     found = {}
-    for sheet in book.worksheets:
+    for sheet in book.worksheets if asked.sheet is None else [book[asked.sheet]]:
         lines, numbers, plain, commas = [], 0, False, ""
         for row in sheet.iter_rows(values_only=True):
             cells = [_cell_text(value, asked.decimal) for value in row]
@@ -150,9 +155,17 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
             found[sheet.title] = "\n".join(lines)
     if len(found) != 1:
         names = ", ".join(map(shown, found or book.sheetnames))
+        advice = "say which it is, --sheet NAME"
+        if not found:
+            # formulas are saved as their text, and, by programs that compute them, as values too
+            unsaved = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
+            rows = itertools.chain(*(one.iter_rows(values_only=True) for one in unsaved.worksheets))
+            advice = "name the sheet of the record, or export it as CSV"
+            if any(isinstance(one, str) and one.startswith("=") for row in rows for one in row):
+                advice = "its formulas have no saved values: save it once by a spreadsheet program"
         raise TraceError(
             f"got {len(found)} sheets with {LEAST_SAMPLES} rows of numbers and more, {names}, "
-            "allowed one; save the sheet of the record in a workbook of its own, or as CSV"
+            f"allowed one; {advice}"
         )
     return found.popitem()[1].encode()
 
@@ -251,6 +264,11 @@ def _columns_of(
     ]
     if asked.time is not None:
         times = [name for name in arrays if asked.time in (name, last[name])]
+        if not times:
+            raise TraceError(
+                f"--time: got {shown(asked.time)}, allowed an array that is there: {names}; name "
+                "the one that holds the times"
+            )
     elif asked.interval is not None:
         times = []
     alone = not times and len(arrays) == 1

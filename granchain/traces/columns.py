@@ -85,6 +85,8 @@ class Asked:
         The heading of the column of time, or the name of that array.
     time_constant : float, optional
         Of the charge amplifier that recorded the forces [s].
+    sheet : str, optional
+        The sheet of a workbook that has several with numbers.
     """
 
     beads: Sequence[int | None] | None = None
@@ -96,6 +98,7 @@ class Asked:
     decimal: str | None = None
     time: str | None = None
     time_constant: float | None = None
+    sheet: str | None = None
 
 
 @contextmanager
