@@ -185,7 +185,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
   nav ~ h2 { break-before: page; }
   h1, h2, h3, h3 + p:has(+ .math), figure.table figcaption, p.title { break-after: avoid; }
   table { font-size: 8pt; } th, td { padding-right: .7rem; }
-  figure.picture, tr, .math mtr, .math { break-inside: avoid; }
+  figure.picture, figure.table, tr, .math mtr, .math { break-inside: avoid; }
   thead { display: table-header-group; }
   p { orphans: 3; widows: 3; }
   .rows { overflow: visible; }
