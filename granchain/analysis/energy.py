@@ -178,7 +178,7 @@ def _static_work(result: Result) -> np.ndarray:
         if isinstance(end, str):
             ends.append(End(FREE if end == FREE else WALL))
         else:
-            ends.append(End(end.drive, None, *case.drive(side)))
+            ends.append(End(end.drive, None, *case.driven(f"ends.{side}")))
     bodies = len(result.mass)
     row = Masses(
         mass=result.mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
