@@ -29,7 +29,7 @@ BEAD_STEPS = 1e16
 
 @dataclass(frozen=True)
 class End:
-    """One end of a chain, or what drives a body.
+    """One end of a chain.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class End:
     material : Material, optional
         Of the wall; the last body's where none is given.
     time, value : (n,) array, optional
-        Table of a drive [s], [m] or [N]; positive is into the chain, of a driven body to the right.
+        Table of a drive [s], [m] or [N]; positive is into the chain.
     slope : (n,) array, optional
         Of the values [m/s] or [N/s]: cubics through values and slopes are followed then. Without, a
         displacement is a shape-preserving cubic, a force straight lines.
@@ -76,12 +76,14 @@ class Start(NamedTuple):
         Contacts that had an event at the step before, as indices.
     corrections : (4, n_bodies + 2) array
         Of a law whose force jumps; else without columns.
-    driven : (n_drives + 1,) array
-        Displacement of each drive at the step before [m], and 1 where its kicks were not the
-        recorded forces.
+    ends : (3,) array
+        Displacements of the driven ends at the step before [m], and 1 where its kicks were not
+        the recorded forces.
     steps : int
         Of all runs before, where this one takes their step, drives and loads: it then gives their
         bits; 0 where it does not.
+    resonators : (4, n_resonators) array
+        As `bodies`.
     """
 
     bodies: np.ndarray
@@ -90,8 +92,26 @@ class Start(NamedTuple):
     history: np.ndarray
     active: np.ndarray
     corrections: np.ndarray
-    driven: np.ndarray
+    ends: np.ndarray
     steps: int = 0
+    resonators: np.ndarray = np.zeros((4, 0))
+
+
+class Resonators(NamedTuple):
+    """Masses that ride in bodies, each on a spring and a dashpot: (n_resonators,) arrays.
+
+    Parameters
+    ----------
+    body : integer array
+        Index of the body that each rides in; they rise.
+    mass, stiffness, damping : array
+        [kg], [N/m], [kg/s].
+    """
+
+    body: np.ndarray
+    mass: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +140,11 @@ class Masses:
         Drag force of each body over its momentum [1/s]; without, there is none.
     start : Start, optional
         What the run goes on from; velocity and displacement are then those of the first run.
-    driven : tuple of (int, End)
-        Bodies that follow a table, by their index, or are pushed with a force that does.
+    on_site_stiffness, on_site_damping : (n_bodies,) array, optional
+        Of a spring [N/m] and a dashpot [kg/s] between each body and the ground, without force at
+        rest.
+    resonators : Resonators, optional
+        The mass of a body is without theirs. They begin at rest.
     """
 
     mass: np.ndarray
@@ -135,19 +158,56 @@ class Masses:
     displacement: np.ndarray | None = None
     drag: np.ndarray | None = None
     start: Start | None = None
-    driven: tuple[tuple[int, End], ...] = ()
+    on_site_stiffness: np.ndarray | None = None
+    on_site_damping: np.ndarray | None = None
+    resonators: Resonators | None = None
 
     @property
-    def drives(self) -> list[tuple[int, float, End]]:
-        """What drives the row: index of the body, 0 and n_bodies + 1 for the walls; 1 where a
-        positive value is to the right, else -1; the table."""
-        n = self.n_bodies
-        ends = ((self.left, 0, 1, 1.0), (self.right, n + 1, n, -1.0))
-        return [
-            (wall if end.has_wall else body, sign, end)
-            for end, wall, body, sign in ends
-            if end.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE) and end.time is not None
-        ] + [(body + 1, 1.0, end) for body, end in self.driven]
+    def has_on_site(self) -> bool:
+        """Whether there are on-site springs or dashpots."""
+        return self.on_site_stiffness is not None or self.on_site_damping is not None
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether there are these, or resonators."""
+        return self.has_on_site or self.resonators is not None
+
+    @property
+    def n_resonators(self) -> int:
+        """Number of resonators."""
+        return 0 if self.resonators is None else int(self.resonators.body.size)
+
+    def carried_mass(self) -> np.ndarray:
+        """(n_bodies,) Mass of each body with its resonators, whose weight it carries at rest
+        [kg]."""
+        if self.resonators is None:
+            return self.mass
+        own = self.resonators
+        return self.mass + np.bincount(own.body, own.mass, self.n_bodies)
+
+    def own_rates(self) -> np.ndarray:
+        """(2, n_bodies) What springs [1/s2] and dashpots [1/s] of its own add to the bounds on
+        omega^2 and on the rates of each body.
+
+        k/m of the on-site one, k (1/m + 1/m_j) of each resonator: with its displacement in units
+        of m/m_j of the body's, Gershgorin's row of the body has all of it, and that of the
+        resonator no more.
+        """
+        found = np.array([self.own_sum(name) / self.mass for name in ("stiffness", "damping")])
+        if (own := self.resonators) is not None:
+            for row, values in zip(found, (own.stiffness, own.damping), strict=True):
+                row += np.bincount(own.body, values / own.mass, self.n_bodies)
+        return found
+
+    def own_sum(self, name: str) -> np.ndarray:
+        """(n_bodies,) "stiffness" [N/m] or "damping" [kg/s] of what each body has of its own: on
+        site and in resonators."""
+        found = np.zeros(self.n_bodies)
+        if (given := getattr(self, f"on_site_{name}")) is not None:
+            found += given
+        if (own := self.resonators) is not None:
+            found += np.bincount(own.body, getattr(own, name), self.n_bodies)
+        return found
 
     @property
     def has_drag(self) -> bool:
@@ -199,14 +259,18 @@ class Masses:
     def at_rest_ahead(self) -> int:
         """Index of the last body that moves, is displaced, is loaded or can be at the start; -1
         where none is."""
-        if self.precompression or self.gravity:
+        if (
+            self.precompression
+            or self.gravity
+            or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE)
+        ):
             return self.n_bodies - 1
         moving = np.flatnonzero(
             self.velocity
             if self.displacement is None
             else (self.velocity != 0.0) | (self.displacement != 0.0)
         )
-        pushed = max((body for body, _, _ in self.drives), default=0) - 1
+        pushed = 0 if self.left.kind == DRIVEN_FORCE else -1
         return max(pushed, int(moving[-1]) if moving.size else -1)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
@@ -229,7 +293,7 @@ class Masses:
     def loads(self) -> np.ndarray:
         """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the
         free ends."""
-        load = self.mass * self.gravity
+        load = self.carried_mass() * self.gravity
         if self.precompression:
             first = self.first_loaded
             if not self.left.has_wall or first:
@@ -266,7 +330,7 @@ class Chain(Masses):
     material_index : (n_bodies,) integer array
         Which of them each body is made of.
     mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag,
-    start, driven
+    start, on_site_stiffness, on_site_damping, resonators
         As of `Masses`.
     """
 

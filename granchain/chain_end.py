@@ -157,6 +157,19 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"] = records.displacement[:snapshots]
         data["velocity"] = records.velocity[:snapshots]
+    if chain.resonators is not None:
+        own, n = chain.resonators, chain.n_resonators
+        data |= {
+            "resonator": np.arange(1, n + 1),
+            "resonator_bead": chain.body_labels[own.body],
+            "resonator_mass": own.mass,
+            "resonator_stiffness": own.stiffness,
+            "final_resonator_displacement": state.resonators.u[:n].copy(),
+            "final_resonator_velocity": state.resonators.v[:n].copy(),
+        }
+        if records.snapshot_at.size:
+            for name in ("resonator_displacement", "resonator_velocity"):
+                data[name] = getattr(records, name)[:snapshots]
     if records.snapshot_reach.size:
         data |= histories_of(run)
     for quantity, row in zip(state.model.history, state.h, strict=True):
@@ -216,9 +229,15 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
         held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
-        if state.features.drag:
+        # of a chain with sites too, whose drag may be none
+        if state.chain.has_drag:
             data["energy_drag"] = state.records.drag[:entries].copy()
             held += data["energy_drag"]
+        here = {"on_site": state.chain.has_on_site, "resonator": state.chain.n_resonators > 0}
+        for place, (name, *_) in enumerate(fields.SITE_ENERGY):
+            if any(name.startswith(of) and there for of, there in here.items()):
+                data[f"energy_{name}"] = state.records.site_energies[:entries, place].copy()
+                held += data[f"energy_{name}"]
         data["energy_residual"] = held - energies.external - held[0]
     return data
 
@@ -290,7 +309,7 @@ def goes_on(case: Case, state: State) -> list[str]:
     """A message about the state that the run goes on from."""
     if case.held is None:
         return []
-    words = f"goes on from the state of a run at {case.held.time:.6g} s"
+    words = f"goes on from the state of a run at {case.held.time():.6g} s"
     other = differences_of(case, state.time_step.value)
     if not other:
         return [f"{words}, to the bits of one run without a break"]
@@ -317,14 +336,10 @@ def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
     """Messages about drives that have ended before the run."""
     # a drive that goes on is counted from its own start
     counted = 0.0 if case.held is None or chain.start is None else chain.start.steps * step
-    named = [
-        f"bead {bead}" if (bead := getattr(drive, "bead", 0)) else f"{where[5:]} end"
-        for where, drive in case.drives.items()
-    ]
     return [
-        f"the drive of the {name} ends at {end.time[-1]:.6g} s, and holds its last value, "
+        f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, "
         f"{end.value[-1]:.6g} {'m' if end.has_wall else 'N'}"
-        for name, (*_, end) in zip(named, chain.drives, strict=True)
+        for side, end in (("left", chain.left), ("right", chain.right))
         if end.time is not None and end.value is not None and end.time[-1] < case.time.end + counted
     ]
 

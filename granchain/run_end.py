@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, residual_share
+from granchain.analysis import energy_put_in, in_motion_and_store, residual_share
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
 from granchain.contact.law import Quantity
@@ -46,11 +46,12 @@ def about_allowed_step(allowed: float, step: TimeStep, what: str) -> list[Messag
 def relative_residual(ledger: Mapping[str, np.ndarray]) -> float:
     """Largest residual of a ledger, by the names of the output file, over the energy put in; 0
     of one without an entry."""
-    recoverable, residual = ledger["energy_recoverable"], ledger["energy_residual"]
+    residual = ledger["energy_residual"]
     if not residual.size:
         return 0.0
-    put_in = energy_put_in(ledger["energy_kinetic"], ledger["energy_external"], recoverable)
-    return float(residual_share(residual, put_in, recoverable).max())
+    kinetic, stored = in_motion_and_store(ledger)
+    put_in = energy_put_in(kinetic, ledger["energy_external"], stored)
+    return float(residual_share(residual, put_in, stored).max())
 
 
 def result_and_problem(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from granchain.case import Case
-from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
+from granchain.chain import FREE, RIGID, WALL, Chain, End, Resonators, check_loads
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.scans import alike
@@ -59,7 +59,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
 def all_but_the_speed(case: Case) -> tuple:
     """What cases have in common whose chains differ in the striker's speed at most: a change of
     a case has the tables not changed."""
-    if case.drives:
+    if case.has_drives:
         return (id(case),)
     striker = case.striker and repr(
         {name: value for name, value in case.striker if name != "speed"}
@@ -82,17 +82,24 @@ def chain_of(case: Case) -> Chain:
         drag=bodies["drag"] if bodies["drag"].any() else None,
         material=tuple(materials),
         material_index=np.array([place[id(material)] for material in bodies["material"]]),
+        **{
+            name: bodies[name] if bodies[name].any() else None
+            for name in ("on_site_stiffness", "on_site_damping")
+        },
+        resonators=resonators_of(case),
         gap=bodies["gap"],
         left=end_of(case, "left"),
         right=end_of(case, "right"),
         has_striker=case.striker is not None,
         precompression=case.chain.precompression,
         gravity=case.chain.gravity,
-        driven=tuple(
-            (one.bead - (case.striker is None), End(one.drive, None, *case.driven(f"drive.{i}")))
-            for i, one in enumerate(case.drive)
-        ),
     )
+
+
+def resonators_of(case: Case) -> Resonators | None:
+    """The resonators of a case; None where there are none. A striker has none."""
+    body, *numbers = case.chain.resonators()
+    return Resonators(body + (case.striker is not None), *numbers) if body.size else None
 
 
 def end_of(case: Case, side: str) -> End:
@@ -102,4 +109,4 @@ def end_of(case: Case, side: str) -> End:
         return End(FREE)
     if kind in ("wall", "rigid"):
         return End(WALL, RIGID if kind == "rigid" else material)
-    return End(kind.drive, material, *case.driven(f"ends.{side}"))
+    return End(kind.drive, material, *case.drive(side))

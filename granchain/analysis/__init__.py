@@ -40,11 +40,14 @@ from granchain.analysis.definition import (
 from granchain.analysis.energy import (
     ENERGIES,
     ENERGIES_HELD,
+    ENERGIES_OF_SOME,
     OF_ROUNDING,
     EnergyBalance,
     MovingEnergy,
     energy_balance,
     energy_put_in,
+    in_motion_and_store,
+    ledger_in,
     moving_energy,
     residual_share,
 )
@@ -73,6 +76,7 @@ from granchain.analysis.transport import local_speeds, out_of_order, speeds_betw
 __all__ = [
     "ENERGIES",
     "ENERGIES_HELD",
+    "ENERGIES_OF_SOME",
     "OF_ROUNDING",
     "SUMMARISED",
     "BeadSpectrum",
@@ -95,6 +99,8 @@ __all__ = [
     "first_pulse",
     "front_of",
     "has_merged",
+    "in_motion_and_store",
+    "ledger_in",
     "local_speeds",
     "moving_energy",
     "observed_order",

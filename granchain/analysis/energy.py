@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,20 @@ from granchain.store.result import case_of
 if TYPE_CHECKING:
     from granchain.store import Result
 
-# The ledger: kinetic + recoverable + plastic + viscous + clamp (+ drag) - external
-# - (kinetic + recoverable at the start) = residual.
+# The ledger: all that is held - external - all that was held at the start = residual.
 ENERGIES_HELD = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
+# What is held in chains that have drag, on-site springs or resonators.
+ENERGIES_OF_SOME = (
+    "drag",
+    "on_site",
+    "on_site_damping",
+    "resonator_kinetic",
+    "resonator_elastic",
+    "resonator_damping",
+)
 ENERGIES = (*ENERGIES_HELD, "external", "residual")
+# Stored in springs without a force at rest.
+_SPRINGS = ("on_site", "resonator_elastic")
 # Part of the energy that contacts hold below which it is rounding that moves, ours: in chains of 20
 # to 2,000 beads at rest under a load or their weight it is at most 1e-15, and the residual of their
 # ledger 3 times the spacing of doubles, 2e-16.
@@ -42,6 +53,9 @@ class EnergyBalance:
         nothing was.
     drag : float
         Lost to drag at the end; 0 in a chain without.
+    on_site, on_site_damping, resonator_kinetic, resonator_elastic, resonator_damping : float
+        Stored in on-site springs at the end, and lost in their dashpots; of the resonators the
+        kinetic energy, stored and lost; 0 in a chain without.
     static_work, moving_recoverable, moving_put_in : float
         At the end, and what is put in, see `moving_energy`.
     """
@@ -57,17 +71,22 @@ class EnergyBalance:
     residual: float
     largest_residual: float
     drag: float = 0.0
+    on_site: float = 0.0
+    on_site_damping: float = 0.0
+    resonator_kinetic: float = 0.0
+    resonator_elastic: float = 0.0
+    resonator_damping: float = 0.0
     static_work: float = 0.0
     moving_recoverable: float = 0.0
     moving_put_in: float = 0.0
 
     @property
     def parts(self) -> dict[str, float]:
-        """The ledger at the end by name beyond what rests, see `moving_energy`, drag only where
-        there is some [J]."""
-        drag = ("drag",) if self.drag else ()
+        """The ledger at the end by name beyond what rests, see `moving_energy`; drag and the like
+        only where there is some [J]."""
+        some = [name for name in ENERGIES_OF_SOME if getattr(self, name)]
         return {
-            name: getattr(self, name) for name in (*ENERGIES_HELD, *drag, "external", "residual")
+            name: getattr(self, name) for name in (*ENERGIES_HELD, *some, "external", "residual")
         } | {
             "recoverable": self.moving_recoverable, "external": self.external - self.static_work
         }  # fmt: skip
@@ -90,6 +109,17 @@ def energy_put_in(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLik
     freed = max(np.abs(work).max(), (stored[0] - stored + work).max())
     put_in = float(np.asarray(kinetic, dtype=float)[0] + freed)
     return 0.0 if put_in < OF_ROUNDING * stored.max() else put_in
+
+
+def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """(2, n) Kinetic energy, of resonators too, and what contacts, on-site springs and those of
+    resonators store [J], of a ledger by the names of the output file."""
+    kinetic, stored = (
+        sum(np.asarray(ledger[f"energy_{name}"], dtype=float) for name in names
+            if f"energy_{name}" in ledger)
+        for names in (("kinetic", "resonator_kinetic"), ("recoverable", *_SPRINGS))
+    )  # fmt: skip
+    return np.asarray(kinetic), np.asarray(stored)
 
 
 def residual_share(residual: ArrayLike, put_in: float, recoverable: ArrayLike = 0.0) -> np.ndarray:
@@ -144,20 +174,29 @@ def moving_energy(result: Result) -> MovingEnergy:
     A contact that is pressed by F0 and moves by d takes up F0 d, and gives it back: of a weak wave
     that is far more than what the wave carries, which goes with d^2.
     """
-    kinetic, recoverable, external = (
-        np.asarray(getattr(result, f"energy_{name}"), dtype=float)
-        for name in ("kinetic", "recoverable", "external")
-    )
+    ledger = ledger_in(result)
+    recoverable, external = ledger["energy_recoverable"], ledger["energy_external"]
+    kinetic, stored = in_motion_and_store(ledger)
+    springs = stored - recoverable
     static, work = _static_work(result), external
     if np.any(static):
         work, recoverable = external - static, recoverable - static
     resting = float(recoverable.min())
     recoverable = recoverable - resting
-    put_in = energy_put_in(kinetic, work, recoverable)
-    held = np.asarray(result.energy_recoverable, dtype=float)
-    if energy_put_in(kinetic, external, held) == 0.0:
+    put_in = energy_put_in(kinetic, work, recoverable + springs)
+    if energy_put_in(kinetic, external, stored) == 0.0:
         put_in = 0.0
-    return MovingEnergy(static, resting, recoverable, kinetic[0] + recoverable[0] + work, put_in)
+    total = kinetic[0] + (recoverable + springs)[0] + work
+    return MovingEnergy(static, resting, recoverable, total, put_in)
+
+
+def ledger_in(result: Result) -> dict[str, np.ndarray]:
+    """The energies of a result by the names of the output file [J]."""
+    return {
+        f"energy_{name}": np.asarray(getattr(result, f"energy_{name}"), dtype=float)
+        for name in (*ENERGIES, *ENERGIES_OF_SOME)
+        if f"energy_{name}" in result.variables
+    }
 
 
 def _static_work(result: Result) -> np.ndarray:
@@ -178,10 +217,14 @@ def _static_work(result: Result) -> np.ndarray:
         if isinstance(end, str):
             ends.append(End(FREE if end == FREE else WALL))
         else:
-            ends.append(End(end.drive, None, *case.driven(f"ends.{side}")))
-    bodies = len(result.mass)
+            ends.append(End(end.drive, None, *case.drive(side)))
+    bodies, mass = len(result.mass), result.mass
+    if "resonator_mass" in result.variables:
+        # their weight rests on the beads
+        riding = result.resonator_bead - result.bead[0]
+        mass = mass + np.bincount(riding, result.resonator_mass, bodies)
     row = Masses(
-        mass=result.mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
+        mass=mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
         right=ends[1], has_striker=bool(result.bead[0] == 0),
         precompression=case.chain.precompression, gravity=case.chain.gravity,
     )  # fmt: skip
@@ -196,16 +239,16 @@ def energy_balance(result: Result) -> EnergyBalance | None:
     """Energy ledger of a result at its end; None where the case asks for none."""
     if "energy_time" not in result.variables or not len(result.energy_time):
         return None
-    ledger = {name: np.asarray(getattr(result, f"energy_{name}"), dtype=float) for name in ENERGIES}
-    put_in = energy_put_in(ledger["kinetic"], ledger["external"], ledger["recoverable"])
-    share = residual_share(ledger["residual"], put_in, ledger["recoverable"])
+    ledger = ledger_in(result)
+    kinetic, stored = in_motion_and_store(ledger)
+    put_in = energy_put_in(kinetic, ledger["energy_external"], stored)
+    share = residual_share(ledger["energy_residual"], put_in, stored)
     moving = moving_energy(result)
     return EnergyBalance(
         put_in=put_in,
-        recoverable_at_start=float(ledger["recoverable"][0]),
+        recoverable_at_start=float(ledger["energy_recoverable"][0]),
         largest_residual=float(share.max()) if put_in > 0.0 else math.nan,
-        **{name: float(values[-1]) for name, values in ledger.items()},
-        drag=float(result.energy_drag[-1]) if "energy_drag" in result.variables else 0.0,
+        **{name.removeprefix("energy_"): float(values[-1]) for name, values in ledger.items()},
         static_work=float(moving.static_work[-1]),
         moving_recoverable=float(moving.recoverable[-1]),
         moving_put_in=moving.put_in,

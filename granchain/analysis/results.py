@@ -20,7 +20,12 @@ from granchain.analysis.definition import (
     pulses,
     static_force,
 )
-from granchain.analysis.energy import ENERGIES, EnergyBalance, energy_balance
+from granchain.analysis.energy import (
+    ENERGIES,
+    ENERGIES_OF_SOME,
+    EnergyBalance,
+    energy_balance,
+)
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.errors import GranchainError
 from granchain.plain_data import plain_data
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 # The variables that `summary` looks into.
 SUMMARISED = (
     *(
+        "resonator_bead",
+        "resonator_mass",
         "time",
         "sensor_bead",
         "sensor_force",
@@ -42,7 +49,10 @@ SUMMARISED = (
         "energy_time",
         "mass",
     ),
-    *(f"energy_{name}" for name in (*ENERGIES, "drag", "gravity", "precompression", "drives")),
+    *(
+        f"energy_{name}"
+        for name in (*ENERGIES, *ENERGIES_OF_SOME, "gravity", "precompression", "drives")
+    ),
 )
 
 

@@ -27,9 +27,10 @@ AGREES = 1e-9
 def bead_energy(result: Result) -> np.ndarray:
     """Energy of every body over time, beyond the static state.
 
-    e = m v^2/2 and half of the energy of each contact with another body (of a contact with a wall
-    all of it), so that the sum over the bodies is all that moves: an energy density like that whose
-    spreading Martinez, Kevrekidis & Porter 2016, doi:10.1103/PhysRevE.93.022902, follow.
+    e = m v^2/2, half of the energy of each contact with another body (of a contact with a wall
+    all of it), and that of its on-site spring and resonators, so that the sum over the bodies is
+    all that moves: an energy density like that whose spreading Martinez, Kevrekidis & Porter 2016,
+    doi:10.1103/PhysRevE.93.022902, follow.
 
     Parameters
     ----------
@@ -200,6 +201,7 @@ def _measured(result: Result, where: str) -> _Energies:
     _check(result, model, stored, memory, where)
     energy = stored - at_rest - force * (d - static)
     bead = 0.5 * result.mass * np.asarray(result.velocity, dtype=float) ** 2
+    bead += _own_energy(result, chain)
     # contact k lies between bodies k - 1 and k; a wall takes no half
     left, right = np.zeros((2, len(d), chain.n_bodies + 1))
     left[:, there] = right[:, there] = 0.5 * energy
@@ -207,6 +209,19 @@ def _measured(result: Result, where: str) -> _Energies:
     right[:, 0] *= 2.0
     sizes = stored.max(initial=0.0), (static * force).max(initial=0.0), bead.max(initial=0.0)
     return _Energies(bead + left[:, 1:] + right[:, :-1], energy, OF_ROUNDING * float(max(sizes)))
+
+
+def _own_energy(result: Result, chain: Chain) -> np.ndarray:
+    """(n_snapshots, n_bodies) Of each body's on-site spring and resonators [J]."""
+    u = np.asarray(result.displacement, dtype=float)
+    found = np.zeros_like(u)
+    if chain.on_site_stiffness is not None:
+        found += 0.5 * chain.on_site_stiffness * u * u
+    if (own := chain.resonators) is not None:
+        stretch = u[:, own.body] - result.resonator_displacement
+        moving = own.mass * result.resonator_velocity**2
+        np.add.at(found.T, own.body, 0.5 * (moving + own.stiffness * stretch * stretch).T)
+    return found
 
 
 def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:

@@ -36,16 +36,16 @@ from granchain.case.drives import check_drive, check_signal
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.pairs import read_pairs
-from granchain.case.signals import Drive, lines, signal_table
-from granchain.case.start import FIXED, Held, begun, same_of, state_in, state_text_of
+from granchain.case.signals import Drive, signal_table
+from granchain.case.start import FIXED, SIDES, Held, same_of, state_in, state_text_of
 from granchain.case.tables import (
-    BeadDriveTable,
     ChainContactTable,
     ChainTable,
     DriveTable,
     EndsTable,
     EnergyTable,
     InitialTable,
+    ResonatorTable,
     SensorsTable,
     SnapshotsTable,
     StrikerTable,
@@ -82,9 +82,6 @@ class Case(CheckedCase):
         "how the beads move and stand at the start", "a table [initial]", None
     )
     ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
-    drive: tuple[BeadDriveTable, ...] = key(
-        "the driven beads", "tables [[drive]]", (), strict=False
-    )
     contact: ChainContactTable = key("the contact law", "a table [contact]")
     sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
@@ -156,7 +153,8 @@ class Case(CheckedCase):
         Returns
         -------
         dict
-            radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays;
+            radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s], on_site_stiffness
+            [N/m], on_site_damping [kg/s]: (n_bodies,) arrays;
             gap [m]: (n_bodies - 1,) array; material: list of Material.
         """
         chain = self.chain
@@ -170,14 +168,17 @@ class Case(CheckedCase):
             "mass": chain.each(lambda segment: body_like(segment, chain).mass),
             "speed": bead_values("velocity", chain, self.initial),
             "displacement": bead_values("displacement", chain, self.initial),
-            "drag": chain.each(lambda segment: chain.of_segment(segment, "drag")),
+            **{
+                name: chain.of_each(name)
+                for name in ("drag", "on_site_stiffness", "on_site_damping")
+            },
             "gap": chain.gaps(),
         }
         material = [kind.material for kind, count in kinds for _ in range(count)]
         self._disorder(arrays, material)
         if self.striker is not None:
             own = body_like(self.striker, kinds[0][0])
-            first = (own.radius, own.mass, self.striker.speed, 0.0, 0.0, 0.0)
+            first = (own.radius, own.mass, self.striker.speed, *[0.0] * (len(arrays) - 3))
             for (name, beads), value in zip(arrays.items(), first, strict=True):
                 arrays[name] = np.concatenate([[value], beads])
             material.insert(0, own.material)
@@ -238,40 +239,46 @@ class Case(CheckedCase):
         return self.striker is not None and not moves(self.chain, self.initial)
 
     @property
-    def drives(self) -> dict[str, DriveTable]:
-        """What drives ends and beads, by its key: "ends.left", "ends.right", "drive.0"."""
-        ends = {f"ends.{side}": getattr(self.ends, side) for side in ("left", "right")}
-        found = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
-        return found | {f"drive.{i}": one for i, one in enumerate(self.drive)}
+    def has_drives(self) -> bool:
+        """Whether an end of the chain is driven."""
+        return any(isinstance(end, DriveTable) for end in (self.ends.left, self.ends.right))
 
     @property
     def driven_without_pulse(self) -> str:
-        """The signal "harmonic", "chirp" or "noise" that drives a row in which nothing else moves
-        at the start; else ""."""
+        """The signal "harmonic", "chirp" or "noise" that drives an end of a row in which
+        nothing else moves at the start; else ""."""
         if self.striker is not None or moves(self.chain, self.initial):
             return ""
-        signals = [end.signal for end in self.drives.values()]
+        signals = [
+            end.signal for end in (self.ends.left, self.ends.right) if isinstance(end, DriveTable)
+        ]
         return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
 
-    def driven(self, where: str) -> Drive:
-        """The table that a drive follows, by its key: "ends.left", "ends.right", "drive.0"; a
-        signal has the slopes of its closed form."""
-        end = self.drives.get(where)
-        if end is None:
+    def drive(self, side: str) -> Drive:
+        """The table that the end "left" or "right" follows; a signal has the slopes of its
+        closed form."""
+        end = getattr(self.ends, side, None)
+        if not isinstance(end, DriveTable):
             raise CaseError(
-                f"{shown(where)[1:-1]}: got no drive, allowed {', '.join(self.drives) or 'none'}; "
-                "set it to a table { drive, file }"
+                f"ends.{side}: got an end without drive, allowed a driven one; set it to a table "
+                f"{{ drive, file }}"
             )
         if end.signal is None:
-            return self._drives[where]
-        _, before, period = begun(self, where)
-        return signal_table(end, self.time.end + before, period)
+            return self._drives[side]
+        return signal_table(end, self.time.end + self._driven_before(side))
 
     @property
     def held(self) -> Held | None:
         """The state that it goes on from; None where it begins anew."""
         text = None if self.initial is None else self.initial.state
         return None if text is None else state_in(text)
+
+    def _driven_before(self, side: str) -> float:
+        """How long the drive of an end has run when this case begins [s]: a drive that was not
+        there before begins at its own 0."""
+        held = self.held
+        same = held is not None and held.same[side] == same_of(self)[side]
+        return held.time(1 + SIDES.index(side)) if held is not None and same else 0.0
 
     def _check_start(self, problems: Problems) -> None:
         held = self.held
@@ -285,31 +292,22 @@ class Case(CheckedCase):
                 f"a state of another {what}",
                 "one of the same beads, radii, masses, materials, gaps and contact law with its "
                 "inputs",
-                "give the case of the run that left the state; step, ends, loads, drag and what is "
-                "recorded may change",
+                "give the case of the run that left the state; step, ends, loads, drag, on-site "
+                "springs and what is recorded may change",
             )
         if held.start.bodies.shape[1] != self.beads + (self.striker is not None):
             problems.add("initial", "a state of another chain", "one of its beads", "take another")
-        speed = None if self.striker is None else self.striker.speed
-        problems.check(
-            speed == held.speed,
-            "striker.speed",
-            f"{speed} beside a state",
-            f"{held.speed}, that of the run that left it",
-            "take that one: the striker's motion is in the state",
-        )
-        for where, end in self.drives.items():
-            if problems.clear("initial"):
-                _, before, period = begun(self, where)
-                whole = self.time.end + before
+        if held.start.resonators.shape[1] != self.chain.resonators()[0].size:
+            problems.add("initial", "a state of other resonators", "one of its own", "take another")
+        for side in SIDES:
+            end, where = getattr(self.ends, side), f"ends.{side}"
+            if isinstance(end, DriveTable) and problems.clear("initial"):
+                whole = self.time.end + self._driven_before(side)
                 time = self.time.model_copy(update={"end": whole})
                 if end.signal is None:
-                    check_drive(where, end.drive, self._drives[where], time, problems)
+                    check_drive(where, end.drive, self._drives[side], time, problems)
                 else:
                     check_signal(where, end, time, problems)
-                first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
-                got = "a state whose noise has no frequency in its band"
-                problems.check(first <= last, "initial", got, "one that a run left", "begin anew")
 
     def replace(self, **changes: Any) -> Case:
         """Another case, checked again: `case.replace(**{"contact.law": "flores",
@@ -398,10 +396,15 @@ class Case(CheckedCase):
         """
         document, problems = super().resolved(), Problems()
         chain, first = document["chain"], body_like(self.chain.places()[0][1], self.chain)
+        chain["resonator"] = in_a_table(self.chain.resonator, problems)
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
             entry |= {
                 "gap": self.chain.of_segment(segment, "gap"),
-                "drag": self.chain.of_segment(segment, "drag"),
+                **{
+                    name: self.chain.of_segment(segment, name)
+                    for name in ("drag", "on_site_stiffness", "on_site_damping")
+                },
+                "resonator": in_a_table(self.chain.resonators_of(segment), problems),
                 **plain_tables(body_like(segment, self.chain)._asdict(), problems),
             }
         if not chain["segment"]:
@@ -409,21 +412,20 @@ class Case(CheckedCase):
             del chain["segment"]
         if self.striker is not None:
             document["striker"] |= plain_tables(body_like(self.striker, first)._asdict(), problems)
-        for where, (time, value, _) in self._drives.items():
-            table, _, name = where.partition(".")
-            own = {
-                "drive": self.drives[where].drive,
+        for side, (time, value, _) in self._drives.items():
+            document["ends"][side] = {
+                "drive": getattr(self.ends, side).drive,
                 "time": time.tolist(),
                 "value": value.tolist(),
             }
-            if table == "drive":
-                document["drive"][int(name)] = own | {"bead": self.drive[int(name)].bead}
-            else:
-                document["ends"][name] = own
-        if not self.drive:
-            del document["drive"]
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
+
+
+def in_a_table(resonators: tuple[ResonatorTable, ...], problems: Problems) -> Any:
+    """Resonators as plain data: a single one as a table, whose keys `replace` then finds."""
+    found = plain_tables(resonators, problems)
+    return found[0] if len(found) == 1 else found
 
 
 def check_case(case: Any) -> None:

@@ -372,9 +372,13 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
     return None
 
 
+# Keys without effect at 0 or empty.
+OFF_WHERE_ZERO = ("drag", "on_site_stiffness", "on_site_damping", "resonator")
+
+
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
-    """Digest of a chain's case as plain data, without keys that change nothing: a drag of zero, and
-    names of materials if no pair asks for them."""
+    """Digest of a chain's case as plain data, without keys that change nothing: a drag of zero, no
+    spring on site, no resonator, and names of materials if no pair asks for them."""
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
     return sha256_of(_hashed(resolved, named))
@@ -388,7 +392,7 @@ def _hashed(document: Any, named: bool) -> Any:
     return {
         key: _hashed(value, named)
         for key, value in document.items()
-        if not (key == "drag" and value == 0.0) and (named or key != "name")
+        if (value or key not in OFF_WHERE_ZERO) and (named or key != "name")
     }
 
 
@@ -468,8 +472,5 @@ def files_named(tables: Any, key: str = "") -> Iterator[str]:
     if isinstance(tables, Mapping):
         for name, value in tables.items():
             yield from files_named(value, str(name))
-    elif isinstance(tables, (list, tuple)) and all(isinstance(one, Mapping) for one in tables):
-        for one in tables:
-            yield from files_named(one)
     elif isinstance(tables, str) and key.rpartition(".")[2].strip() == "file":
         yield tables

@@ -25,12 +25,13 @@ from granchain.plain_data import canonical, sha256_of
 STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
 ARRAYS = tuple(name for name in Start._fields if name != "steps")
+# Of chains that have them: others' states are texts without.
+_OF_SOME = {"resonators": (4, 0)}
 # What may not change, as a message names it, and what may.
 FIXED = {"beads": "chain", "law": "law"}
 FREE = {
-    "loads": "loads or drag",
+    "loads": "loads, drag or on-site springs",
     **{side: f"{side} end or its drive" for side in SIDES},
-    "drives": "drives of beads",
 }
 
 
@@ -44,50 +45,43 @@ class Held(NamedTuple):
         Of the run that left it [s].
     asked : str or float
         As its case asked for it.
-    began : float
-        Time of all the runs at the first of the steps that `start` counts [s].
-    drives : dict of (float, float)
-        Time of each drive there, and the period of its noise [s]: by "ends.left" and "ends.right",
-        and the digests of the drives of beads.
+    times : tuple of 3 floats
+        At the first of the steps that `start` counts, of all the runs and of the drives of the two
+        ends [s].
     same : dict of str
         Digests of what must be the same, or is told of.
     velocity, displacement : tuple of float or None
         Under [initial] of the first run's case.
-    speed : float or None
-        Of its striker [m/s].
     """
 
     start: Start
     time_step: float
     asked: str | float
-    began: float
-    drives: dict[str, tuple[float, float]]
+    times: tuple[float, float, float]
     same: dict[str, Any]
     velocity: tuple[float, ...] | None
     displacement: tuple[float, ...] | None
-    speed: float | None
 
-    @property
-    def time(self) -> float:
-        """When the state is, of all the runs [s]."""
-        return self.began + self.start.steps * self.time_step
+    def time(self, place: int = 0) -> float:
+        """When the state is: of all the runs [s], or of the left or right drive."""
+        return self.times[place] + self.start.steps * self.time_step
 
 
 def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     """What a result holds of the end of its run: arrays by name, and the facts as text."""
     table = {} if case.initial is None else case.initial
-    began, drives = times_of(case, time_step)
     facts = {
         "time_step": time_step,
         "asked": case.time.step,
         "steps": start.steps,
-        "began": began,
-        "drives": drives,
+        "times": times_of(case, time_step),
         "same": same_of(case),
-        "speed": None if case.striker is None else case.striker.speed,
         **{name: getattr(table, name, None) for name in ("velocity", "displacement")},
     }
-    return {name: getattr(start, name) for name in ARRAYS} | {"facts": canonical(facts)}
+    arrays = {name: getattr(start, name) for name in ARRAYS}
+    return {
+        name: values for name, values in arrays.items() if values.size or name not in _OF_SOME
+    } | {"facts": canonical(facts)}
 
 
 def text_of_state(state: Mapping[str, Any]) -> str:
@@ -98,6 +92,7 @@ def text_of_state(state: Mapping[str, Any]) -> str:
             base64.b64encode(np.ascontiguousarray(state[name], _kind(name)).tobytes()).decode(),
         ]
         for name in ARRAYS
+        if name in state
     }
     facts = canonical(json.loads(state["facts"]))
     return f'{STATE_MARK}"arrays":{canonical(arrays)},"facts":{facts}}}'
@@ -139,21 +134,20 @@ def state_in(text: str) -> Held:
         found = json.loads(text)
         facts, arrays = found["facts"], {}
         for name in ARRAYS:
-            shape, data = found["arrays"][name]
+            shape, data = found["arrays"].get(name) or (_OF_SOME[name], "")
             values = np.frombuffer(base64.b64decode(data, validate=True), _kind(name))
             arrays[name] = values.reshape(shape)
         start = Start(**arrays, steps=int(facts["steps"]))
-        asked, same, speed = facts["asked"], facts["same"], facts["speed"]
-        drives = {key: (float(time), float(long)) for key, (time, long) in facts["drives"].items()}
+        (left, right), whole = facts["times"][1:], facts["times"][0]
+        asked, same = facts["asked"], facts["same"]
         lists = [None if one is None else tuple(map(float, one)) for one in _moved(facts)]
         held = Held(
-            start, float(facts["time_step"]), asked, float(facts["began"]), drives,
-            {name: same[name] for name in (*FIXED, *FREE, "walls")}, lists[0], lists[1],
-            None if speed is None else float(speed),
+            start, float(facts["time_step"]), asked, (float(whole), float(left), float(right)),
+            {name: same[name] for name in (*FIXED, *FREE, "walls")}, *lists,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise ValueError(f"it is cut off or changed ({type(error).__name__})") from None
-    n, times = start.bodies.shape[-1], [number for both in held.drives.values() for number in both]
+    n, numbers = start.bodies.shape[-1], (held.time_step, *held.times)
     shapes = {
         "bodies": (4, n),
         "zero": (n + 1,),
@@ -161,20 +155,20 @@ def state_in(text: str) -> Held:
         "history": (len(start.history), n + 1),
         "active": (start.active.size,),
         "corrections": (4, start.corrections.shape[-1]),
-        "driven": (start.driven.size,),
+        "ends": (3,),
+        "resonators": (4, start.resonators.shape[-1]),
     }
     named = np.unique(start.active)
     good = (
         all(getattr(start, name).shape == shape for name, shape in shapes.items())
         and np.isfinite(start.bodies).all()
-        and start.driven.size > 0
-        and np.isfinite(start.driven).all()
-        and start.driven[-1] in (0.0, 1.0)
+        and np.isfinite(start.resonators).all()
+        and np.isfinite(start.ends[:2]).all()
+        and start.ends[2] in (0.0, 1.0)
         and named.size == start.active.size
         and ((named >= 0) & (named <= n)).all()
-        and all(map(math.isfinite, (held.time_step, held.began, *times)))
+        and all(map(math.isfinite, numbers))
         and held.time_step > 0.0
-        and min(times, default=0.0) >= 0.0
         and 0 < start.steps < 2**53
     )
     if not good:
@@ -195,12 +189,15 @@ def same_of(case: Any) -> dict[str, Any]:
     met = [plain_tables(vars(case.law_inputs()), problems)]
     met += [[names, plain_tables(vars(inputs), problems)] for names, inputs in case.pair_inputs()]
     loads = [case.chain.precompression, case.chain.gravity, bodies["drag"].tolist()]
+    # of chains with them, so that others keep their digests
+    own = [bodies[name].tolist() for name in ("on_site_stiffness", "on_site_damping")]
+    loads += own if any(map(any, own)) else []
+    riding = [values.tolist() for values in case.chain.resonators()]
     return {
-        "beads": sha256_of([beads, materials, case.striker is not None]),
+        "beads": sha256_of([beads, materials, case.striker is not None, *riding * any(riding)]),
         "law": sha256_of([case.contact.law, met]),
         "loads": sha256_of(loads),
         **{side: sha256_of(_end(case, side)) for side in SIDES},
-        "drives": [sha256_of(_drive(case, f"drive.{i}")) for i in range(len(case.drive))],
         "walls": [sha256_of(_wall(case, side)) for side in SIDES],
     }
 
@@ -214,36 +211,19 @@ def differences_of(case: Any, step: float) -> list[str]:
     return ["time step"] * (step != held.time_step) + other
 
 
-def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, float]]]:
-    """As `Held.began` and `Held.drives`, of a case at the first of its counted steps."""
+def times_of(case: Any, step: float) -> tuple[float, float, float]:
+    """Times of a case at the first of its counted steps: of all runs, and of the two drives [s]."""
     held = case.held
-    if held is not None and not differences_of(case, step):
-        return held.began, held.drives
-    own = dict(zip(case.drives, _keys_of(case), strict=True))
-    drives = {}
-    for where, key in own.items():
-        _, before, period = begun(case, where)
-        drives[key] = before, period or case.time.end
-    return 0.0 if held is None else held.time, drives
-
-
-def begun(case: Any, where: str) -> tuple[float, float, float | None]:
-    """How long a drive has run at the first of the steps that the state counts, and when the case
-    begins, and the period of its noise [s]: one that was not there before begins at its own 0."""
-    held = case.held
-    if held is not None:
-        mine, key = same_of(case), dict(zip(case.drives, _keys_of(case), strict=True))[where]
-        table, _, name = where.partition(".")
-        if key in held.drives and (table == "drive" or held.same[name] == mine[name]):
-            time, period = held.drives[key]
-            return time, time + held.start.steps * held.time_step, period
-    return 0.0, 0.0, None
-
-
-def _keys_of(case: Any) -> list[str]:
-    """The keys in `Held.drives` of the drives of a case, in their order."""
-    ends = [where for where in case.drives if where.startswith("ends.")]
-    return [*ends, *same_of(case)["drives"]]
+    if held is None:
+        return 0.0, 0.0, 0.0
+    if not differences_of(case, step):
+        return held.times
+    mine = same_of(case)
+    left, right = (
+        held.time(1 + place) if held.same[side] == mine[side] else 0.0
+        for place, side in enumerate(SIDES)
+    )
+    return held.time(), left, right
 
 
 def _constants(material: Any) -> Any:
@@ -260,16 +240,14 @@ def _wall(case: Any, side: str) -> list[Any]:
 
 
 def _end(case: Any, side: str) -> list[Any]:
-    """An end, with the drive that it follows."""
+    """An end, with the drive that it follows: noise without a duration lasts as long as its run,
+    and is another in a longer one."""
     end = getattr(case.ends, side)
-    own = _drive(case, f"ends.{side}") if isinstance(end, DriveTable) else end
-    return [own, _wall(case, side)]
-
-
-def _drive(case: Any, where: str) -> list[Any]:
-    """A drive: what it prescribes of which bead, and its signal or table."""
-    drive = case.drives[where]
-    if drive.signal is not None:
-        return [plain_tables(drive, Problems())]
-    time, value, _ = case.driven(where)
-    return [drive.drive, getattr(drive, "bead", None), time.tolist(), value.tolist()]
+    if not isinstance(end, DriveTable):
+        return [end, _wall(case, side)]
+    if end.signal is None:
+        time, value, _ = case.drive(side)
+        return [end.drive, time.tolist(), value.tolist(), _wall(case, side)]
+    own = plain_tables(end, Problems())
+    whole = case.time.end if end.signal == "noise" and end.duration is None else None
+    return [own, whole, _wall(case, side)]

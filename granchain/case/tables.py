@@ -111,6 +111,41 @@ def factors(meaning: str) -> Any:
     return key(f"{meaning} [1]", "a list of numbers above 0, one for each bead", None, strict=False)
 
 
+class ResonatorTable(Table):
+    """A mass that rides in a bead on a spring and a dashpot; the bead's own mass is without it."""
+
+    mass: float = number_key("kg", "the mass of the resonator", above=0.0)
+    stiffness: float = number_key("N/m", "the stiffness of its spring", above=0.0)
+    damping: float = number_key("kg/s", "the damping of its dashpot", 0.0, low=0.0)
+
+
+# A table is a list of one.
+ResonatorKey = Annotated[
+    tuple[ResonatorTable, ...],
+    BeforeValidator(
+        lambda value: [value] if isinstance(value, (Mapping, ResonatorTable)) else value
+    ),
+]
+
+
+def on_site_key(unit: str, what: str, default: float | None) -> Any:
+    """A key of what holds beads on the spot."""
+    return number_key(
+        unit, f"the {what} between each bead and the ground, without force at rest", default,
+        low=0.0,
+    )  # fmt: skip
+
+
+def resonators_key(default: Any) -> Any:
+    """A key that holds the resonators of each bead."""
+    return key(
+        "the resonators in each bead",
+        "a table { mass, stiffness, damping }, or a list of them",
+        default,
+        strict=False,
+    )
+
+
 class SegmentTable(Table):
     """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which
     comes that many times in all."""
@@ -138,6 +173,9 @@ class SegmentTable(Table):
     drag: float | None = number_key(
         "1/s", "the drag force on each of these beads over its momentum", None, low=0.0
     )
+    on_site_stiffness: float | None = on_site_key("N/m", "stiffness of a spring", None)
+    on_site_damping: float | None = on_site_key("kg/s", "damping of a dashpot", None)
+    resonator: ResonatorKey | None = resonators_key(None)
     repeat: int | None = whole_key(
         "how many times the group of segments that ends here comes", None
     )
@@ -175,6 +213,9 @@ class ChainTable(Table):
         0.0,
         low=0.0,
     )
+    on_site_stiffness: float = on_site_key("N/m", "stiffness of a spring", 0.0)
+    on_site_damping: float = on_site_key("kg/s", "damping of a dashpot", 0.0)
+    resonator: ResonatorKey = resonators_key(())
     segment: tuple[SegmentTable, ...] = key(
         "the runs of equal beads", "tables [[chain.segment]]", (), strict=False
     )
@@ -243,13 +284,47 @@ class ChainTable(Table):
     def gaps(self) -> np.ndarray:
         """(n_beads - 1,) Free distance after each bead but the last, without what is added to
         it [m]."""
-        return self.each(lambda segment: self.of_segment(segment, "gap"))[:-1]
+        return self.of_each("gap")[:-1]
 
     def of_segment(self, segment: SegmentTable, name: str) -> float:
-        """The gap after each bead of a segment [m], or the drag on it [1/s]: its own, or the
-        chain's."""
+        """The gap after each bead of a segment [m], the drag on it [1/s], or what holds it on the
+        spot: its own, or the chain's."""
         own = getattr(segment, name)
         return float(getattr(self, name) if own is None else own)
+
+    def of_each(self, name: str) -> np.ndarray:
+        """(n_beads,) That of each bead."""
+        return self.each(lambda segment: self.of_segment(segment, name))
+
+    def resonators_of(self, segment: SegmentTable) -> tuple[ResonatorTable, ...]:
+        """The resonators in each bead of a segment: its own, or the chain's."""
+        return self.resonator if segment.resonator is None else segment.resonator
+
+    def holds_or_carries(self) -> bool:
+        """Whether a bead has an on-site spring or dashpot, or a resonator."""
+        return any(
+            self.of_segment(one, "on_site_stiffness")
+            or self.of_segment(one, "on_site_damping")
+            or self.resonators_of(one)
+            for _, one in self.places()
+        )
+
+    def resonators(self) -> tuple[np.ndarray, ...]:
+        """Of every resonator the index of its bead, mass [kg], stiffness [N/m], damping [kg/s];
+        along the chain."""
+        each = [
+            (self.resonators_of(one), one.count)
+            for repeat, group in self.groups()
+            for one in group * repeat
+        ]
+        counts = np.repeat([len(own) for own, _ in each], [count for _, count in each])
+        numbers = [
+            np.concatenate(
+                [np.tile([getattr(one, name) for one in own], count) for own, count in each]
+            )
+            for name in ("mass", "stiffness", "damping")
+        ]
+        return np.repeat(np.arange(counts.size), counts), *numbers
 
 
 class StrikerTable(Table):
@@ -315,7 +390,7 @@ class InitialTable(Table):
 
 class DriveTable(Table):
     """An end that follows a table, or a signal: a wall's displacement, or a force on the end body;
-    positive is into the chain. A bead under [[drive]]: positive is from the striker to the far end.
+    positive is into the chain.
 
     A table is a file, or the lists time and value; a signal is one of four, and has the keys that
     belong to it.
@@ -344,12 +419,6 @@ class DriveTable(Table):
         None,
     )
     frequency: float | None = number_key("Hz", "the frequency of a harmonic", None, above=0.0)
-    dc: float | None = key(
-        "the constant part of a harmonic, chirp or noise [m] or [N], which rises and falls with "
-        "its ramp",
-        "a finite number",
-        None,
-    )
     phase: float | None = number_key("rad", "the phase of a harmonic or chirp at the start", None)
     ramp: float | None = number_key(
         "s",
@@ -377,17 +446,6 @@ _FROM: Any = {
     "from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))
 }
 DRIVE_TABLE = create_model("DRIVE_TABLE", __base__=DriveTable, __doc__=DriveTable.__doc__, **_FROM)
-
-
-class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
-    """A bead that follows a table or a signal: its displacement from rest, or a force on it;
-    positive is from the striker to the far end.
-
-    The forces of several drives of one bead are added.
-    """
-
-    bead: int = whole_key("the number of the driven bead")
-
 
 if TYPE_CHECKING:
     DriveKey = DriveTable
@@ -563,17 +621,11 @@ class HeadingTable(Table):
     title: str = text_key("a line that says what the case is")
 
 
-def heading_of(name: str) -> str:
-    """What a table is called: [chain]; [[drive]], of which there may be several."""
-    return f"[[{name}]]" if name == "drive" else f"[{name}]"
-
-
 TABLES: dict[str, type[Table]] = {
     "chain": ChainTable,
     "striker": StrikerTable,
     "initial": InitialTable,
     "ends": EndsTable,
-    "drive": BeadDriveTable,
     "contact": ChainContactTable,
     "sensors": SensorsTable,
     "snapshots": SnapshotsTable,

@@ -53,7 +53,9 @@ class Features:
     tiled : bool
         The chain is swept tile by tile, several steps at a time.
     drag : bool
-        Drag acts on bodies: every step is a whole one.
+        Drag, on-site springs or resonators act on bodies: every step is a whole one.
+    sites : bool
+        There are on-site springs or resonators.
     """
 
     rate: bool
@@ -71,10 +73,11 @@ class Features:
     n_history: int
     tiled: bool = False
     drag: bool = False
+    sites: bool = False
 
 
 def features_of(
-    model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False
+    model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False, sites: bool = False
 ) -> Features:
     """Features of the loop for a law and a chain."""
     return Features(
@@ -91,7 +94,8 @@ def features_of(
         lowest=model.coefficient("lowest_force") if model.uses_rate else -1,
         n_coefficients=len(model.coefficients),
         n_history=len(model.history),
-        drag=drag,
+        drag=drag or sites,
+        sites=sites,
     )
 
 

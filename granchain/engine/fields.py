@@ -23,8 +23,8 @@ from granchain.jit.accessors import rows_as
 from granchain.jit.fingerprint import NAMED_TUPLES
 from granchain.jit.options import hot, shared
 
-# What a drive prescribes, as a number for the loop.
-DISPLACEMENT, FORCE = range(2)
+# What drives an end of the chain, as a number for the loop.
+NO_DRIVE, DISPLACEMENT, FORCE = range(3)
 
 
 class Field(NamedTuple):
@@ -36,7 +36,7 @@ class Field(NamedTuple):
         As the loop, a checkpoint and messages name it.
     of : str
         What has one of it: "body", "contact", "event" (a place in a list of contacts), "jump" (of a
-        force, within one step), "drive", "run", "sample", "snapshot" or "entry" (of the energy
+        force, within one step), "resonator", "run", "sample", "snapshot" or "entry" (of the energy
         ledger).
     meaning : str
         One line.
@@ -148,6 +148,29 @@ CORRECTION = (
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
 )
 
+# Of a chain with on-site springs or resonators.
+SITE = (
+    Field("stiffness", "body", "of its on-site spring [N/m]"),
+    Field("damping", "body", "of its on-site dashpot [kg/s]"),
+    Field("omega2", "body", "what springs of its own add to the bound on omega^2 [1/s2]"),
+    Field("power", "body", "what the on-site dashpot takes at the step [W]"),
+    Field("work", "body", "energy that it has taken [J]"),
+    Field("rest", "body", "what its rounding has left out [J]"),
+)
+
+RESONATOR = (
+    Field("u", "resonator", "displacement from its rest [m]"),
+    Field("v", "resonator", "velocity at the half step [m/s]"),
+    Field("a", "resonator", "acceleration of the step before [m/s2]"),
+    Field("body", "resonator", "what it rides in, as an index; they rise", -1.0),
+    Field("mass", "resonator", "[kg]"),
+    Field("stiffness", "resonator", "of its spring [N/m]"),
+    Field("damping", "resonator", "of its dashpot [kg/s]"),
+    Field("power", "resonator", "what that takes at the step [W]"),
+    Field("work", "resonator", "energy that it has taken [J]"),
+    Field("rest", "resonator", "what its rounding has left out [J]"),
+)
+
 STEP_JUMP = (
     Field("contact", "jump", "its contact, as an index"),
     Field("behind", "jump", "part of the step that lies behind the jump"),
@@ -157,40 +180,22 @@ STEP_JUMP = (
     Field("growth", "jump", "by how much the growth of the force then jumps with it [N/s]"),
 )
 
-# What is driven; positive is to the right.
-DRIVEN = (
-    Field("last", "drive", "displacement at the step before [m]"),
-    Field("speed", "drive", "velocity at the step [m/s]"),
-    Field("force", "drive", "at the step [N]"),
-    Field("part", "drive", "of a step that lies behind a jump of its speed, less one half"),
-    Field("before", "drive", "velocity before that jump [m/s]"),
-    Field("given", "drive", "energy that the motion of its body itself takes [J]"),
-)
-DRIVE = (
-    Field("body", "drive", "its body, as an index", changes=False),
-    Field("kind", "drive", "DISPLACEMENT or FORCE", changes=False),
-    Field(
-        "sign",
-        "drive",
-        "1 where what it follows is positive to the right, else -1",
-        1.0,
-        changes=False,
-    ),
-    Field("drag", "drive", "force over velocity of the drag on its body [kg/s]", changes=False),
-    Field("first", "drive", "place of its first knot", changes=False),
-    Field("after", "drive", "one more than that of its last", changes=False),
-)
-
 RUN = (
     Field("dt", "run", "time step [s]", changes=False),
     Field("allowed_step", "run", "step that the state at the end of the blocks allows [s]", np.inf),
     Field(
         "pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"
     ),
-    Field("drive_work", "run", "of the drives on the chain [J]"),
+    Field("drive_work", "run", "of the driven ends on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
     Field("drag_work", "run", "energy taken by drag [J]"),
     Field("drag_rest", "run", "what its rounding has left out [J]"),
+    Field("left_last", "run", "displacement of the driven left end [m]"),
+    Field("right_last", "run", "of the right one [m]"),
+    Field("left_speed", "run", "velocity of the driven left end [m/s]"),
+    Field("right_speed", "run", "of the right one [m/s]"),
+    Field("left_force", "run", "of the left drive on the first body [N]"),
+    Field("right_force", "run", "of the right drive on the last one [N]"),
     Field("n_steps", "run", "steps to the end", kind=int, changes=False),
     Field(
         "earlier",
@@ -201,6 +206,8 @@ RUN = (
     ),
     Field("n_bodies", "run", "striker and beads", kind=int, changes=False),
     Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
+    Field("left_drive", "run", "kind of the left drive", kind=int, changes=False),
+    Field("right_drive", "run", "kind of the right drive", kind=int, changes=False),
     Field(
         "tile",
         "run",
@@ -248,6 +255,9 @@ RECORD = (
     Field("snapshot_history", "snapshot", "of every contact, a row for each quantity"),
     Field("energies", "entry", "in the order of ENERGIES [J]"),
     Field("drag", "entry", "energy taken by drag, of a chain that has some [J]"),
+    Field("site_energies", "entry", "in the order of SITE_ENERGY, of a chain that has some [J]"),
+    Field("resonator_displacement", "snapshot", "of every resonator [m]"),
+    Field("resonator_velocity", "snapshot", "of every resonator at the step [m/s]"),
 )
 ENERGY = (
     Field("kinetic", "entry", "of the bodies [J]"),
@@ -259,6 +269,14 @@ ENERGY = (
     Field("gravity", "entry", "[J]"),
     Field("precompression", "entry", "[J]"),
     Field("drives", "entry", "[J]"),
+)
+
+SITE_ENERGY = (
+    Field("on_site", "entry", "of the on-site springs [J]"),
+    Field("on_site_damping", "entry", "taken by their dashpots [J]"),
+    Field("resonator_kinetic", "entry", "of the resonators [J]"),
+    Field("resonator_elastic", "entry", "of their springs [J]"),
+    Field("resonator_damping", "entry", "taken by their dashpots [J]"),
 )
 
 # What is recorded where and when; a run changes none of it.
@@ -275,10 +293,11 @@ PLAN = (
     Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, changes=False),
     Field("energy_at", "entry", "steps of the entries of the ledger", kind=int, changes=False),
 )
-# What drives follow, one after the other.
-FOLLOWED = (
-    Field("knots", "run", "instants of the drives' tables [s]", changes=False),
-    Field("spline", "run", "coefficients behind each, highest power first", changes=False),
+DRIVE = (
+    Field("left_knots", "run", "instants of the left drive's table [s]", changes=False),
+    Field("left_spline", "run", "coefficients between them, highest power first", changes=False),
+    Field("right_knots", "run", "of the right drive [s]", changes=False),
+    Field("right_spline", "run", "of the right drive", changes=False),
 )
 
 
@@ -296,15 +315,16 @@ ContactRows = named_tuple_of("ContactRows", CONTACT)
 EventRows = named_tuple_of("EventRows", EVENT)
 CorrectionRows = named_tuple_of("CorrectionRows", CORRECTION)
 JumpRows = named_tuple_of("JumpRows", STEP_JUMP)
-DrivenRows, DriveRows = named_tuple_of("DrivenRows", DRIVEN), named_tuple_of("DriveRows", DRIVE)
+SiteRows = named_tuple_of("SiteRows", SITE)
+ResonatorRows = named_tuple_of("ResonatorRows", RESONATOR)
 Records = named_tuple_of("Records", (*RECORD, *PLAN))
-Followed = named_tuple_of("Followed", FOLLOWED)
+Drives = named_tuple_of("Drives", DRIVE)
 Energies = named_tuple_of("Energies", ENERGY)
 
 
 class Tables(NamedTuple):
     """The tables of a state: a row for each quantity, a column for each body, contact, event,
-    jump or drive."""
+    jump or resonator."""
 
     bodies: np.ndarray
     contacts: np.ndarray
@@ -313,8 +333,8 @@ class Tables(NamedTuple):
     events: np.ndarray
     corrections: np.ndarray
     jumps: np.ndarray
-    driven: np.ndarray
-    drives: np.ndarray
+    sites: np.ndarray
+    resonators: np.ndarray
 
 
 class RowOfBeads(NamedTuple):
@@ -328,8 +348,8 @@ class RowOfBeads(NamedTuple):
     events: Any
     corrections: Any
     jumps: Any
-    driven: Any
-    drives: Any
+    sites: Any
+    resonators: Any
 
 
 NAMED_TUPLES.update((Tables, RowOfBeads))
@@ -354,7 +374,7 @@ bodies_view, contacts_view, events_view = (
     rows_as(EventRows),
 )
 corrections_view, jumps_view = rows_as(CorrectionRows), rows_as(JumpRows)
-driven_view, drives_view = rows_as(DrivenRows), rows_as(DriveRows)
+sites_view, resonators_view = rows_as(SiteRows), rows_as(ResonatorRows)
 
 
 def member_of(kind: Any) -> Callable:
@@ -388,7 +408,7 @@ def beads_of(tables):
     return RowOfBeads(
         bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,
         events_view(tables.events), corrections_view(tables.corrections), jumps_view(tables.jumps),
-        driven_view(tables.driven), drives_view(tables.drives),
+        sites_view(tables.sites), resonators_view(tables.resonators),
     )  # fmt: skip
 
 

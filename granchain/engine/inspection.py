@@ -22,6 +22,7 @@ def inspection(step: ContactStep) -> Callable:
     """Function (row, clock) -> status; the step that the state allows goes into the clock."""
     overlap_limit, slopes = step.law.overlap_limit, step.slopes
     coefficients_at, history_at = step.coefficients_at, step.history_at
+    SITES = step.features.sites
 
     @hot
     def inspect(row, clock):
@@ -45,6 +46,8 @@ def inspection(step: ContactStep) -> Callable:
             k_right, c_right = contacts.endwise[k] * stiffness, contacts.endwise[k] * damping
             omega2 = inverse_mass[k] * (k_left + k_right)
             gamma = inverse_mass[k] * (c_left + c_right)
+            if SITES:
+                omega2 += row.sites.omega2[k]
             if omega2 > 0.0:
                 limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
                 if limit < allowed:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.chain import DRIVEN_DISPLACEMENT, End, Masses, Start
+from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses, Start
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
@@ -66,7 +66,8 @@ CHANGING = {
     "h": (),
     "events": fields.EVENT,
     "corrections": fields.CORRECTION,
-    "driven": fields.DRIVEN,
+    "sites": fields.SITE,
+    "resonators": fields.RESONATOR,
 }
 # What a run from a state takes of these, in the order of `Start`; all else begins anew. Of bodies
 # the first rows.
@@ -76,6 +77,8 @@ STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "reach")
 EVENTS = fields.Tables._fields.index("events")
 # Steps at which something is recorded.
 RECORDING_STEPS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
+# Of an end without a drive.
+_NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
 # The last filled rows of a record, which a later step may still correct: a jump of the force
@@ -132,10 +135,19 @@ class State:
         )
         self._given, self._loads = contacts, chain.loads()
         self._kept: tuple[np.ndarray, ...] | None = None
-        self._drive_rows, self.followed_tables = self._drives_of(chain)
-        loaded, driven = bool(self._loads.any()), self._drive_rows.size > 0
+        left, right = drive_of(chain.left), drive_of(chain.right)
+        self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
+        driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
         self.features = tiled(
-            features_of(self.model, recording.ledger, loaded, driven, chain.has_drag), self._width
+            features_of(
+                self.model,
+                recording.ledger,
+                bool(self._loads.any()),
+                driven,
+                chain.has_drag,
+                chain.has_sites,
+            ),
+            self._width,
         )
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
@@ -147,7 +159,7 @@ class State:
     @property
     def _width(self) -> int:
         """Contacts, padded to whole vectors."""
-        return -(-(self.chain.n_bodies + 1) // VECTOR) * VECTOR
+        return padded(self.chain.n_bodies + 1)
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
@@ -156,7 +168,7 @@ class State:
             fields.pitch_of(self._width),
             fields.pitch_of(self._width + VECTOR),
         )
-        places = 0
+        places, count = 0, self.chain.n_resonators
         if self.features.leaps:
             # a contact's force may jump at the onset and at each overlap that the law names, in one
             # step, there and back
@@ -169,25 +181,10 @@ class State:
             (len(fields.EVENT), width),
             (len(fields.CORRECTION), wide if places else 0),
             (len(fields.STEP_JUMP), places * width),
-            (len(fields.DRIVEN), self._drive_rows.shape[1]),
-            self._drive_rows.shape,
+            (len(fields.SITE), wide if self.features.sites else 0),
+            # one more than there are, of no body, at which the loop sees their end
+            (len(fields.RESONATOR), padded(count + 1) if self.features.sites else 0),
         )
-
-    @staticmethod
-    def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """The rows of the drives, in the order of `fields.DRIVE`, and what they follow."""
-        rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
-        drags, place = np.zeros(chain.n_bodies + 2), 0
-        if chain.drag is not None:
-            drags[1:-1] = chain.mass * chain.drag
-        for body, sign, end in chain.drives:
-            kind, (time, spline) = drive_of(end)
-            rows.append((body, kind, sign, drags[body], place, place + time.size))
-            place += time.size
-            knots.append(time)
-            splines.append(np.pad(spline, ((0, 0), (0, 1))))
-        made = np.array(rows, dtype=float).reshape(-1, len(fields.DRIVE)).T
-        return made, (np.concatenate(knots), np.hstack(splines))
 
     def _plan(self) -> dict[str, np.ndarray]:
         """What is recorded where and when: an array for each field of PLAN."""
@@ -234,6 +231,12 @@ class State:
             "snapshot_history": (kept, len(self.model.history), n + 1),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
             "drag": (plan["energy_at"].size if self.features.drag else 0,),
+            "site_energies": (
+                plan["energy_at"].size * self.features.sites,
+                len(fields.SITE_ENERGY),
+            ),
+            "resonator_displacement": (shots, self.chain.n_resonators),
+            "resonator_velocity": (shots, self.chain.n_resonators),
             **{name: values.shape for name, values in plan.items()},
         }
 
@@ -245,7 +248,7 @@ class State:
     def live_in(self, memory: Memory, place: int) -> None:
         """Before the first step, take a place in memory; see granchain.engine.stack."""
         self.tables = fields.Tables(*[table[place] for table in memory.tables])
-        self.followed = fields.Followed(*[values[place] for values in memory.followed])
+        self.drives = fields.Drives(*[values[place] for values in memory.drives])
         self._clock = memory.clocks[place : place + 1]
         records = memory.records._asdict().items()
         self.records = fields.Records(
@@ -255,20 +258,24 @@ class State:
             fields.BodyRows(*self.tables.bodies),
             fields.ContactRows(*self.tables.contacts),
         )
+        self.sites, self.resonators = (
+            fields.SiteRows(*self.tables.sites),
+            fields.ResonatorRows(*self.tables.resonators),
+        )
         self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
-        self.tables.drives[:] = self._drive_rows
         self._put_bodies()
         self._put_contacts(self._given)
         self._put_clock()
         if self.chain.start is not None:
             self._put_start(self.chain.start)
-        for mine, start in zip(self.followed, self.followed_tables, strict=True):
+        for mine, start in zip(self.drives, self.drive_tables, strict=True):
             mine[:] = start
         for name, values in self.plan.items():
             getattr(self.records, name)[:] = values
 
     def _put_clock(self) -> None:
+        left, right = self._driven_by
         tile, band = (
             (TILE_CONTACTS, TILE_STEPS)
             if self.features.tiled
@@ -281,6 +288,8 @@ class State:
             n_bodies=self.chain.n_bodies,
             stride=self._stride,
             front=self._first_front(),
+            left_drive=left,
+            right_drive=right,
             earlier=0 if self.chain.start is None else self.chain.start.steps,
             tile=tile,
             band=band,
@@ -297,17 +306,18 @@ class State:
         bodies.inverse_mass[inside] = inverse
         bodies.dt_over_m[inside] = self.time_step.value * inverse
         bodies.steady[inside] = bodies.loads[inside] = self._loads
-        bodies.weight[inside] = chain.mass * chain.gravity
+        bodies.weight[inside] = chain.carried_mass() * chain.gravity
         if chain.drag is not None:
             bodies.drag[inside] = chain.drag
-        placed = self._placed
-        bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = bodies.drag[placed] = 0.0
-
-    @property
-    def _placed(self) -> np.ndarray:
-        """Bodies and walls whose displacement is prescribed, as indices."""
-        body, kind = self._drive_rows[:2]
-        return body[kind == fields.DISPLACEMENT].astype(int)
+        if not chain.has_sites:
+            return
+        self.sites.omega2[inside], _ = chain.own_rates()
+        for name in ("stiffness", "damping"):
+            if (given := getattr(chain, f"on_site_{name}")) is not None:
+                getattr(self.sites, name)[inside] = given
+        if chain.resonators is not None:
+            for name, values in chain.resonators._asdict().items():
+                getattr(self.resonators, name)[: values.size] = values + (name == "body")
 
     def _put_contacts(self, given: Contacts) -> None:
         contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
@@ -337,10 +347,14 @@ class State:
             corrections = self.tables.corrections[:, : n + 2]
             if corrections.shape == start.corrections.shape:
                 corrections[:] = start.corrections
-            fields.DrivenRows(*self.tables.driven).last[:] = start.driven[:-1]
-            clock.echoes = start.driven[-1]
+            clock.left_last, clock.right_last, clock.echoes = start.ends
         else:
             self.bodies.v[1 : n + 1], self.bodies.a[1 : n + 1] = start.bodies[3], 0.0
+        count = start.resonators.shape[-1]
+        for name, values in zip(STARTED_BODIES, start.resonators, strict=False):
+            getattr(self.resonators, name)[:count] = values
+        if count and not start.steps:
+            self.resonators.v[:count], self.resonators.a[:count] = start.resonators[3], 0.0
         clock.n_active = start.active.size
         self.events.active[: start.active.size] = start.active
         self.events.listed[start.active] = 1
@@ -357,10 +371,9 @@ class State:
         """What another run can go on from; None where none was kept."""
         if self._kept is None:
             return None
-        bodies, contacts, history, events, corrections, driven, clocks = self._kept
+        bodies, contacts, history, events, corrections, _, resonators, clocks = self._kept
+        count, own = self.chain.n_resonators, resonators[: len(STARTED_BODIES)]
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
-        # what is placed has been put where it is in the last step itself
-        bodies[0, self._placed] = self.bodies.u[self._placed]
         return Start(
             np.vstack([bodies[:, 1 : n + 1], self.bodies.v[1 : n + 1]]),
             rows.start[: n + 1],
@@ -368,8 +381,9 @@ class State:
             history[:, : n + 1],
             fields.EventRows(*events).active[: int(clock.n_active)],
             corrections[:, : n + 2],
-            np.append(fields.DrivenRows(*driven).last, clock.echoes),
+            np.array([clock.left_last, clock.right_last, clock.echoes]),
             int(clock.earlier + clock.step),
+            np.vstack([own[:, :count], self.resonators.v[:count]]),
         )
 
     def _first_front(self) -> int:
@@ -426,8 +440,7 @@ class State:
         facts = self.time_step.value, self.time_step.n_steps, self.recording, self.features
         digest = hashlib.sha256(repr(facts).encode())
         plan = {field.name: getattr(self.records, field.name) for field in fields.PLAN}
-        plan |= {"drives": self.tables.drives, **self.followed._asdict()}
-        for name, values in {"c": self.c, **plan}.items():
+        for name, values in {"c": self.c, **self.drives._asdict(), **plan}.items():
             array = np.ascontiguousarray(values)
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
         return digest.hexdigest()
@@ -453,7 +466,10 @@ class State:
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays that a run changes, by name, as far as they are filled at this clock; the
         clock as whole numbers, bit by bit."""
-        tables = {name: getattr(self.tables, name) for name in CHANGING}
+        tables = {
+            name: table for name in CHANGING
+            if (table := getattr(self.tables, name)).size or name not in ("sites", "resonators")
+        }  # fmt: skip
         records = {
             field.name: getattr(self.records, field.name)[: self._rows(field, clock)]
             for field in fields.RECORD
@@ -556,9 +572,9 @@ class State:
         stop = min(self.step + steps, last + 1)
         looks = looks or stop > last
         if self.recording.final and self.step <= last < stop:
-            self.loop(last, False, self.tables, self.clock, self.followed, self.records)
+            self.loop(last, False, self.tables, self.clock, self.drives, self.records)
             self.keep()
-        return Status(self.loop(stop, looks, self.tables, self.clock, self.followed, self.records))
+        return Status(self.loop(stop, looks, self.tables, self.clock, self.drives, self.records))
 
 
 class Memory:
@@ -575,7 +591,7 @@ class Memory:
 
     Attributes
     ----------
-    tables, followed, records : named tuple of arrays
+    tables, drives, records : named tuple of arrays
         With the leading axis.
     clocks : (n,) array of CLOCK
     """
@@ -590,9 +606,8 @@ class Memory:
         self.tables = fields.Tables(*made)
         fields.fill_starts(self.tables.bodies, fields.BODY)
         fields.fill_starts(self.tables.contacts, fields.CONTACT)
-        self.followed = fields.Followed(
-            *(np.zeros((n, *values.shape)) for values in one.followed_tables)
-        )
+        fields.fill_starts(self.tables.resonators, fields.RESONATOR)
+        self.drives = fields.Drives(*(np.zeros((n, *values.shape)) for values in one.drive_tables))
         self.clocks = np.zeros(n, fields.CLOCK)
         self.records = fields.Records(
             *(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN))
@@ -606,9 +621,16 @@ class Memory:
         return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
 
+def padded(count: int) -> int:
+    """A number of columns, up to whole vectors."""
+    return -(-count // VECTOR) * VECTOR
+
+
 def drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
     """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving
     cubic, or straight lines for a force."""
+    if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
+        return fields.NO_DRIVE, _NO_TABLE
     time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
     kind = fields.DISPLACEMENT if end.kind == DRIVEN_DISPLACEMENT else fields.FORCE
     spline = np.zeros((4, time.size - 1))

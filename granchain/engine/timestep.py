@@ -137,6 +137,8 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
     weight[0], weight[-1] = chain.left.has_wall, chain.right.has_wall
     k, g = weight * stiffness, weight * damping
     omega2, gammas = (k[:-1] + k[1:]) / chain.mass, (g[:-1] + g[1:]) / chain.mass
+    own_omega2, own_rates = chain.own_rates()
+    omega2 += own_omega2
     # the body for which the step has to be smallest
     where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA))
     omega, gamma = math.sqrt(omega2.max()), float(gammas.max())
@@ -155,14 +157,16 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
     if isinstance(step, str):
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
-        # drag does not move the limit, but is to be followed
-        fastest = max(gamma, float(chain.drag.max()) if chain.drag is not None else 0.0)
+        # drag and dashpots of a body's own do not move the limit, but are to be followed
+        drag = float(chain.drag.max()) if chain.drag is not None else 0.0
+        fastest = max(gamma, drag, float(own_rates.max()))
+        named = {float(own_rates.max()): "damping of a body's own", drag: "drag", gamma: "gamma"}
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
         rule = (
             f"{AUTO_OMEGA:g} of 2/omega"
             if by_omega <= by_gamma
-            else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'drag'}"
+            else f"{AUTO_GAMMA:g}/{named[fastest]}"
         )
         if math.isfinite(run.known) and run.known <= KNOWN * value:
             n_steps = whole_steps(end, run.known)
@@ -211,14 +215,16 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
         begin = chain.first_overlaps(contacts.overlaps)
         to = np.vstack([contacts.overlaps, np.maximum(begin, 0.0), begin])
         stored = float(over_kinds(_work_scan, contacts.model, (contacts.c, to), 1).sum())
+        # of springs of a body's own, which resonators at rest stretch
+        springs = chain.own_sum("stiffness")
+        stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
     force = 0.0
-    for place, _, end in chain.drives:
-        assert end.time is not None and end.value is not None
+    for end, body in ((chain.left, 0), (chain.right, -1)):
+        if end.time is None or end.value is None:
+            continue
         if end.kind == "displacement":
             speed = float(np.abs(np.diff(end.value) / np.diff(end.time)).max())
-            # of the bodies beside it
-            beside = [body for body in (place - 2, place) if 0 <= body < chain.n_bodies]
-            energy += 0.5 * float(chain.mass[beside].sum()) * (2.0 * speed) ** 2
+            energy += 0.5 * float(chain.mass[body]) * (2.0 * speed) ** 2
         else:
             force += 2.0 * float(np.abs(end.value).max())
     return energy + stored, force

@@ -48,11 +48,15 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
         xlabel="frequency [kHz]",
     )
     count = np.arange(1, found.frequencies.size + 1)
-    edges = np.concatenate([[found.bead[0] - 0.5], found.bead + 0.5])
+    # resonators behind the beads
+    edges = found.bead[0] - 0.5 + np.arange(found.shapes.shape[1] + 1)
     mesh = shapes.pcolormesh(
         edges, np.append(count - 0.5, count[-1] + 0.5), found.shapes, cmap="RdBu_r", vmin=-1, vmax=1
     )
     shapes.set(xlabel="bead", ylabel="mode")
+    if found.resonator_bead.size:
+        shapes.axvline(found.bead[-1] + 0.5, color="black", linewidth=0.9)
+        shapes.set(xlabel="bead, and behind the line the resonators")
     shapes.figure.colorbar(mesh, ax=shapes, label="displacement, largest 1", aspect=30)
     title = f"Modes: {found.title or 'untitled case'}"
     return sheet.write(title, "computed at rest", f"contact law {found.law}")

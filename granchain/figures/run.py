@@ -10,11 +10,14 @@ import numpy as np
 
 from granchain.analysis import (
     ENERGIES_HELD,
+    ENERGIES_OF_SOME,
     OF_ROUNDING,
     between_snapshots,
     driven_without_pulse,
     energy_put_in,
     first_pulse,
+    in_motion_and_store,
+    ledger_in,
     moving_energy,
     out_of_order,
     peak,
@@ -65,6 +68,12 @@ LOST = {
     "plastic": "plastic (dents)",
     "viscous": "viscous (damping)",
     "clamp": "clamp (damping that did not act)",
+}
+# Parts of what beads have of their own that are drawn as one.
+OF_ITS_OWN = {
+    "on-site springs": ("on_site",),
+    "resonators": ("resonator_kinetic", "resonator_elastic"),
+    "dashpots of a bead's own": ("on_site_damping", "resonator_damping"),
 }
 
 
@@ -308,10 +317,17 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     Figure, array of Axes (2,)
         Ledger, residual.
     """
-    held = (*ENERGIES_HELD, *(("drag",) if "energy_drag" in result.variables else ()))
+    held = [
+        name for name in (*ENERGIES_HELD, *ENERGIES_OF_SOME) if f"energy_{name}" in result.variables
+    ]
     parts = {name: getattr(result, f"energy_{name}") for name in held}
-    put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
-    size = residual_share(result.energy_residual, put_in, parts["recoverable"])
+    for name, several in OF_ITS_OWN.items():
+        some = [parts.pop(one) for one in several if one in parts]
+        parts |= {name: sum(some)} if some else {}
+    held = list(parts)
+    kinetic, stored = in_motion_and_store(ledger_in(result))
+    put_in = energy_put_in(kinetic, result.energy_external, stored)
+    size = residual_share(result.energy_residual, put_in, stored)
     static = put_in == 0.0 and bool(np.any(parts["recoverable"] > 0.0))
     moving = moving_energy(result)
     parts["recoverable"], total, notes = moving.recoverable, moving.total, []
@@ -369,8 +385,10 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     """Entries of the ledger over which its parts are averaged, and why, where an end is driven
     with a frequency that they do not resolve: lines through them would show another."""
     every = float(np.median(np.diff(result.energy_time))) if len(result.energy_time) > 1 else 0.0
-    case = case_of(result) if "energy_drives" in result.variables else None
-    signals = [one for one in (case.drives.values() if case else ()) if one.signal]
+    ends = case_of(result).ends if "energy_drives" in result.variables and case_of(result) else None
+    signals = [
+        end for end in (ends and ends.left, ends and ends.right) if getattr(end, "signal", "")
+    ]
     # energies go with the square: twice as fast, and four entries a period
     limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):

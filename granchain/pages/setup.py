@@ -109,7 +109,9 @@ def plural_text(value: Any) -> str:
         return value_words(value)
     if len(value) > MOST_VALUES:
         return f"{len(value)} values, {value_words(value[0])} to {value_words(value[-1])}"
-    return ", ".join(map(value_words, value))
+    return ", ".join(
+        plural_text(one) if isinstance(one, Mapping) else value_words(one) for one in value
+    )
 
 
 def material_text(given: Mapping[str, Any]) -> str:
@@ -146,10 +148,12 @@ def segment_rows(segments: Any) -> Iterator[tuple[str, str]]:
         return
     for i, one in enumerate(segments):
         parts = [
-            f"{name} {quantity_text(one[name], units[name])}"
-            for name in ("radius", "mass", "gap", "velocity", "displacement", "drag")
-            if one.get(name)
+            f"{name.replace('_', ' ')} {quantity_text(one[name], units[name])}"
+            for name, unit in units.items()
+            if unit not in (None, "1") and one.get(name)
         ]
+        own = one.get("resonator") or []
+        parts += [f"resonator of {plural_text(own)}"] if own else []
         parts.append(material_text(one["material"]) if one.get("material") else "")
         times = f"; the group that ends here {one['repeat']} times" if one.get("repeat") else ""
         count = one.get("count")

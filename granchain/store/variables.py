@@ -108,6 +108,15 @@ VARIABLES: dict[str, VariableEntry] = {
         "work of the forces that the clamp at zero adds; negative: damping that did not act",
     ),
     "energy_drag": VariableEntry(_LEDGER, "J", "energy lost to drag on the beads"),
+    "energy_on_site": VariableEntry(_LEDGER, "J", "energy of the on-site springs, over rest"),
+    "energy_on_site_damping": VariableEntry(_LEDGER, "J", "energy lost in on-site dashpots"),
+    "energy_resonator_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy of the resonators"),
+    "energy_resonator_elastic": VariableEntry(
+        _LEDGER, "J", "energy of the resonators' springs, over rest"
+    ),
+    "energy_resonator_damping": VariableEntry(
+        _LEDGER, "J", "energy lost in the resonators' dashpots"
+    ),
     "energy_external": VariableEntry(
         _LEDGER,
         "J",
@@ -122,6 +131,24 @@ VARIABLES: dict[str, VariableEntry] = {
     "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
     "displacement": VariableEntry(_SHOTS, "m", "displacement from the start"),
     "velocity": VariableEntry(_SHOTS, "m/s", "velocity"),
+    "resonator": VariableEntry(
+        ("resonator",), "1", "number of the resonator, from 1 along the chain"
+    ),
+    "resonator_bead": VariableEntry(("resonator",), "1", "label of the bead that it rides in"),
+    "resonator_mass": VariableEntry(("resonator",), "kg", "mass of the resonator"),
+    "resonator_stiffness": VariableEntry(("resonator",), "N/m", "stiffness of its spring"),
+    "final_resonator_displacement": VariableEntry(
+        ("resonator",), "m", "displacement of the resonator at the end, from its rest"
+    ),
+    "final_resonator_velocity": VariableEntry(
+        ("resonator",), "m/s", "velocity of the resonator at the end"
+    ),
+    "resonator_displacement": VariableEntry(
+        ("snapshot_time", "resonator"), "m", "displacement of the resonator from its rest"
+    ),
+    "resonator_velocity": VariableEntry(
+        ("snapshot_time", "resonator"), "m/s", "velocity of the resonator"
+    ),
     "snapshot_largest_overlap": VariableEntry(
         _HISTORIES, "m", "largest overlap of the contact until then; 0 where it had not closed"
     ),
@@ -172,7 +199,7 @@ def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
     return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
 
 
-LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
+LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "resonator_bead")
 # Places in the list of what a contact can be doing.
 PHASE = ("phase", "snapshot_phase")
 # Of most samples, and of some pulses, there is no message.

@@ -293,8 +293,10 @@ def watched(case: Case, recording: Recording) -> Recording:
 def can_transmit(case: Case) -> bool:
     """Whether there is a striker whose momentum can be passed on, and a free bead at the far end:
     from a wall the pulse comes back while it still arrives, and what is left of the difference of
-    two forces is noise."""
-    return case.begins_with_striker and case.ends.right == "free"
+    two forces is noise. On-site springs and resonators take from the bead what its contact gives.
+    """
+    held = case.chain.holds_or_carries()
+    return case.begins_with_striker and case.ends.right == "free" and not held
 
 
 def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:

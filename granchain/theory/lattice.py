@@ -29,7 +29,8 @@ class Dispersion:
     next cell (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). With u_j the motion
     of a mass times sqrt(m_j), the stretches of the springs times sqrt(s_j) are B u, two entries a
     row; the angular frequencies are the singular values of B, n of them at each wavenumber q, the
-    phase from cell to cell.
+    phase from cell to cell. An on-site spring is a row with one entry, a resonator a column and a
+    row more.
 
     Attributes
     ----------
@@ -39,34 +40,48 @@ class Dispersion:
         Of the springs behind each of them [N/m].
     length : float or None
         Of a cell [m], where it is known.
+    on_site : (n,) array or None
+        Stiffnesses of springs between each mass and the ground [N/m].
+    resonators : (n_resonators, 3) array or None
+        Place of the mass that each is in, from 0, its own mass [kg] and its stiffness [N/m].
     """
 
     masses: np.ndarray
     stiffnesses: np.ndarray
     length: float | None = None
+    on_site: np.ndarray | None = None
+    resonators: np.ndarray | None = None
 
     @cached_property
     def band_edges(self) -> np.ndarray:
         """Lowest and highest frequency of each band, (n, 2) array [Hz]: a branch of a row has
         its extremes at q = 0 and pi."""
         edges = np.sort(self.frequency([0.0, math.pi]), axis=0).T.copy()
-        # the row as a whole moves freely
-        edges[0, 0] = 0.0
+        if self.on_site is None:
+            # the row as a whole moves freely
+            edges[0, 0] = 0.0
         return edges
 
     @property
     def gaps(self) -> np.ndarray:
-        """Frequencies between bands at which no wave runs, (n_gaps, 2) array [Hz]; bands that
-        touch, to 1e-9 of the highest, have none."""
+        """Frequencies between bands at which no wave runs, (n_gaps, 2) array [Hz], and those below
+        the bands of a row that is held on the spot; bands that touch, to 1e-9 of the highest, have
+        none."""
         edges = self.band_edges
+        if self.on_site is not None:
+            edges = np.vstack([np.zeros((1, 2)), edges])
         between = np.stack([edges[:-1, 1], edges[1:, 0]], axis=1)
         return np.asarray(between[between[:, 1] - between[:, 0] > 1e-9 * edges[-1, 1]])
 
     @property
     def long_wave_speed(self) -> float:
         """Of waves much longer than a cell [cells/s]: 1/sqrt(sum(m) sum(1/s)), a rod of the
-        same mass and compliance."""
-        return 1.0 / math.sqrt(float(self.masses.sum()) * float((1.0 / self.stiffnesses).sum()))
+        same mass, with its resonators, and compliance; 0 where springs hold it on the spot."""
+        if self.on_site is not None:
+            return 0.0
+        mass = float(self.masses.sum())
+        mass += 0.0 if self.resonators is None else float(self.resonators[:, 1].sum())
+        return 1.0 / math.sqrt(mass * float((1.0 / self.stiffnesses).sum()))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: its bands, the gaps between them, the speed of long waves."""
@@ -94,7 +109,7 @@ class Dispersion:
 
         Returns
         -------
-        (..., n) array
+        (..., n + n_resonators) array
             Rising [Hz].
         """
         stretch, _ = self._stretch(wavenumber)
@@ -111,14 +126,14 @@ class Dispersion:
 
         Returns
         -------
-        (..., n) array
+        (..., n + n_resonators) array
             Of each branch, in the order of `frequency` [cells/s]; times `length` it is m/s.
         """
         q = np.asarray(wavenumber, dtype=float)
         inside = q - 2.0 * math.pi * np.floor(q / (2.0 * math.pi) + 0.5)
         sign = np.where(inside < 0.0, -1.0, 1.0)
         stretch, change = self._stretch(sign * np.clip(np.abs(inside), _NEAR, math.pi - _NEAR))
-        left, _, right = np.linalg.svd(stretch)
+        left, _, right = np.linalg.svd(stretch, full_matrices=False)
         # d sigma = Re(u* dB v) of a simple singular value
         speed = np.einsum("...ik,...ij,...kj->...k", left.conj(), change, right.conj()).real
         return np.asarray(speed[..., ::-1])
@@ -128,10 +143,16 @@ class Dispersion:
         phase = np.exp(1j * np.asarray(wavenumber, dtype=float))
         n = self.masses.size
         heavy, stiff = np.sqrt(self.masses), np.sqrt(self.stiffnesses)
-        stretch, change = (
-            np.zeros((*phase.shape, n, n), dtype=complex),
-            np.zeros((*phase.shape, n, n), dtype=complex),
-        )
+        held = np.zeros(0) if self.on_site is None else self.on_site
+        own = np.zeros((0, 3)) if self.resonators is None else self.resonators
+        shape = *phase.shape, n + held.size + len(own), n + len(own)
+        stretch, change = np.zeros((2, *shape), dtype=complex)
+        for j, stiffness in enumerate(held):
+            stretch[..., n + j, j] = math.sqrt(stiffness / self.masses[j])
+        for j, (place, mass, stiffness) in enumerate(own):
+            row = n + held.size + j
+            stretch[..., row, int(place)] = math.sqrt(stiffness) / heavy[int(place)]
+            stretch[..., row, n + j] = -math.sqrt(stiffness / mass)
         for j in range(n):
             stretch[..., j, j] -= stiff[j] / heavy[j]
             if j < n - 1:
@@ -141,12 +162,21 @@ class Dispersion:
         return stretch, change
 
 
-def dispersion(masses: Any, stiffnesses: Any, length: float | None = None) -> Dispersion:
+def dispersion(
+    masses: Any,
+    stiffnesses: Any,
+    length: float | None = None,
+    on_site: Any = None,
+    resonators: Any = None,
+) -> Dispersion:
     """Small waves in a periodic row of masses and springs.
 
     One mass: f = sqrt(s/m) abs(sin(q/2))/pi. Two masses and equal springs: omega^2 = s (1/m1 + 1/m2
     +- sqrt((1/m1 + 1/m2)^2 - 4 sin^2(q/2)/(m1 m2))), with a gap from sqrt(2 s/m) of the heavier to
-    that of the lighter (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3).
+    that of the lighter (Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3). One mass
+    with an on-site spring k: omega^2 = (k + 4 s sin^2(q/2))/m. Mass in mass, a resonator (m2, k2)
+    in each m1: m1 m2 omega^4 - ((m1 + m2) k2 + 4 s m2 sin^2(q/2)) omega^2 + 4 s k2 sin^2(q/2) = 0
+    (Huang, Sun & Huang 2009, doi:10.1016/j.ijengsci.2008.12.007).
 
     Parameters
     ----------
@@ -156,6 +186,11 @@ def dispersion(masses: Any, stiffnesses: Any, length: float | None = None) -> Di
         Of the springs, each behind its mass, the last one before the next cell [N/m].
     length : float, optional
         Of a cell [m].
+    on_site : (n,) array, optional
+        Of springs between each mass and the ground [N/m], 0 for none.
+    resonators : sequence of (place, mass, stiffness), optional
+        Of each the place of the mass of the cell that it is in, from 0, its own mass [kg] and the
+        stiffness of its spring [N/m].
 
     Returns
     -------
@@ -165,7 +200,8 @@ def dispersion(masses: Any, stiffnesses: Any, length: float | None = None) -> Di
     Raises
     ------
     ValueError
-        For anything but as many stiffnesses as masses, 1 to 1024 of them, finite and above 0.
+        For anything but as many stiffnesses as masses, 1 to 1024 of them, finite and above 0; and
+        for on-site springs or resonators that are none.
     """
     values = []
     for name, given in (("masses", masses), ("stiffnesses", stiffnesses)):
@@ -186,4 +222,20 @@ def dispersion(masses: Any, stiffnesses: Any, length: float | None = None) -> Di
             f"stiffnesses: got {values[1].size} beside {values[0].size} masses, allowed: as many, "
             "one behind each mass"
         )
-    return Dispersion(values[0], values[1], length)
+    count = values[0].size
+    held = np.zeros(count) if on_site is None else np.array(on_site, dtype=float)
+    if held.shape != (count,) or not (np.isfinite(held) & (held >= 0.0)).all():
+        raise ValueError(
+            f"on_site: got {held.size} numbers, allowed: {count}, one for each mass, finite and "
+            "not below 0"
+        )
+    own = np.array([] if resonators is None else resonators, dtype=float).reshape(-1, 3)
+    good = np.isfinite(own).all() and (own[:, 1:] > 0.0).all() and own.shape[0] <= MOST_MASSES
+    if not good or not np.isin(own[:, 0], np.arange(count)).all():
+        raise ValueError(
+            f"resonators: got {len(own)} of them, allowed: at most {MOST_MASSES}, each a place "
+            f"from 0 to {count - 1}, and a mass and a stiffness that are finite and above 0"
+        )
+    return Dispersion(
+        values[0], values[1], length, held if held.any() else None, own if own.size else None
+    )

@@ -29,7 +29,8 @@ def dispersion(case: Case) -> Dispersion:
     The cell is the smallest one that is repeated throughout the chain, or throughout the largest
     group of segments that has a `repeat`. The contacts are springs, with the slope of the law's own
     force at rest under the precompression: of a contact that has yielded that of unloading and
-    reloading. Damping is left out. Walls and striker are no part of it.
+    reloading. On-site springs and resonators are part of the cell. Damping is left out. Walls and
+    striker are no part of it.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def dispersion(case: Case) -> Dispersion:
     """
     check_case(case)
     cell = cell_of(case)
-    return of_lattice(cell.masses, cell.stiffnesses, cell.length)
+    return of_lattice(*cell[2:])
 
 
 class Cell(NamedTuple):
@@ -62,6 +63,10 @@ class Cell(NamedTuple):
         Of its beads [kg], and of the contact behind each [N/m].
     length : float
         [m].
+    on_site : (n,) array
+        Stiffness between each bead and the ground [N/m].
+    resonators : (n_resonators, 3) array
+        Place of the bead of each, its mass [kg] and stiffness [N/m].
     """
 
     first: int
@@ -69,6 +74,8 @@ class Cell(NamedTuple):
     masses: np.ndarray
     stiffnesses: np.ndarray
     length: float
+    on_site: np.ndarray
+    resonators: np.ndarray
 
 
 def cell_of(case: Case) -> Cell:
@@ -77,7 +84,19 @@ def cell_of(case: Case) -> Cell:
     beads = periodic_part(case, chain)
     between = range(beads.start + 1, beads.stop)
     stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
-    rows = chain.mass[beads], chain.radius[beads], stiffness
+    on_site, own = np.zeros(chain.n_bodies), np.zeros((0, 3))
+    if chain.on_site_stiffness is not None:
+        on_site = chain.on_site_stiffness
+    if (riding := chain.resonators) is not None:
+        own = np.array([riding.body - beads.start, riding.mass, riding.stiffness]).T
+    carried: list[list[list[float]]] = [[] for _ in range(beads.start, beads.stop)]
+    for bead, *numbers in own.tolist():
+        if 0 <= bead < len(carried):
+            carried[int(bead)].append(numbers)
+    # beads with the same resonators are of one kind
+    met: dict[str, int] = {}
+    kinds = np.array([met.setdefault(repr(numbers), len(met)) for numbers in carried])
+    rows = chain.mass[beads], chain.radius[beads], stiffness, on_site[beads], kinds
     sizes = (
         size
         for size in range(1, min(rows[0].size // 2, MOST_MASSES) + 1)
@@ -102,6 +121,8 @@ def cell_of(case: Case) -> Cell:
         chain.mass[beads][:size],
         stiffness[:size],
         length,
+        on_site[beads][:size],
+        own[(own[:, 0] >= 0) & (own[:, 0] < size)],
     )
 
 

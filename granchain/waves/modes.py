@@ -4,7 +4,7 @@ decays."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,21 +29,23 @@ class Modes:
     ----------
     title, law : str
         Of the case.
-    bead : (n,) array
+    bead : (n_beads,) array
         Labels of the beads.
     frequencies : (n,) array
-        Without damping [Hz]; a chain with two free ends moves as a whole at 0 Hz.
+        Without damping [Hz], one a body; a chain with two free ends moves as a whole at 0 Hz.
     shapes : (n, n) array
-        Displacements (mode, bead), the largest 1.
+        Displacements (mode, body), beads first and then resonators, the largest 1.
     participation : (n,) array
-        How many beads take part, (sum e)^2/sum e^2 with e = m phi^2 [1].
+        How many bodies take part, (sum e)^2/sum e^2 with e = m phi^2 [1].
     damping : (n,) array
         Rate at which the amplitude of the damped mode decays [1/s]; of an overdamped one the slower
         of its two rates.
     overdamped : (n,) boolean array
         Whether the damped mode creeps back to rest without an oscillation.
     in_gap : (n,) boolean array or None
-        Whether the frequency lies in a gap of the cell that was named, or above its bands.
+        Whether the frequency lies in a gap of the cell that was named, or outside its bands.
+    resonator_bead : (n_resonators,) array
+        Labels of the beads that the resonators ride in.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Modes:
     damping: np.ndarray
     overdamped: np.ndarray
     in_gap: np.ndarray | None = None
+    resonator_bead: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __repr__(self) -> str:
         return (
@@ -89,10 +92,11 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     """The small oscillations of a finite chain about its static state.
 
     Every contact that carries a static force is a spring with the slope of its law there; one that
-    has yielded is as stiff as it unloads. With u = sqrt(m) times the displacements and B u the
-    stretches of the springs times the roots of their stiffnesses, the angular frequencies are the
-    singular values of B: none is lost in the rounding of a square (Golub & Van Loan 2013, Matrix
-    Computations, sec. 8.6). A striker is no part of it.
+    has yielded is as stiff as it unloads; on-site springs and those of resonators are as they are.
+    With u = sqrt(m) times the displacements and B u the stretches of the springs times the roots of
+    their stiffnesses, the angular frequencies are the singular values of B: none is lost in the
+    rounding of a square (Golub & Van Loan 2013, Matrix Computations, sec. 8.6). A striker is no
+    part of it.
 
     Parameters
     ----------
@@ -113,12 +117,6 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         beads, or a cell that is none.
     """
     check_case(case)
-    for where, drive in case.drives.items():
-        if where.startswith("drive.") and drive.drive == "displacement":
-            raise CaseError(
-                f"{where}: got a bead whose displacement is given, allowed driven ends, which are "
-                "held still, and beads with a force; take the drive out, or end the chain there"
-            )
     gaps = None if cell is None else dispersion(cell)
     chain, contacts, _ = prepare(case)
     first, n = chain.first_loaded, chain.n_bodies
@@ -132,14 +130,28 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         first if chain.contact_exists[0] and first == 0 else first + 1,
         n + int(chain.contact_exists[-1]),
     )
-    mass = chain.mass[first:]
-    stiffness, damping = at_rest(contacts, present, float(mass.min()))
-    stretch = np.zeros((len(present), mass.size))
+    slopes = np.array(at_rest(contacts, present, float(chain.mass[first:].min())))
+    # beads, then resonators
+    stretch = np.zeros((len(present), n - first + chain.n_resonators))
     for i, k in enumerate(present):
         if k - 1 >= first:
-            stretch[i, k - 1 - first] = 1.0 / math.sqrt(mass[k - 1 - first])
+            stretch[i, k - 1 - first] = 1.0
         if k < n:
-            stretch[i, k - first] = -1.0 / math.sqrt(mass[k - first])
+            stretch[i, k - first] = -1.0
+    mass, springs, riding = chain.mass[first:], [slopes], np.zeros(0, dtype=np.int64)
+    if chain.has_on_site:
+        stretch = np.vstack([stretch, np.eye(n - first, stretch.shape[1])])
+        given = chain.on_site_stiffness, chain.on_site_damping
+        springs += [
+            np.array([np.zeros(n - first) if one is None else one[first:] for one in given])
+        ]
+    if (own := chain.resonators) is not None:
+        riding = own.body - first
+        rows = np.hstack([-np.eye(n - first)[riding], np.eye(riding.size)])
+        stretch, mass = np.vstack([stretch, rows]), np.concatenate([mass, own.mass])
+        springs += [np.array([own.stiffness, own.damping])]
+    stiffness, damping = np.hstack(springs)
+    stretch /= np.sqrt(mass)
     _, singular, right = np.linalg.svd(np.sqrt(stiffness)[:, None] * stretch)
     omega = np.zeros(mass.size)
     omega[: singular.size] = singular
@@ -147,7 +159,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     # damping between the modes; drag is m g v on each body, and g in these coordinates
     dashpots = stretch.T @ (damping[:, None] * stretch)
     if chain.drag is not None:
-        dashpots += np.diag(chain.drag[first:])
+        dashpots += np.diag(np.pad(chain.drag[first:], (0, riding.size)))
     rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
     shapes = vectors / np.sqrt(mass)
     largest = np.abs(shapes).argmax(axis=1)[:, None]
@@ -163,6 +175,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         damping=rates,
         overdamped=overdamped,
         in_gap=None if gaps is None else outside(frequencies, gaps.band_edges),
+        resonator_bead=chain.body_labels[first + riding],
     )
 
 

@@ -224,7 +224,7 @@ def spectrum(
         if result.case is None:
             raise CaseError("the file has no case")
         cell = cell_of(result.case)
-        waves = dispersion(cell.masses, cell.stiffnesses, cell.length)
+        waves = dispersion(*cell[2:])
     except (CaseError, LawError) as error:
         cell = None
         messages.append(f"no band edges and no dispersion: {error}")
@@ -260,7 +260,12 @@ def spectrum(
         cell_frequency, seen, scatter = relation(row)
         if cell is not None:
             cosine = seen
-        if cell is not None and waves_are_small:
+        if cell is not None and (cell.on_site.any() or cell.resonators.size):
+            messages.append(
+                "no band edges: cos q of beads with on-site springs or resonators is no polynomial "
+                "that is fitted; the bands by the dispersion are those of gc.dispersion"
+            )
+        elif cell is not None and waves_are_small:
             edges = bands_of(cell_frequency, cosine, scatter, row.size)
             messages.extend(edges.messages)
         if row.gapless:
@@ -352,7 +357,7 @@ def source_signal(
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
         # cubics through the table of the drive; behind its end its last value
-        at, value, slope = result.case.driven(f"ends.{source}")
+        at, value, slope = result.case.drive(source)
         curve = (
             PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
         )

@@ -1,0 +1,356 @@
+"""On-site springs and resonators: oscillators against their solutions, order, ledger, momentum, the
+static state, modes and waves against closed forms, and what goes on from a state."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import granchain as gc
+from granchain import figures, theory
+from granchain.analysis import bead_energy, energy_balance, observed_order
+from granchain.case import Case
+from granchain.engine.state import State
+from granchain.errors import CaseError, RunError
+from granchain.figures.motion import contact_forces
+from granchain.set_up import chain_of
+from granchain.simulation import prepare, recording_of
+from granchain.studies.measures import can_transmit
+
+RADIUS, MASS = 2.38e-3, 0.45e-3
+RIDING = {"mass": 2e-4, "stiffness": 4e6, "damping": 2.0}
+TWO = [RIDING, {"mass": 5e-5, "stiffness": 3e6, "damping": 1.0}]
+HELD = {"on_site_stiffness": 3e6, "on_site_damping": 3.0}
+TSUJI = {"law": "tsuji", "restitution": 0.6}
+
+
+def row(chain: dict[str, Any] | None = None, **tables: Any) -> Case:
+    """Six steel beads pressed together with 20 N between two walls, the first of them pushed."""
+    return Case(
+        **{
+            "chain": {
+                "beads": 6, "radius": RADIUS, "mass": MASS, "material": "steel-316",
+                "precompression": 20.0, **(chain or {}),
+            },
+            "ends": {"left": "wall", "right": "wall"},
+            "contact": {"law": "hertz"},
+            "sensors": {"beads": [3]},
+            "snapshots": {"interval": 2e-6},
+            "initial": {"velocity": [0.02, 0.0, 0.0, 0.0, 0.0, 0.0]},
+            "time": {"end": 4e-5},
+            **tables,
+        }
+    )  # fmt: skip
+
+
+def apart(end: float, **chain: Any) -> Case:
+    """Two beads that never meet: a bead with what it has of its own alone, twice."""
+    own = {"beads": 2, "gap": 1e-3, "precompression": 0.0, **chain}
+    initial = {"velocity": [0.5, -0.3], "displacement": [0.0, 1e-6]}
+    return row(own, ends={}, initial=initial, sensors={}, time={"end": end})
+
+
+def orders(case: Case, exact: np.ndarray) -> tuple[float, list[Any]]:
+    """Order of the error of all that moves at the end, and the runs."""
+    end, steps = case.time.end, (50, 100, 200)
+    runs = [gc.run(case.replace(**{"time.step": end / n})) for n in steps]
+    errors = [float(np.abs(at_end(one) - exact).max()) for one in runs]
+    return observed_order([end / n for n in steps], errors), runs
+
+
+def at_end(result: Any) -> np.ndarray:
+    """Displacements [um] and velocities [m/s] of beads and resonators."""
+    names = ("displacement", "velocity")
+    found = [[1e6, 1.0][i] * getattr(result, f"final_{one}") for i, one in enumerate(names)]
+    if "resonator" in result.variables:
+        found += [
+            [1e6, 1.0][i] * getattr(result, f"final_resonator_{one}") for i, one in enumerate(names)
+        ]
+    return np.concatenate(found)
+
+
+@pytest.mark.plain
+def test_a_bead_on_a_spring_is_the_damped_oscillator_to_order_two(plain_loop: None) -> None:
+    k, c, end = 3e6, 20.0, 1e-4
+    case = apart(end, on_site_stiffness=k, on_site_damping=c)
+    z, w = 0.5 * c / MASS, math.sqrt(k / MASS - (0.5 * c / MASS) ** 2)
+    u0, v0 = np.array([0.0, 1e-6]), np.array([0.5, -0.3])
+    amplitude, cosine, sine = (v0 + z * u0) / w, math.cos(w * end), math.sin(w * end)
+    u = math.exp(-z * end) * (u0 * cosine + amplitude * sine)
+    v = math.exp(-z * end) * (w * (amplitude * cosine - u0 * sine)) - z * u
+    order, runs = orders(case, np.concatenate([1e6 * u, v]))
+    assert order == pytest.approx(2.0, abs=0.15)
+    last = runs[-1]
+    # what it has lost is what the dashpot has, and there is no other energy
+    ledger = [name for name in last.variables if name.startswith("energy_")]
+    assert {name[7:] for name in ledger if np.any(getattr(last, name))} == {
+        "time", "kinetic", "on_site", "on_site_damping", "residual"
+    }  # fmt: skip
+    leak = [energy_balance(one).largest_residual for one in runs]
+    assert leak[0] < 5e-3 and 3.8 < leak[0] / leak[1] < 4.2
+
+
+@pytest.mark.plain
+def test_a_bead_with_resonators_is_the_exponential_of_its_matrix_to_order_two(
+    plain_loop: None,
+) -> None:
+    case = apart(5e-5, resonator=TWO)
+    m = np.array([MASS, RIDING["mass"], TWO[1]["mass"]])
+    stretch = np.array([[1.0, -1.0, 0.0], [1.0, 0.0, -1.0]])
+    springs, dashpots = (
+        stretch.T @ np.diag([one[name] for one in TWO]) @ stretch / m[:, None]
+        for name in ("stiffness", "damping")
+    )
+    move = expm(5e-5 * np.block([[np.zeros((3, 3)), np.eye(3)], [-springs, -dashpots]]))
+    each = [move @ [u, 0.0, 0.0, v, 0.0, 0.0] for u, v in ((0.0, 0.5), (1e-6, -0.3))]
+    known = np.array([[1e6 * one[:3], one[3:]] for one in each])
+    exact = np.concatenate(
+        [known[:, :, :1].transpose(1, 0, 2).ravel(), known[:, :, 1:].transpose(1, 0, 2).ravel()]
+    )
+    order, runs = orders(case, exact)
+    assert order == pytest.approx(2.0, abs=0.15)
+    for one in runs:
+        # what a resonator gets, its bead gives: to rounding in each step
+        momentum = one.velocity @ one.mass + one.resonator_velocity @ one.resonator_mass
+        assert np.abs(momentum - momentum[0]).max() < 1e-14 * 0.5 * MASS
+    leak = [energy_balance(one).largest_residual for one in runs]
+    assert leak[0] < 2e-2 and 3.8 < leak[0] / leak[1] < 4.2
+    assert runs[0].resonator_bead.tolist() == [1, 1, 2, 2]
+
+
+def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes() -> None:
+    case = row({**HELD, "resonator": TWO, "drag": 1e3, "gravity": 9.81}, contact=TSUJI)
+    steps = round(case.time.end / prepare(case)[2].value)
+    runs = [gc.run(case.replace(**{"time.step": 4e-5 / (steps * n)})) for n in (1, 2, 4)]
+    found = energy_balance(runs[0])
+    # (w dt)^2/8 of Verlet's energy, w dt = .02 of the bound on the frequency at auto
+    assert found is not None and found.largest_residual < 5e-5
+    assert found.largest_residual > 3.5 * energy_balance(runs[1]).largest_residual
+    lost = ("viscous", "drag", "on_site_damping", "resonator_damping")
+    assert all(found.parts[name] > 0.0 for name in lost)
+    first, second = (np.abs(at_end(runs[i + 1]) - at_end(runs[i])).max() for i in range(2))
+    assert math.log2(first / second) == pytest.approx(2.0, abs=0.15)
+    _, axes = figures.energy(runs[0])
+    assert "dashpots of a bead's own" in axes[0].get_legend_handles_labels()[1]
+
+
+@pytest.mark.plain
+def test_at_rest_contacts_carry_the_weight_of_resonators_and_springs_carry_nothing(
+    plain_loop: None,
+) -> None:
+    case = row(
+        {**HELD, "resonator": TWO, "gravity": 9.81, "precompression": 0.0}, initial=None,
+        time={"end": 2e-6},
+    )  # fmt: skip
+    result = gc.run(case)
+    each = MASS + RIDING["mass"] + TWO[1]["mass"]
+    assert result.contact_peak_force[-1] == pytest.approx(6.0 * each * 9.81, rel=1e-9)
+    assert np.abs(result.velocity).max() < 1e-12 and np.abs(result.resonator_velocity).max() < 1e-12
+    # pushed, the ledger closes with the weight of the resonators on the beads
+    pushed = gc.run(case.replace(initial={"velocity": [1e-4] * 6}))
+    assert energy_balance(pushed).largest_residual < 5e-5 and pushed.energy_gravity[-1] > 0.0
+
+
+@pytest.mark.plain
+def test_springs_of_a_beads_own_limit_the_step(plain_loop: None) -> None:
+    case = row({**HELD, "resonator": TWO})
+    chain, _, step = prepare(case)
+    highest = 2.0 * math.pi * gc.modes(case).frequencies[-1]
+    # a bound, and not far from what is there
+    assert 0.7 * 2.0 / highest < step.limit <= 2.0 / highest
+    assert chain.own_rates()[0][0] == pytest.approx(
+        (3e6 + 7e6) / MASS + 4e6 / 2e-4 + 3e6 / 5e-5, rel=1e-12
+    )
+    with pytest.raises(CaseError, match=r"time.step: got .* at most .*, the stability limit"):
+        gc.run(case.replace(**{"time.step": 1.01 * step.limit}))
+    alone = apart(7e-5, resonator=TWO).replace(**{"time.force_step": True, "time.step": 7e-6})
+    with pytest.raises(RunError, match="stability limit"):
+        gc.run(alone)
+    slow = prepare(apart(1e-5, on_site_damping=1e4))[2]
+    assert slow.reason.startswith("auto: 0.05/damping of a body's own")
+    assert slow.value == pytest.approx(0.05 * MASS / 1e4, rel=1e-2)
+
+
+def test_waves_of_mass_in_mass_and_on_site_springs_are_those_of_the_closed_forms() -> None:
+    q = np.linspace(-math.pi, math.pi, 41)
+    s, m1, m2, k2, k = 3e7, MASS, 2e-4, 4e6, 2e6
+    # m1 u'' = -4 s sin^2(q/2) u + k2 (w - u), m2 w'' = k2 (u - w): a quadratic in omega^2, whose
+    # stable roots are those of Vieta
+    fixed = 4.0 * s * np.sin(0.5 * q) ** 2
+    half = 0.5 * ((m1 + m2) * k2 + fixed * m2) / (m1 * m2)
+    high = half + np.sqrt(half * half - fixed * k2 / (m1 * m2))
+    known = np.sqrt(np.stack([fixed * k2 / (m1 * m2) / high, high], axis=1)) / (2.0 * math.pi)
+    found = theory.dispersion([m1], [s], resonators=[(0, m2, k2)])
+    assert np.abs(found.frequency(q) - known).max() <= 1e-14 * known.max()
+    # from the resonator's own frequency up to that of both against each other
+    top = math.sqrt(4.0 * s / m1) / (2.0 * math.pi)
+    assert found.gaps[0, 1] == pytest.approx(
+        math.sqrt(k2 / m2 + k2 / m1) / (2 * math.pi), rel=1e-12
+    )
+    assert found.gaps[0, 0] < math.sqrt(k2 / m2) / (2.0 * math.pi) and known.max() > top
+    assert found.long_wave_speed == pytest.approx(math.sqrt(s / (m1 + m2)), rel=1e-14)
+    inside, near = np.array([0.5, 2.0]), 1e-4
+    speed = 2.0 * math.pi * (found.frequency(inside + near) - found.frequency(inside - near))
+    assert found.group_speed(inside) == pytest.approx(speed / (2.0 * near), rel=1e-6)
+    held = theory.dispersion([m1], [s], on_site=[k])
+    known = np.sqrt((k + fixed) / m1)[:, None] / (2.0 * math.pi)
+    assert np.abs(held.frequency(q) - known).max() <= 1e-14 * known.max()
+    assert held.gaps[0] == pytest.approx([0.0, math.sqrt(k / m1) / (2 * math.pi)], rel=1e-14)
+    assert held.long_wave_speed == 0.0
+    for wrong in ({"on_site": [-1.0]}, {"resonators": [(1, 1.0, 1.0)]}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))}: got 1 .*, allowed: "):
+            theory.dispersion([m1], [s], **wrong)
+
+
+def test_modes_have_one_a_body_and_are_those_of_the_closed_form() -> None:
+    # between two walls the waves are standing: q = pi j/(n + 1), where a wall is as stiff as a
+    # contact; under kelvin-voigt's line it is
+    line = {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 1.0}
+    case = row(
+        {"on_site_stiffness": 2e6, "resonator": {"mass": 2e-4, "stiffness": 4e6}}, contact=line
+    )
+    found = gc.modes(case, cell=case)
+    cell = gc.dispersion(case)
+    assert (cell.on_site.tolist(), cell.resonators.tolist()) == ([2e6], [[0.0, 2e-4, 4e6]])
+    waves = theory.dispersion([MASS], [3e7], on_site=[2e6], resonators=[(0, 2e-4, 4e6)])
+    known = np.sort(waves.frequency(math.pi * np.arange(1, 7) / 7.0).ravel())
+    assert np.abs(found.frequencies - known).max() <= 1e-11 * known[-1]
+    assert found.shapes.shape == (12, 12) and found.resonator_bead.tolist() == [1, 2, 3, 4, 5, 6]
+    # m2 w2^2 = k2 (w - u)
+    inner = (2.0 * math.pi * found.frequencies[:, None]) ** 2 * 2e-4 / 4e6
+    assert (1.0 - inner) * found.shapes[:, 6:] == pytest.approx(found.shapes[:, :6], abs=1e-9)
+    assert not found.in_gap.any() and not found.damping.any()
+    figures.mode_shapes(found)
+    # damped: half the rate of each mode, where all have one
+    equal = row({"on_site_stiffness": 2e6, "on_site_damping": 0.9}, contact=line)
+    assert gc.modes(equal).damping == pytest.approx(np.full(6, 0.5 * 0.9 / MASS), rel=1e-9)
+    # segments of their own have a cell of both
+    part = {"count": 1, "resonator": RIDING}, {"count": 1, "repeat": 3, "on_site_stiffness": 1e6}
+    two = gc.dispersion(row({"beads": None, "segment": part}, initial=None))
+    assert (two.on_site.tolist(), two.resonators.tolist()) == ([0.0, 1e6], [[0.0, 2e-4, 4e6]])
+
+
+def test_members_checkpoints_states_and_files_have_the_same_bits(tmp_path: Path) -> None:
+    case = row({**HELD, "resonator": TWO}, contact=TSUJI)
+    held = row(HELD, contact=TSUJI)
+    cases = [case, held, case.replace(**{"chain.on_site_damping": 1.0})]
+    gc.run_many(cases, threads=1, out=tmp_path / "many.h5")
+    together = gc.open_ensemble(tmp_path / "many.h5")
+    for one, result in zip(cases, together, strict=True):
+        assert result.equals(gc.run(one))
+    assert together.to_xarray().resonator_velocity.dims == ("run", "shot", "resonator")
+    chain, contacts, step = prepare(case)
+    whole, first, second = (State(contacts, chain, step, recording_of(case)) for _ in range(3))
+    # looked at after the same steps: what step the state allows is of the looks
+    whole.advance(120)
+    whole.advance(180)
+    first.advance(120)
+    second.take({name: values.copy() for name, values in first.arrays().items()})
+    second.advance(180)
+    assert {"sites", "resonators"} <= whole.arrays().keys()
+    assert all(
+        values.tobytes() == second.arrays()[name].tobytes()
+        for name, values in whole.arrays().items()
+    )
+    dt = prepare(case)[2].value
+    until = case.replace(**{"time.step": dt, "time.end": 200 * dt})
+    begun, unbroken = gc.run(until), gc.run(until.replace(**{"time.end": 400 * dt}))
+    begun.save(tmp_path / "begun.h5")
+    opened = gc.open_result(tmp_path / "begun.h5")
+    assert opened.equals(begun) and opened.variables["resonator_displacement"].unit == "m"
+    after = gc.run(until.replace(initial={"file": str(tmp_path / "begun.h5")}))
+    assert any("to the bits of one run" in one.text for one in after.messages)
+    assert at_end(after).tobytes() == at_end(unbroken).tobytes()
+    # with another step the motion goes on
+    finer = gc.run(until.replace(**{"initial": begun, "time.step": 0.5 * dt}))
+    assert at_end(finer) == pytest.approx(at_end(unbroken), abs=1e-4)
+    held = until.replace(**{"initial": begun, "chain.on_site_stiffness": 1e6})
+    assert "on-site springs" in gc.run(held).messages[1].text
+    with pytest.raises(CaseError, match="initial: got a state of another chain"):
+        until.replace(**{"initial": begun, "chain.resonator": RIDING})
+    assert "resonators" not in gc.run(row()).state
+
+
+def test_energies_of_beads_add_up_and_what_springs_take_is_not_transmitted() -> None:
+    case = row({**HELD, "resonator": TWO}, contact=TSUJI)
+    found = gc.run(case)
+    parts = energy_balance(found).parts
+    held = ("kinetic", "recoverable", "on_site", "resonator_kinetic", "resonator_elastic")
+    assert bead_energy(found)[-1].sum() == pytest.approx(
+        sum(parts[name] for name in held), rel=1e-9
+    )
+    assert contact_forces(found, np.array([0, 1])) is None
+    struck = row({"precompression": 0.0}, striker={"speed": 1.0}, initial=None, ends={})
+    held = struck.replace(**{"chain.on_site_damping": 1.0})
+    assert (can_transmit(struck), can_transmit(held)) == (True, False)
+
+
+@pytest.mark.plain
+def test_beads_that_move_together_against_their_resonators_are_linear_at_any_amplitude(
+    plain_loop: None,
+) -> None:
+    # the edge at q = 0 of the upper band: no Hertz contact feels it; two free ends
+    k, m, case = 4e6, 2e-4, row({"resonator": {"mass": 2e-4, "stiffness": 4e6}}, ends={})
+    end = 2.0 * math.pi / math.sqrt(k * (1.0 / m + 1.0 / MASS))
+    case = case.replace(**{"initial.velocity": [5.0] * 6, "time.end": end, "time.step": end / 400})
+    result = gc.run(case)
+    # after one period all is as it was, further on with the centre of mass
+    moved = 5.0 * MASS / (MASS + m) * end
+    assert result.final_displacement == pytest.approx(np.full(6, moved), rel=2e-4)
+    assert result.final_resonator_displacement == pytest.approx(np.full(6, moved), rel=2e-4)
+    assert result.contact_peak_force == pytest.approx(np.full(5, 20.0), rel=1e-9)
+    for load in (1.0, 100.0):
+        pressed = case.replace(**{"chain.precompression": load})
+        assert gc.dispersion(pressed).gaps[0, 1] == pytest.approx(1.0 / end, rel=1e-12)
+
+
+@pytest.mark.plain
+def test_segments_have_their_own_and_the_striker_has_none() -> None:
+    segments = [
+        {"count": 2},
+        {"count": 1, "resonator": [], "on_site_stiffness": 0.0},
+        {"count": 2, "repeat": 2, "resonator": TWO, "on_site_damping": 1.0},
+    ]
+    chain = {"beads": None, "segment": segments, "resonator": RIDING, **HELD, "precompression": 0.0}
+    case = row(chain, initial=None, striker={"speed": 1.0}, ends={"right": "wall"})
+    made = chain_of(case)
+    # the group that is repeated is of all three segments
+    assert made.resonators.body.tolist() == [1, 2, 4, 4, 5, 5, 6, 7, 9, 9, 10, 10]
+    assert made.on_site_stiffness.tolist() == [0.0, *[3e6, 3e6, 0.0, 3e6, 3e6] * 2]
+    assert made.on_site_damping.tolist() == [0.0, *[3.0, 3.0, 3.0, 1.0, 1.0] * 2]
+    assert Case(**case.resolved()) == case
+    assert case.replace(**{"chain.resonator.mass": 1e-4}).chain.resonator[0].mass == 1e-4
+    # at nothing they change nothing, and no loop carries them
+    plain = row()
+    off = plain.replace(**{"chain.resonator": [], "chain.on_site_stiffness": 0.0})
+    assert off.sha256 == plain.sha256 and not chain_of(off).has_sites
+    chain, contacts, step = prepare(plain)
+    state = State(contacts, chain, step, recording_of(plain))
+    assert not state.features.sites and not {"sites", "resonators"} & state.arrays().keys()
+
+
+@pytest.mark.parametrize(
+    ("chain", "sentence"),
+    [
+        ({"on_site_stiffness": -1}, r"chain.on_site_stiffness: got -1, allowed a number at least"),
+        ({"resonator": {"mass": 0, "stiffness": 1.0}}, r"chain.resonator.0.mass: got 0, allowed a"),
+        ({"resonator": [RIDING, {"mass": 1e-4}]}, r"chain.resonator.1.stiffness: got nothing"),
+        ({"resonator": 3}, r"chain.resonator: got 3, allowed a table \{ mass, stiffness, damping"),
+        ({"beads": int(1e8), "resonator": RIDING}, r"chain.beads: got 1e\+08|100000000 bodies"),
+    ],
+)  # fmt: skip
+def test_what_is_no_spring_or_resonator_is_refused(chain: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CaseError, match=sentence):
+        row(chain, initial=None)
+
+
+def test_orbits_of_chains_with_resonators_are_refused() -> None:
+    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8, "frequency": 1e4}
+    case = row({"resonator": RIDING}, initial=None, ends={"left": drive, "right": "wall"})
+    with pytest.raises(CaseError, match=r"chain.resonator: got resonators, allowed none"):
+        gc.orbit(case)
