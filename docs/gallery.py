@@ -251,6 +251,34 @@ def wave_map() -> Any:
     return figures.wave_map(spectrum_of_a_diatomic_chain())
 
 
+def local_resonances() -> Any:
+    """A row whose beads carry resonators, driven by noise: the gap begins below their own
+    frequency, and the waves above it begin where beads and resonators move against each other."""
+    noise = {
+        "drive": "displacement",
+        "signal": "noise",
+        "band": [500.0, 5.8e4],
+        "rms": 1e-9,
+        "seed": 3,
+        "ramp": 1e-3,
+    }
+    case = gc.Case(
+        title="30 steel beads under 20 N, each with a resonator of its own mass",
+        chain={
+            "beads": 30,
+            "radius": 2.38e-3,
+            "material": "steel-316",
+            "precompression": 20.0,
+            "resonator": {"mass": 4.5e-4, "stiffness": 1.6e6, "damping": 1.0},
+        },
+        ends={"left": noise, "right": "wall"},
+        contact={"law": "hertz"},
+        sensors={"beads": "all", "interval": 8e-6},
+        time={"end": 0.04},
+    )
+    return figures.spectrum(gc.spectrum(gc.run(case), source=3, sensor=15))
+
+
 def mode_shapes() -> Any:
     """Modes of a row with a light bead: one of them sits at it, above the bands of the row.
     `granchain modes ... --figure` draws it."""
@@ -457,6 +485,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     spectrum,
     transmission,
     wave_map,
+    local_resonances,
     mode_shapes,
     orbit,
     dimer,
