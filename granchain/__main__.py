@@ -5,11 +5,13 @@ import os
 import signal
 from types import FrameType
 
+from granchain.portable import ENDING
+
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
     """There is nothing to lose yet: end as the signal would, with the exit code that a shell
     gives it."""
-    for kind in (signal.SIGINT, signal.SIGTERM):
+    for kind in ENDING:
         signal.signal(kind, signal.SIG_IGN)
     os.write(2, b"granchain: interrupted\n")
     os._exit(128 + number)
@@ -17,7 +19,7 @@ def end_at_once(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     """Execute the command line, and end the process."""
-    for kind in (signal.SIGINT, signal.SIGTERM):
+    for kind in ENDING:
         # Ignored in a background job, or under nohup: stay so.
         if signal.getsignal(kind) is not signal.SIG_IGN:
             signal.signal(kind, end_at_once)

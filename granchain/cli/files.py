@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -31,6 +30,7 @@ from granchain.cli.options import (
 from granchain.cli.run import facts_of, numbers_of
 from granchain.cli.text import print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, suggestion
+from granchain.portable import processor_name, usable_processors
 
 if TYPE_CHECKING:
     from granchain.store.variables import Unread
@@ -226,10 +226,6 @@ def about_system() -> dict[str, str]:
     from granchain.jit.cache import cache_folder
     from granchain.store.provenance import source_hash, versions
 
-    processor = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor = next(line for line in lines if line.startswith("model name")).partition(": ")[2]
     packages = ("llvmlite", "scipy", "matplotlib", "pydantic", "typer")
     return {
         "granchain": __version__,
@@ -237,10 +233,8 @@ def about_system() -> dict[str, str]:
         "source_hash": source_hash(),
         **{package: metadata.version(package) for package in packages},
         "platform": platform.platform(),
-        "processor": processor,
-        "processors": str(
-            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        ),
+        "processor": processor_name(),
+        "processors": str(usable_processors()),
         "python": f"{platform.python_implementation()} {platform.python_version()}, "
         f"{platform.architecture()[0]}",
         "cache": cache_folder(),

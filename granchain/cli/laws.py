@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import textwrap
@@ -33,6 +32,7 @@ from granchain.cli.text import (
     text_width,
 )
 from granchain.errors import CaseError, clean
+from granchain.portable import usable_processors
 
 if TYPE_CHECKING:
     from granchain.certificates import Certificate
@@ -99,9 +99,7 @@ def measured_certificate(
     groups: dict[tuple[Any, ...], list[str]] = {}
     for law in chosen:
         groups.setdefault(law.functions(), []).append(law.name)
-    workers = min(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(groups)
-    )
+    workers = min(usable_processors(), len(groups))
     if workers < 2:
         return certificates_of([law.name for law in chosen])
     from concurrent.futures import ProcessPoolExecutor

@@ -1,14 +1,13 @@
-"""SIGINT and SIGTERM. Those that come together are one: a batch system sends SIGTERM to the group,
-a terminal SIGINT, and a user presses twice. No handler of the command line's own process raises:
-what calls back into Python may forget the exception (SciPy's Sobol sequence,
-a compiler) or make another one of it (an import, the writer of an animation)."""
+"""Signals that end a process. Those that come together are one: a batch system sends SIGTERM to
+the group, a terminal SIGINT, and a user presses twice. No handler of the command line's own process
+raises: what calls back into Python may forget the exception (SciPy's Sobol sequence, a compiler) or
+make another one of it (an import, the writer of an animation)."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
-import select
 import signal
 import sys
 import threading
@@ -19,6 +18,7 @@ from typing import Any, NoReturn
 
 from granchain.cli.text import notify, print_object
 from granchain.errors import clean
+from granchain.portable import ENDING
 
 # A signal that comes sooner after another than this is an echo of it [s].
 TOGETHER_SECONDS = 0.5
@@ -38,10 +38,10 @@ class Process:
 
 
 def handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> dict[int, Any]:
-    """Set the handler of both signals; gives those there were. A signal that is ignored in a
+    """Set the handler of these signals; gives those there were. A signal that is ignored in a
     background job, or under nohup, stays so."""
     before: dict[int, Any] = {}
-    for kind in (signal.SIGINT, signal.SIGTERM):
+    for kind in ENDING:
         if signal.getsignal(kind) is not signal.SIG_IGN:
             before[kind] = signal.signal(kind, handler)
     return before
@@ -86,7 +86,7 @@ class InterruptedRun(Exception):  # noqa: N818
 
 
 class Interruption:
-    """SIGINT and SIGTERM during a run, or a study.
+    """Signals that end a process during a run, or a study.
 
     Where there is nothing to lose the first ends the process at once, or, where that is not the
     command's own, is raised; where there is something it is noted, and heard between two blocks of
@@ -173,14 +173,18 @@ class Waiting:
         self.what = what
         self._alone = Process.own and threading.current_thread() is threading.main_thread()
         self._beats, self._ended = 0, False
-        self._read, self._write, self._before = -1, -1, -1
+        self._read: Any = None
+        self._write: Any = None
+        self._before = -1
 
     def __enter__(self) -> Waiting:
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._write, False)
+        from socket import socketpair
+
+        self._read, self._write = socketpair()
+        self._write.setblocking(False)
         if self._alone:
             # written to by the handler in C, whatever the main thread does
-            self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+            self._before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, daemon=True).start()
         return self
 
@@ -189,7 +193,7 @@ class Waiting:
             signal.set_wakeup_fd(self._before)
         self._ended = True
         # the thread hears it and closes the other end
-        os.close(self._write)
+        self._write.close()
 
     def beat(self, what: str) -> None:
         """A sign of life; what is waited for from now on."""
@@ -199,8 +203,9 @@ class Waiting:
     def _watch(self) -> None:
         beats, since, notified, signalled, heard_until = -1, 0.0, False, 0, 0.0
         while not self._ended:
-            if select.select([self._read], [], [], min(AFTER, HEARD) / 4.0)[0]:
-                received = os.read(self._read, 100)
+            self._read.settimeout(min(AFTER, HEARD) / 4.0)
+            with contextlib.suppress(TimeoutError):
+                received = self._read.recv(100)
                 if not received:
                     break
                 if notified and not signalled:
@@ -215,5 +220,4 @@ class Waiting:
                 )
             elif signalled and time.monotonic() > heard_until:
                 end(signalled, f"interrupted: {self.what} had not ended; nothing more was saved")
-        with contextlib.suppress(OSError):
-            os.close(self._read)
+        self._read.close()

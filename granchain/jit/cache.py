@@ -43,6 +43,7 @@ from granchain.jit.options import (
     refusal_of,
 )
 from granchain.jit.private import LACKS, private, where_there
+from granchain.portable import after_fork
 
 LOOP_SEAL = b"\ngranchain loop sha256 %s\n"
 LOOP_SEAL_LENGTH = len(LOOP_SEAL % (64 * b"0"))
@@ -104,7 +105,7 @@ def _loop_cache() -> type:
     """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it
     stops a run."""
     _number_from_anywhere()
-    os.register_at_fork(after_in_child=_number_from_anywhere)
+    after_fork(_number_from_anywhere)
     function_cache: Any
     index_and_data: Any
     # for there is then a dispatcher._cache

@@ -234,7 +234,7 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escaped(title)}</title>",
-        f"<style>{STYLE}{files('granchain.pages').joinpath('mathml.css').read_text()}</style>",
+        f"<style>{STYLE}{files('granchain.pages').joinpath('mathml.css').read_text('utf-8')}</style>",
         "</head>",
         "<body>",
         f"<header><h1>{escaped(title)}</h1>",

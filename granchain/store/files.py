@@ -13,12 +13,15 @@ import errno
 import glob
 import hashlib
 import os
+import shutil
 import stat
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from granchain import portable
 from granchain.errors import FileError, printable
 
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and
@@ -44,8 +47,6 @@ LARGEST_FILE = 4 * 1024**3
 # 264 with a few flipped bits, HDF5 2.0.0), so damage must be seen before it reads. A program that
 # edits the file cuts the line off, which every reader reports.
 SEAL = b"\ngranchain sha256 %s\n"
-# How a file is opened that must not be there yet.
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Bytes that a disk must have free before a run begins: a page of a file system.
 LEAST_ROOM = 4096
 # Bytes that are read, or written, at once.
@@ -122,9 +123,11 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     finally:
         if os.getpid() == mine[0]:
             del _HELD[key]
-            with contextlib.suppress(OSError):
-                os.unlink(lock.lock_file)
-            lock.release()
+            unlink = partial(os.unlink, lock.lock_file)
+            # Windows removes no file that is open, here or in another process
+            for step in (lock.release, unlink) if portable.WINDOWS else (unlink, lock.release):
+                with contextlib.suppress(OSError):
+                    step()
 
 
 def give_up() -> None:
@@ -151,7 +154,8 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
     for links in range(MOST_LINKS):
         # links in the folder's own name are followed by the system
         name = Path(os.path.realpath(place.parent)) / place.name
-        if any(map(name.is_relative_to, _NO_FILES)) and not name.is_relative_to(_FILES_IN_MEMORY):
+        no_file = any(map(name.is_relative_to, _NO_FILES))
+        if (no_file and not name.is_relative_to(_FILES_IN_MEMORY)) or portable.is_device(name):
             raise FileError(
                 f"{os.fspath(path)}: got {name}, a name of the system's for a device or a process, "
                 "allowed a file; name one in a folder of yours"
@@ -272,22 +276,19 @@ def new_file(
         try:
             part.unlink(missing_ok=True)
             PASSING[part] = os.getpid()
-            os.close(os.open(part, NEW_FILE, 0o666))
+            os.close(os.open(part, portable.NEW_FILE, 0o666))
             yield part
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
+            # Windows flushes only what is open for writing
+            with part.open("r+b") as file:
+                portable.flush(file.fileno())
             _check_target(target, overwrite, marks)
-            os.replace(part, target)
+            portable.replace(part, target)
         finally:
             PASSING.pop(part, None)
             part.unlink(missing_ok=True)
         # the new name survives a power cut, where the file system can flush a folder
         with contextlib.suppress(OSError):
-            folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            portable.flush_folder(target.parent)
 
 
 def write_whole(
@@ -332,8 +333,7 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
     """Refuse a file that takes more than is free on its disk [bytes]."""
     target = end_of_links(path)
     with contextlib.suppress(OSError):
-        disk = os.statvfs(target.parent)
-        free = disk.f_bavail * disk.f_frsize
+        free = shutil.disk_usage(target.parent).free
         if needed > free:
             raise FileError(
                 f"{target}: got a file of up to {needed:.3g} bytes, allowed {free:.3g}, which are "
@@ -356,6 +356,11 @@ def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
 
 _FULL = "the disk is full; make room, or name a file on another disk"
 _FORBIDDEN = "the folder {} may not be written to; name a file in a folder of yours"
+if portable.WINDOWS:
+    _FORBIDDEN = (
+        "another program has the file open, or the folder {} may not be written to; close it "
+        "there, or name another file, in a folder of yours"
+    )
 _ADVICE = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -387,8 +392,7 @@ def open_whole(path: str | os.PathLike[str], what: str, largest: int = LARGEST_F
     """
     name = os.fspath(path)
     try:
-        # of a pipe without a writer: at once
-        file = os.fdopen(os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+        file = os.fdopen(os.open(name, portable.TO_READ), "rb")
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
         reason = f"a file that cannot be read ({getattr(error, 'strerror', None) or error})"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import mmap
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from granchain import portable
 from granchain.store.files import (
     BYTES_AT_ONCE,
     LARGEST_FILE,
-    NEW_FILE,
     new_file,
     open_whole,
     put_pieces,
@@ -122,10 +121,7 @@ class FrameFile:
         """
         frames = []
         with open_whole(self.path, what, self._largest) as file:
-            size = os.fstat(file.fileno()).st_size
-            content = memoryview(
-                mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
-            )
+            content = portable.content_of(file)
         self.length = at = len(self.mark) if content[: len(self.mark)] == self.mark else 0
         while at and (digits := bytes(content[at : at + FRAME_HEAD])).strip().isdigit():
             start, stop = at + FRAME_HEAD, at + FRAME_HEAD + int(digits)
@@ -168,14 +164,14 @@ class FrameFile:
         size = frame_size(content)
         with (
             sentences(self.path, size),
-            os.fdopen(os.open(self.path, NEW_FILE & ~os.O_CREAT & ~os.O_EXCL), "wb", 0) as file,
+            os.fdopen(os.open(self.path, portable.TO_WRITE), "wb", 0) as file,
         ):
             file.truncate(self.length)
             file.seek(self.length)
             try:
                 for done in put_pieces(file, frame(content)):
                     progress(done / size)
-                os.fsync(file.fileno())
+                portable.flush(file.fileno())
             except OSError:
                 file.truncate(self.length)
                 raise

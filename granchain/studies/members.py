@@ -8,7 +8,6 @@ Members that have stopped go to a reducer: `granchain.studies.many` keeps a resu
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_whole
+from granchain.portable import usable_processors
 from granchain.simulation import (
     BLOCK_SECONDS,
     FIRST_BLOCK,
@@ -228,7 +228,7 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
             "make it with granchain.load_case or case.replace",
         )
     if threads is None:
-        threads = len(os.sched_getaffinity(0))
+        threads = usable_processors()
     else:
         check_whole("threads", threads, problems, "leave it out", most=MOST_THREADS)
     problems.close()

@@ -1,0 +1,157 @@
+"""What differs between systems: Windows and macOS, as far as Linux can look like them."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import fcntl
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from support.processes import answer
+
+from granchain import portable
+from granchain.errors import FileError
+from granchain.store.files import end_of_links, write_whole
+
+PACKAGE = Path(portable.__file__).parent
+# What is POSIX, by name; `os.environ` and the like are everywhere.
+POSIX = re.compile(
+    r"fcntl|resource|select|termios|pwd|grp|sched_\w+|register_at_fork|fork|p(?:read|write)v?|statvfs|"
+    r"posix_\w+|O_(?:NOFOLLOW|CLOEXEC|NONBLOCK|DIRECTORY)|kill|killpg|SIG(?:TERM|HUP|KILL|BREAK)|"
+    r"set_blocking|sysconf|uname|getuid|fsync|replace|pipe"
+)
+SMALL = "--set chain.beads=5 --set sensors.beads=[2] --set sensors.contacts=[1] --set time.end=2e-5"
+COMMANDS = [
+    f"run steel-chain {SMALL} --out a.h5",
+    f"run steel-chain {SMALL} --out a.h5 --overwrite",
+    "info a.h5 --verify",
+    "info --system",
+    "plot a.h5 --only force-traces --out figures",
+    "sweep s.toml",
+    "laws",
+]
+SWEEP = """
+case = "small.toml"
+[vary]
+"striker.speed" = [1.0, 2.0, 3.0]
+"""
+
+
+def test_what_is_posix_stands_in_one_module():
+    found = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                names = [node.attr] if node.value.id in ("os", "signal") else []
+            for name in filter(POSIX.fullmatch, names):
+                found.setdefault(file.name, set()).add(name)
+    assert found.keys() == {"portable.py"}, found
+
+
+def test_where_the_system_is_windows_it_runs_saves_opens_sweeps_and_plots(here):
+    code = f"""
+import json, os, signal, sys
+sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
+from support.windows import refused
+import granchain as gc
+from granchain import portable
+from granchain.cli import obey
+from granchain.cli.signals import Interruption, Waiting
+from support.processes import Stop
+
+small = {{"chain.beads": 5, "sensors.beads": [2], "sensors.contacts": [1], "time.end": 2e-5}}
+case = gc.load_case("steel-chain").replace(**small)
+open("small.toml", "w").write(case.toml)
+open("s.toml", "w").write({SWEEP!r})
+codes = [obey(command.split()) for command in {COMMANDS!r}]
+opened = gc.open_result("a.h5")
+result = gc.run(case, checkpoint="b.chk", watch=Stop())
+result.save("b.h5")
+resumed = gc.run(case, checkpoint="b.chk", resume=True)
+many = gc.run_many([case, case.replace(**{{"striker.speed": 2.0}})])
+many.save("many.h5")
+with Waiting("a law"), Interruption() as noted:
+    noted.something_to_lose = True
+    signal.raise_signal(signal.SIGBREAK)
+print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha256,
+    resumed.data_sha256 == result.data_sha256, len(many), noted.number == signal.SIGBREAK, refused,
+    sorted(os.listdir())]))
+"""
+    *said, refused, files = json.loads(answer(code).splitlines()[-1])
+    assert said == [True, [0] * len(COMMANDS), True, True, 2, True]
+    assert refused == []
+    assert files == ["a.h5", "b.chk", "b.h5", "figures", "many.h5", "s.h5", "s.toml", "small.toml"]
+
+
+@pytest.mark.parametrize("name", ["NUL", "com1.h5", "aux.tar.h5"])
+def test_a_name_that_windows_has_for_a_device_is_refused_there_only(name, here, monkeypatch):
+    assert end_of_links(name) == Path(name)
+    monkeypatch.setattr(portable, "WINDOWS", True)
+    with pytest.raises(FileError, match="a name of the system's for a device"):
+        end_of_links(name)
+    assert end_of_links("console.h5") == Path("console.h5")
+
+
+def test_a_file_is_replaced_as_soon_as_another_program_has_closed_it(here, monkeypatch):
+    tried, replace = [], os.replace
+
+    def refuse(*paths):
+        tried.append(paths)
+        if len(tried) < 3:
+            raise PermissionError(errno.EACCES, "the process cannot access the file")
+        replace(*paths)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(FileError, match="may not be written to"):
+        write_whole("a.txt", b"new")
+    assert len(tried) == 1 and os.listdir() == []
+    monkeypatch.setattr(portable, "WINDOWS", True)
+    write_whole("a.txt", b"new")
+    assert len(tried) == 3 and Path("a.txt").read_bytes() == b"new"
+    monkeypatch.setattr(portable, "PATIENCE", 0.0)
+    tried.clear()
+    with pytest.raises(FileError, match="not written"):
+        write_whole("a.txt", b"newer", overwrite=True)
+    assert Path("a.txt").read_bytes() == b"new" and os.listdir() == ["a.txt"]
+
+
+def test_on_macos_a_file_is_flushed_to_the_disk_itself(here, monkeypatch):
+    asked = []
+
+    def full(descriptor, what):
+        asked.append(what)
+        if len(asked) > 2:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(os, "fsync", lambda descriptor: asked.append("fsync"))
+    monkeypatch.setattr(fcntl, "fcntl", full)
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    write_whole("a.txt", b"text")
+    assert asked == [51, 51]
+    # a disk in the network has no such call
+    write_whole("b.txt", b"text")
+    assert asked[2:] == [51, "fsync", 51, "fsync"]
+
+
+def test_where_the_system_does_not_say_so_all_processors_are_used(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert portable.usable_processors() == os.cpu_count()
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert portable.usable_processors() == 1
+
+
+def test_room_is_taken_with_zeros_where_the_system_has_no_call_for_it(here, monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    monkeypatch.setattr(portable, "ZEROS", 7)
+    with open("a", "w+b") as file:
+        file.write(b"head")
+        file.flush()
+        portable.take_room(file.fileno(), 100)
+    assert Path("a").read_bytes() == b"head" + bytes(96)
