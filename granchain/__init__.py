@@ -9,48 +9,71 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from granchain import analysis, errors, figures, theory
-    from granchain.case import Case, MechanismCase, load_case, load_mechanism
-    from granchain.certificates import Certificate, certificate
-    from granchain.citation import cite
-    from granchain.comparison import Comparison, compare
-    from granchain.comparison.impacts import ImpactComparison, compare_impacts
-    from granchain.contact import laws
-    from granchain.contact.guard import Elastoplastic
-    from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
-    from granchain.contact.pair import Pair
-    from granchain.figures.motion import animate
-    from granchain.material import Material, materials
-    from granchain.mechanism.runs import run_mechanism
-    from granchain.pages.report import report
-    from granchain.progress import ProgressLine
-    from granchain.sensor import Sensor
-    from granchain.simulation import run
-    from granchain.store import Result, open_result
-    from granchain.studies import Ensemble, open_ensemble, run_many
-    from granchain.studies.bands import bands
-    from granchain.studies.collisions import impacts
-    from granchain.studies.equivalent import Equivalent, equivalent
-    from granchain.studies.fit import Fit, fit
-    from granchain.studies.gradient import Gradient, gradient
-    from granchain.studies.modes import mode_study
-    from granchain.studies.orbit import Orbit, orbit
-    from granchain.studies.plan import (
-        Disorder,
-        Distribution,
-        disorder,
-        distribution,
-        lognormal,
-        normal,
-        uniform,
+    # isort: off
+    from granchain import (
+        analysis as analysis,
+        errors as errors,
+        figures as figures,
+        theory as theory,
     )
-    from granchain.studies.sweep import sweep
-    from granchain.traces import Trace, read_trace
-    from granchain.two_body import ImpactResult, impact
-    from granchain.verification import Verification, verify
-    from granchain.waves.dispersion import dispersion
-    from granchain.waves.modes import Modes, modes
-    from granchain.waves.spectra import Spectrum, spectrum
+    from granchain.case import (
+        Case as Case,
+        MechanismCase as MechanismCase,
+        load_case as load_case,
+        load_mechanism as load_mechanism,
+    )
+    from granchain.certificates import Certificate as Certificate, certificate as certificate
+    from granchain.citation import cite as cite
+    from granchain.comparison import Comparison as Comparison, compare as compare
+    from granchain.comparison.impacts import (
+        ImpactComparison as ImpactComparison,
+        compare_impacts as compare_impacts,
+    )
+    from granchain.contact import laws as laws
+    from granchain.contact.guard import Elastoplastic as Elastoplastic
+    from granchain.contact.law import (
+        OPEN as OPEN,
+        ContactLaw as ContactLaw,
+        Quantity as Quantity,
+        Source as Source,
+    )
+    from granchain.contact.pair import Pair as Pair
+    from granchain.figures.motion import animate as animate
+    from granchain.material import Material as Material, materials as materials
+    from granchain.mechanism.runs import run_mechanism as run_mechanism
+    from granchain.pages.report import report as report
+    from granchain.progress import ProgressLine as ProgressLine
+    from granchain.sensor import Sensor as Sensor
+    from granchain.simulation import run as run
+    from granchain.store import Result as Result, open_result as open_result
+    from granchain.studies import (
+        Ensemble as Ensemble,
+        open_ensemble as open_ensemble,
+        run_many as run_many,
+    )
+    from granchain.studies.bands import bands as bands
+    from granchain.studies.collisions import impacts as impacts
+    from granchain.studies.equivalent import Equivalent as Equivalent, equivalent as equivalent
+    from granchain.studies.fit import Fit as Fit, fit as fit
+    from granchain.studies.gradient import Gradient as Gradient, gradient as gradient
+    from granchain.studies.modes import mode_study as mode_study
+    from granchain.studies.orbit import Orbit as Orbit, orbit as orbit
+    from granchain.studies.plan import (
+        Disorder as Disorder,
+        Distribution as Distribution,
+        disorder as disorder,
+        distribution as distribution,
+        lognormal as lognormal,
+        normal as normal,
+        uniform as uniform,
+    )
+    from granchain.studies.sweep import sweep as sweep
+    from granchain.traces import Trace as Trace, read_trace as read_trace
+    from granchain.two_body import ImpactResult as ImpactResult, impact as impact
+    from granchain.verification import Verification as Verification, verify as verify
+    from granchain.waves.dispersion import dispersion as dispersion
+    from granchain.waves.modes import Modes as Modes, modes as modes
+    from granchain.waves.spectra import Spectrum as Spectrum, spectrum as spectrum
 
 __version__ = "0.1.0"
 

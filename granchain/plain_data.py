@@ -24,6 +24,21 @@ def plain_data(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+class Numbers:
+    """Base of a frozen dataclass, made with eq=False, in which a number that there is not, nan, is
+    equal to itself; that of Python is not since 3.13."""
+
+    def _compared(self) -> tuple[Any, ...]:
+        values = [getattr(self, name) for name in self.__dataclass_fields__]  # type: ignore[attr-defined]
+        return tuple("nan" if value != value else value for value in values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+
 def canonical(value: Any, ordered: bool = False) -> str:
     """One line of JSON, the same for the same data; `ordered`: with keys in the order they
     have, in which a case's title names changes."""

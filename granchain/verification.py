@@ -20,7 +20,7 @@ from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
 from granchain.markup import facts_card, table
-from granchain.plain_data import plain_data
+from granchain.plain_data import Numbers, plain_data
 from granchain.simulation import prepare, run
 from granchain.status import Status
 from granchain.store import Result
@@ -55,8 +55,8 @@ LOWEST_ORDER = 0.5
 PEAK_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class SensorError:
+@dataclass(frozen=True, eq=False)
+class SensorError(Numbers):
     """First pulse at a sensor, with error bars, all absolute.
 
     Over random cases of all laws the sum of step's and samples' bar is at least the error for 95 %
@@ -104,8 +104,8 @@ class SensorError:
         return max(peak / abs(self.peak), arrival / abs(self.arrival))
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, eq=False)
+class Verification(Numbers):
     """A case at three steps, or at four where three do not confirm the order.
 
     Attributes

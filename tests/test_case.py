@@ -852,7 +852,7 @@ def test_a_key_is_set_from_text() -> None:
 
 def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
     case = load_case(
-        "steel-chain", set=["contact.law=flores", "contact.restitution = 0.65", "title=a=b"]
+        "steel-chain", overrides=["contact.law=flores", "contact.restitution = 0.65", "title=a=b"]
     )
     assert (case.contact.law, case.contact.restitution, case.title) == ("flores", 0.65, "a=b")
     assert case.toml.startswith(STEEL) and case.toml.endswith(
@@ -860,7 +860,8 @@ def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
     )
     with pytest.raises(CaseError) as raised:
         load_case(
-            "steel-chain", set=["contact.psi", "contact.psi.x=1", "x=1\n[y]", "striker.speed=-1"]
+            "steel-chain",
+            overrides=["contact.psi", "contact.psi.x=1", "x=1\n[y]", "striker.speed=-1"],
         )
     assert [sentence.split(":")[0] for sentence in raised.value.problems] == [
         "--set",
@@ -1085,7 +1086,9 @@ def read_changes(changes: list[tuple[str, str, str]]) -> None:
     """Any change on the command line is made or refused."""
     try:
         whole(
-            load_case("steel-chain", set=[f"{table}{key}={value}" for table, key, value in changes])
+            load_case(
+                "steel-chain", overrides=[f"{table}{key}={value}" for table, key, value in changes]
+            )
         )
     except CaseError as error:
         refused(error)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.chain import DRIVEN_DISPLACEMENT, FREE, WALL, End, Masses
+from granchain.plain_data import Numbers
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ _SPRINGS = ("on_site", "resonator_elastic")
 OF_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class EnergyBalance:
+@dataclass(frozen=True, eq=False)
+class EnergyBalance(Numbers):
     """Ledger of a run at its end [J], and its largest residual.
 
     Attributes

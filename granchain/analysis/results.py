@@ -28,7 +28,7 @@ from granchain.analysis.energy import (
 )
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.errors import GranchainError
-from granchain.plain_data import plain_data
+from granchain.plain_data import Numbers, plain_data
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ SUMMARISED = (
 )
 
 
-@dataclass(frozen=True)
-class SensorPulse:
+@dataclass(frozen=True, eq=False)
+class SensorPulse(Numbers):
     """First pulse at one sensor.
 
     Attributes
@@ -96,8 +96,8 @@ class SensorPulse:
     merged: bool = False
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, eq=False)
+class Summary(Numbers):
     """The results of a run in numbers; `as_dict` is ready for JSON.
 
     Attributes

@@ -435,14 +435,14 @@ def check_case(case: Any) -> None:
         raise CaseError(f"case: got {got}, allowed a Case; make it with granchain.load_case")
 
 
-def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
+def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     """Read a case.
 
     Parameters
     ----------
     name : str or Path
         A built-in case (`case_names()`), or the path of a TOML file.
-    set : iterable of str
+    overrides : iterable of str
         Changes, each "KEY=VALUE" as on the command line, such as "striker.speed=2.5". A new contact
         law drops the inputs that it does not know, unless they are named here.
 
@@ -457,7 +457,7 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     built_in: dict[Any, Path] = {name: CASES / f"{name}.toml" for name in case_names()}
     built_in |= {name: MECHANISMS / f"{name}.toml" for name in mechanism_names()}
     path = built_in.get(name, Path(name))
-    document, context = read_document(path, set, [*built_in], "contact.psi=2.9")
+    document, context = read_document(path, overrides, [*built_in], "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(
             f"case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "

@@ -55,14 +55,14 @@ def case_names() -> list[str]:
 
 
 def read_document(
-    path: Path, set: Iterable[str], names: list[str], example: str
+    path: Path, overrides: Iterable[str], names: list[str], example: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tables of a case file, changed, and the context in which they are validated.
 
     Parameters
     ----------
     path : Path
-    set : iterable of str
+    overrides : iterable of str
         Changes, each "KEY=VALUE" as on the command line.
     names : list of str
         The built-in cases that may have been meant.
@@ -70,7 +70,7 @@ def read_document(
         A change as it may be given.
     """
     text, problems = read_text(path, names=names), Problems()
-    document, changes = parsed(text, path.name), key_values(set, example, problems)
+    document, changes = parsed(text, path.name), key_values(overrides, example, problems)
     titled = plain_tables(document, Problems()) if changes and "title" not in changes else None
     change(document, changes, problems)
     return document, {"problems": problems, "toml": noted(text, changes), "titled": titled}

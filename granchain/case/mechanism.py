@@ -361,14 +361,14 @@ def mechanism_names() -> list[str]:
     return sorted(path.stem for path in MECHANISMS.glob("*.toml"))
 
 
-def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
+def load_mechanism(name: str | Path, overrides: Iterable[str] = ()) -> MechanismCase:
     """Read the case of a mechanism.
 
     Parameters
     ----------
     name : str or Path
         A built-in mechanism (`mechanism_names()`), or the path of a TOML file.
-    set : iterable of str
+    overrides : iterable of str
         Changes, each "KEY=VALUE" as on the command line, such as "contact.law=johnson".
 
     Raises
@@ -381,7 +381,7 @@ def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
     check_name(name, "load_mechanism", "case.mechanism_case(tables)")
     names = mechanism_names()
     path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in names else Path(name)
-    return mechanism_case(*read_document(path, set, names, "contact.law=johnson"))
+    return mechanism_case(*read_document(path, overrides, names, "contact.law=johnson"))
 
 
 def mechanism_case(

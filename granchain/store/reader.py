@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
@@ -38,6 +38,9 @@ from granchain.store.variables import (
     Variable,
     variable_table,
 )
+
+if TYPE_CHECKING:
+    import xarray
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and
 # distance): 1032 times. A file has more in it than packed zeros, so its data never reach 1000 times
@@ -319,7 +322,7 @@ def state_of(datasets: Mapping[str, Any]) -> dict[str, Any] | None:
     return found or None
 
 
-def dataset_in(path: str | os.PathLike[str]) -> Any:
+def dataset_in(path: str | os.PathLike[str]) -> xarray.Dataset:
     """A file that has been looked at as an `xarray.Dataset`."""
     import xarray
 

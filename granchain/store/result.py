@@ -8,7 +8,7 @@ import platform
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,7 @@ from granchain.markup import card, folded, table, trace_picture
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import LARGEST_FILE, claim
-from granchain.store.provenance import (
-    data_sha256,
-    granchain_version,
-    source_hash,
-    versions,
-)
+from granchain.store.provenance import data_sha256, granchain_version, source_hash, versions
 from granchain.store.variables import (
     FORMAT,
     SPARSE,
@@ -37,6 +32,9 @@ from granchain.store.variables import (
     what_to_ask_for,
 )
 from granchain.store.writer import write_file
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def case_of(result: Any) -> Any:
@@ -151,18 +149,75 @@ class Result:
                         f'"{self.status.label}"'
                     )
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        variables = self.__dict__.get("variables", {})
-        if name in variables:
-            data: np.ndarray = variables[name].data
-            return data
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in self.__dict__.get("unread", {}):
-            raise AttributeError(
-                f"{name} was not read from the file; read all of it: granchain.open_result(FILE)"
-            )
-        raise AttributeError(what_to_ask_for(name, variables))
+    if TYPE_CHECKING:
+        # What a law remembers has names of its own: variables[NAME].data.
+        time: np.ndarray
+        sensor_bead: np.ndarray
+        sensor_force: np.ndarray
+        sensor_beside_force: np.ndarray
+        sensor_beside_time: np.ndarray
+        sensor_jump_force: np.ndarray
+        sensor_jump_time: np.ndarray
+        sensor_contact: np.ndarray
+        contact_force: np.ndarray
+        contact_overlap: np.ndarray
+        bead: np.ndarray
+        radius: np.ndarray
+        mass: np.ndarray
+        position: np.ndarray
+        final_displacement: np.ndarray
+        final_velocity: np.ndarray
+        contact: np.ndarray
+        contact_peak_force: np.ndarray
+        largest_overlap: np.ndarray
+        residual_overlap: np.ndarray
+        phase: np.ndarray
+        contact_radius: np.ndarray
+        contact_plastic: np.ndarray
+        contact_viscous: np.ndarray
+        contact_clamp: np.ndarray
+        energy_time: np.ndarray
+        energy_kinetic: np.ndarray
+        energy_recoverable: np.ndarray
+        energy_plastic: np.ndarray
+        energy_viscous: np.ndarray
+        energy_clamp: np.ndarray
+        energy_drag: np.ndarray
+        energy_external: np.ndarray
+        energy_gravity: np.ndarray
+        energy_precompression: np.ndarray
+        energy_drives: np.ndarray
+        energy_residual: np.ndarray
+        snapshot_time: np.ndarray
+        displacement: np.ndarray
+        velocity: np.ndarray
+        snapshot_largest_overlap: np.ndarray
+        snapshot_residual_overlap: np.ndarray
+        snapshot_phase: np.ndarray
+        crank_angle: np.ndarray
+        slider_position: np.ndarray
+        slider_velocity: np.ndarray
+        slider_acceleration: np.ndarray
+        ideal_acceleration: np.ndarray
+        joint_x: np.ndarray
+        joint_y: np.ndarray
+        penetration: np.ndarray
+        energy_friction: np.ndarray
+    else:
+
+        def __getattr__(self, name: str) -> np.ndarray:
+            variables = self.__dict__.get("variables", {})
+            if name in variables:
+                data: np.ndarray = variables[name].data
+                return data
+            if name.startswith("_"):
+                raise AttributeError(name)
+            if name in self.__dict__.get("unread", {}):
+                raise AttributeError(
+                    f"{name} was not read from the file; read all of it: "
+                    "granchain.open_result(FILE)"
+                )
+            raise AttributeError(what_to_ask_for(name, variables))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.variables})
@@ -347,7 +402,7 @@ class Result:
                 state=self.state,
             )
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file."""
         return dataset_of(self.variables, self._attributes)
 
@@ -391,7 +446,7 @@ def dataset_of(
     variables: Mapping[str, Variable],
     attributes: Mapping[str, Any],
     coordinates: Sequence[str] = (),
-) -> Any:
+) -> xarray.Dataset:
     """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too."""
     import xarray
 

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from granchain.store.reader import (
 )
 from granchain.store.result import Result
 from granchain.store.variables import ENSEMBLE, LABELS, PHASE, VARIABLES, Unread
+
+if TYPE_CHECKING:
+    import xarray
 
 # What the provenance of an ensemble has beside that of a result.
 MORE = ("cases", "kinds", "laws", "run_sha256")
@@ -163,7 +166,7 @@ class StoredEnsemble:
         """What the file states about each variable."""
         return headers_of(self._datasets)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """All of it as an `xarray.Dataset`."""
         with refusing(self.path):
             return dataset_in(self.path)

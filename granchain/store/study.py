@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from granchain.errors import FileError
 from granchain.store.files import end_of_links, replaceable
@@ -19,6 +19,9 @@ from granchain.store.provenance import data_sha256, source_hash, versions
 from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.store.writer import write_file
+
+if TYPE_CHECKING:
+    import xarray
 
 # First line of FILE.part: by it the file is known to be one of ours.
 PART_HEAD = (
@@ -134,7 +137,7 @@ def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
         return bool(opened.file.attrs.get(CONTENT) == STUDY_OF_RUNS)
 
 
-def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
+def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> xarray.Dataset:
     """The file of a study as an `xarray.Dataset`; `unsealed` as of `granchain.open_result`.
 
     Raises

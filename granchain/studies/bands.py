@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from granchain.studies.plan import (
 )
 from granchain.studies.sweep import texts
 
+if TYPE_CHECKING:
+    import xarray
+
 # Members of a band, unless more or fewer are asked for.
 MEMBERS = 1024
 # The middle 95 % and the middle half of the members, and their median.
@@ -75,7 +78,7 @@ def bands(
     quantiles: Sequence[float] = QUANTILES,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
-) -> Any:
+) -> xarray.Dataset:
     """How far tolerances of a case's numbers move the forces at its sensors, and peak and arrival
     of the first pulse.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from granchain.errors import CaseError, GranchainError
 from granchain.keys import Problems, shown
 from granchain.material import Material
 from granchain.two_body import SCALARS, impact, pair_of
+
+if TYPE_CHECKING:
+    import xarray
 
 # Numbers of an impact, their units, and what they are. The restitution has a name of its own beside
 # the key that asks for one.
@@ -29,7 +32,7 @@ def impacts(
     vary: Mapping[str, Sequence[float]],
     material: str | Material | None = None,
     **inputs: Any,
-) -> Any:
+) -> xarray.Dataset:
     """Impacts of one pair under some laws, over speeds and inputs of the laws.
 
     Parameters

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from granchain.case import Case, case_as_given
 from granchain.case.checks import MEMORY
@@ -23,6 +23,9 @@ from granchain.store.ensemble import ensemble_dataset, ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.interruption import Interruptions
 from granchain.studies.members import LOT, Ready, advance, check_members, counter, lots, memory_of
+
+if TYPE_CHECKING:
+    import xarray
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
 RESULTS_TOGETHER = 1024
@@ -318,7 +321,7 @@ class Ensemble:
             self._stored is not None and place in self._stored
         )
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """All members as an `xarray.Dataset`, as xarray would open the saved file.
 
         The dimension `run` has the keys in which the cases differ as coordinates. Each member has

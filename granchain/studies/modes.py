@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from granchain.errors import CaseError
 from granchain.studies.plan import plan_of
 from granchain.studies.sweep import axes_of_study
 from granchain.waves.modes import modes
+
+if TYPE_CHECKING:
+    import xarray
 
 # What is kept of each mode, with its unit.
 KEPT = {
@@ -23,7 +26,7 @@ KEPT = {
 
 def mode_study(
     case: Case, vary: Mapping[str, Any], how: str = "product", n: int = 1, seed: int = 0
-) -> Any:
+) -> xarray.Dataset:
     """Modes of a chain over values of its keys, or over realisations of its disorder.
 
     Parameters

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from granchain.studies.measures import (
 from granchain.studies.members import LOT, check_members, counter
 from granchain.studies.plan import MEMBER_BYTES, TAKEN_NAMES, Plan, is_number, plan_of
 
+if TYPE_CHECKING:
+    import xarray
+
 
 def sweep(
     case: Case,
@@ -62,7 +65,7 @@ def sweep(
     resume: bool = False,
     overwrite: bool = False,
     progress: Callable[[int, int], Any] | bool | None = None,
-) -> Any:
+) -> xarray.Dataset:
     """Run a case over values of its keys, and measure the first pulse of each member.
 
     Parameters

@@ -1,0 +1,45 @@
+"""What a type checker sees of the public names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from granchain.store import Result
+from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
+
+PROJECT = Path(__file__).parents[1]
+CODE = """
+import granchain as gc
+
+r = gc.run(gc.load_case("steel-chain", overrides=["striker.speed=2"]))
+reveal_type(r.sensor_force.max())
+r.nonsense
+gc.load_case("steel-chain", set=["striker.speed=2"])
+reveal_type(gc.sweep(r.case, {}))
+reveal_type(r.to_xarray())
+reveal_type(gc.open_result("a.h5"))
+"""
+
+
+@pytest.mark.long
+def test_a_checker_knows_the_variables_of_a_result_and_refuses_others(tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(CODE)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(file)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    said = [line.removeprefix(str(file)) for line in done.stdout.splitlines()]
+    assert [line.split(":")[1] for line in said if ": error:" in line] == ["6", "7"], said
+    assert '"Result" has no attribute "nonsense"' in done.stdout
+    assert done.stdout.count('"xarray.core.dataset.Dataset"') == 2
+    assert '"granchain.store.result.Result"' in done.stdout
+
+
+def test_every_variable_of_a_file_is_declared() -> None:
+    text = Path(sys.modules[Result.__module__].__file__ or "").read_text(encoding="utf-8")
+    declared = text.partition("    if TYPE_CHECKING:\n")[2].partition("    else:\n")[0]
+    names = {line.split(":")[0].strip() for line in declared.splitlines() if ": np.ndarray" in line}
+    assert names == VARIABLES.keys() | VARIABLES_OF_MECHANISM.keys()
