@@ -183,6 +183,11 @@ class Result:
         energy_viscous: np.ndarray
         energy_clamp: np.ndarray
         energy_drag: np.ndarray
+        energy_on_site: np.ndarray
+        energy_on_site_damping: np.ndarray
+        energy_resonator_kinetic: np.ndarray
+        energy_resonator_elastic: np.ndarray
+        energy_resonator_damping: np.ndarray
         energy_external: np.ndarray
         energy_gravity: np.ndarray
         energy_precompression: np.ndarray
@@ -191,6 +196,14 @@ class Result:
         snapshot_time: np.ndarray
         displacement: np.ndarray
         velocity: np.ndarray
+        resonator: np.ndarray
+        resonator_bead: np.ndarray
+        resonator_mass: np.ndarray
+        resonator_stiffness: np.ndarray
+        final_resonator_displacement: np.ndarray
+        final_resonator_velocity: np.ndarray
+        resonator_displacement: np.ndarray
+        resonator_velocity: np.ndarray
         snapshot_largest_overlap: np.ndarray
         snapshot_residual_overlap: np.ndarray
         snapshot_phase: np.ndarray
