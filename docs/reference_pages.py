@@ -80,7 +80,7 @@ def case_file() -> str:
     ]
     for name, model in tables.TABLES.items():
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."
-        blocks += [f"## `[{name}]`", f"{without_keys(model)} {need}"]
+        blocks += [f"## `{tables.heading_of(name)}`", f"{without_keys(model)} {need}"]
         if model.model_fields:
             blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":

@@ -29,7 +29,7 @@ BEAD_STEPS = 1e16
 
 @dataclass(frozen=True)
 class End:
-    """One end of a chain.
+    """One end of a chain, or what drives a body.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class End:
     material : Material, optional
         Of the wall; the last body's where none is given.
     time, value : (n,) array, optional
-        Table of a drive [s], [m] or [N]; positive is into the chain.
+        Table of a drive [s], [m] or [N]; positive is into the chain, of a driven body to the right.
     slope : (n,) array, optional
         Of the values [m/s] or [N/s]: cubics through values and slopes are followed then. Without, a
         displacement is a shape-preserving cubic, a force straight lines.
@@ -76,9 +76,9 @@ class Start(NamedTuple):
         Contacts that had an event at the step before, as indices.
     corrections : (4, n_bodies + 2) array
         Of a law whose force jumps; else without columns.
-    ends : (3,) array
-        Displacements of the driven ends at the step before [m], and 1 where its kicks were not
-        the recorded forces.
+    driven : (n_drives + 1,) array
+        Displacement of each drive at the step before [m], and 1 where its kicks were not the
+        recorded forces.
     steps : int
         Of all runs before, where this one takes their step, drives and loads: it then gives their
         bits; 0 where it does not.
@@ -92,7 +92,7 @@ class Start(NamedTuple):
     history: np.ndarray
     active: np.ndarray
     corrections: np.ndarray
-    ends: np.ndarray
+    driven: np.ndarray
     steps: int = 0
     resonators: np.ndarray = np.zeros((4, 0))
 
@@ -145,6 +145,8 @@ class Masses:
         rest.
     resonators : Resonators, optional
         The mass of a body is without theirs. They begin at rest.
+    driven : tuple of (int, End)
+        Bodies that follow a table, by their index, or are pushed with a force that does.
     """
 
     mass: np.ndarray
@@ -209,6 +211,20 @@ class Masses:
             found += np.bincount(own.body, getattr(own, name), self.n_bodies)
         return found
 
+    driven: tuple[tuple[int, End], ...] = ()
+
+    @property
+    def drives(self) -> list[tuple[int, float, End]]:
+        """What drives the row: index of the body, 0 and n_bodies + 1 for the walls; 1 where a
+        positive value is to the right, else -1; the table."""
+        n = self.n_bodies
+        ends = ((self.left, 0, 1, 1.0), (self.right, n + 1, n, -1.0))
+        return [
+            (wall if end.has_wall else body, sign, end)
+            for end, wall, body, sign in ends
+            if end.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE) and end.time is not None
+        ] + [(body + 1, 1.0, end) for body, end in self.driven]
+
     @property
     def has_drag(self) -> bool:
         """Whether drag acts on a body."""
@@ -259,18 +275,14 @@ class Masses:
     def at_rest_ahead(self) -> int:
         """Index of the last body that moves, is displaced, is loaded or can be at the start; -1
         where none is."""
-        if (
-            self.precompression
-            or self.gravity
-            or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE)
-        ):
+        if self.precompression or self.gravity:
             return self.n_bodies - 1
         moving = np.flatnonzero(
             self.velocity
             if self.displacement is None
             else (self.velocity != 0.0) | (self.displacement != 0.0)
         )
-        pushed = 0 if self.left.kind == DRIVEN_FORCE else -1
+        pushed = max((body for body, _, _ in self.drives), default=0) - 1
         return max(pushed, int(moving[-1]) if moving.size else -1)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
@@ -330,7 +342,7 @@ class Chain(Masses):
     material_index : (n_bodies,) integer array
         Which of them each body is made of.
     mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag,
-    start, on_site_stiffness, on_site_damping, resonators
+    start, on_site_stiffness, on_site_damping, resonators, driven
         As of `Masses`.
     """
 

@@ -309,7 +309,7 @@ def goes_on(case: Case, state: State) -> list[str]:
     """A message about the state that the run goes on from."""
     if case.held is None:
         return []
-    words = f"goes on from the state of a run at {case.held.time():.6g} s"
+    words = f"goes on from the state of a run at {case.held.time:.6g} s"
     other = differences_of(case, state.time_step.value)
     if not other:
         return [f"{words}, to the bits of one run without a break"]
@@ -336,10 +336,14 @@ def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
     """Messages about drives that have ended before the run."""
     # a drive that goes on is counted from its own start
     counted = 0.0 if case.held is None or chain.start is None else chain.start.steps * step
+    named = [
+        f"bead {bead}" if (bead := getattr(drive, "bead", 0)) else f"{where[5:]} end"
+        for where, drive in case.drives.items()
+    ]
     return [
-        f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, "
+        f"the drive of the {name} ends at {end.time[-1]:.6g} s, and holds its last value, "
         f"{end.value[-1]:.6g} {'m' if end.has_wall else 'N'}"
-        for side, end in (("left", chain.left), ("right", chain.right))
+        for name, (*_, end) in zip(named, chain.drives, strict=True)
         if end.time is not None and end.value is not None and end.time[-1] < case.time.end + counted
     ]
 

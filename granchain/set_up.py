@@ -59,7 +59,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
 def all_but_the_speed(case: Case) -> tuple:
     """What cases have in common whose chains differ in the striker's speed at most: a change of
     a case has the tables not changed."""
-    if case.has_drives:
+    if case.drives:
         return (id(case),)
     striker = case.striker and repr(
         {name: value for name, value in case.striker if name != "speed"}
@@ -93,6 +93,10 @@ def chain_of(case: Case) -> Chain:
         has_striker=case.striker is not None,
         precompression=case.chain.precompression,
         gravity=case.chain.gravity,
+        driven=tuple(
+            (one.bead - (case.striker is None), End(one.drive, None, *case.driven(f"drive.{i}")))
+            for i, one in enumerate(case.drive)
+        ),
     )
 
 
@@ -109,4 +113,4 @@ def end_of(case: Case, side: str) -> End:
         return End(FREE)
     if kind in ("wall", "rigid"):
         return End(WALL, RIGID if kind == "rigid" else material)
-    return End(kind.drive, material, *case.drive(side))
+    return End(kind.drive, material, *case.driven(f"ends.{side}"))

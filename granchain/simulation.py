@@ -13,14 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from granchain.case import Case, check_case
-from granchain.case.start import SIDES, differences_of, same_of
+from granchain.case.start import begun, differences_of, same_of
 from granchain.chain import Chain, End
 from granchain.chain_end import Ended, ended
 from granchain.contact.law_record import LawRecord
 from granchain.engine.bands import Bands
+from granchain.engine.drives import drive_at
 from granchain.engine.law_hash import record_of
 from granchain.engine.setup import Contacts
-from granchain.engine.state import Recording, State
+from granchain.engine.state import Recording, State, drive_of
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.jit.cache import compiling
@@ -288,13 +289,26 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
         start = start._replace(
             bodies=np.vstack([u, start.bodies[1:]]), contacts=rows, history=history, steps=0
         )
-    ends: dict[str, Any] = {}
-    for place, side in enumerate(SIDES):
-        end: End = getattr(chain, side)
-        if end.time is not None and held.same[side] == mine[side]:
-            begun = held.times[1 + place] if going else held.time(1 + place)
-            ends[side] = replace(end, time=end.time - begun)
-    return replace(chain, start=start, **ends)
+
+    def moved(where: str, end: End) -> End:
+        assert end.time is not None
+        first, before, _ = begun(case, where)
+        return replace(end, time=end.time - (first if going else before))
+
+    ends: dict[str, Any] = {
+        side: moved(f"ends.{side}", getattr(chain, side))
+        for side in ("left", "right")
+        if f"ends.{side}" in case.drives
+    }
+    driven = []
+    for i, (body, end) in enumerate(chain.driven):
+        own = moved(f"drive.{i}", end)
+        if not going and own.has_wall:
+            # its displacement counts from where the bead stands
+            x, _ = drive_at(*drive_of(own)[1], 0.0)
+            own = replace(own, value=own.value + (start.bodies[0][body] - x))
+        driven.append((body, own))
+    return replace(chain, start=start, driven=tuple(driven), **ends)
 
 
 def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:

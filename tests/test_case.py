@@ -69,7 +69,10 @@ ENDS = (
     "or signal = ... }"
 )
 LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
-TOP = "title, chain, striker, initial, ends, contact, sensors, snapshots, energy, time, tolerance"
+TOP = (
+    "title, chain, striker, initial, ends, drive, contact, sensors, snapshots, energy, time, "
+    "tolerance"
+)
 POSITIVE = "allowed a number above 0"
 RADIUS = f"{POSITIVE}; give the radius of a bead [m]"
 NO_DENSITY = (
@@ -466,7 +469,7 @@ def test_many_decimals_and_a_dotted_comment_are_no_dotted_key(tmp_path: Path) ->
     numbers = ", ".join(f"{i}.5e-6" for i in range(-1, 200))
     drive = f'ends.left = {{ drive = "force", time = [{numbers}], value = [{numbers}] }}\n'
     case = load_case(written(tmp_path, "# " + "." * 200 + "\n" + drive + TWO_BEADS))
-    assert case.drive("left")[:2][0].size == 201
+    assert case.driven("ends.left")[:2][0].size == 201
 
 
 @pytest.mark.parametrize("depth", [13, 200])
@@ -555,12 +558,12 @@ def driven(folder: Path, content: str | bytes) -> Case:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_drive_is_read_from_beside_the_case_file(tmp_path: Path, head: str, end: str) -> None:
     case = driven(tmp_path, (head + "0, 0\n5e-5 ,1e-6\n\n+.0001,-2.5E-6\n").replace("\n", end))
-    moment, value = case.drive("left")[:2]
+    moment, value = case.driven("ends.left")[:2]
     np.testing.assert_array_equal(moment, [0.0, 5e-5, 1e-4])
     np.testing.assert_array_equal(value, [0.0, 1e-6, -2.5e-6])
     assert case.ends.left.drive == "displacement" and case.ends.left.file == "push.csv"
-    with pytest.raises(CaseError, match=r"^ends\.right: got an end without drive"):
-        case.drive("right")[:2]
+    with pytest.raises(CaseError, match=r"^ends\.right: got no drive"):
+        case.driven("ends.right")[:2]
 
 
 COLUMNS = "allowed two columns, time [s] and displacement [m] or force [N]"
@@ -607,7 +610,7 @@ def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
     case = driven(tmp_path, "0,0\n1,2\n")
     again = Case(**case.resolved())
     assert again == case and again.sha256 == case.sha256
-    np.testing.assert_array_equal(again.drive("left")[:2], case.drive("left")[:2])
+    np.testing.assert_array_equal(again.driven("ends.left")[:2], case.driven("ends.left")[:2])
     assert "file" not in case.resolved()["ends"]["left"]
     assert driven(tmp_path, "0,0\n1,3\n").sha256 != case.sha256
 

@@ -231,12 +231,12 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     import reference_pages
 
     import granchain
-    from granchain.case.tables import TABLES
+    from granchain.case.tables import TABLES, heading_of
     from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
     pages = {name: make() for name, make in reference_pages.PAGES.items()}
     for name, model in TABLES.items():
-        assert f"## `[{name}]`" in pages["case-file"]
+        assert f"## `{heading_of(name)}`" in pages["case-file"]
         assert all(f"| `{key}` |" in pages["case-file"] for key in model.model_fields)
     assert all(
         f"## `granchain {name}`" in pages["command-line"]

@@ -496,6 +496,15 @@ DRIVEN = {
     },
 }  # fmt: skip
 STRUCK = {"chain": {**DRIVEN["chain"], "precompression": 0.0}, "striker": {"speed": 1.77}}
+INSIDE = {
+    "chain": DRIVEN["chain"],
+    "ends": {"left": "wall", "right": "wall"},
+    "drive": [
+        {"bead": 5, "drive": "displacement", "signal": "harmonic", "amplitude": 1e-6,
+         "frequency": 2e4, "ramp": 3e-5, "dc": 2e-7},
+        {"bead": 2, "drive": "force", "signal": "harmonic", "amplitude": 3.0, "frequency": 5e4},
+    ],
+}  # fmt: skip
 
 
 def short(**tables: Any) -> Case:
@@ -521,15 +530,15 @@ def test_nothing_goes_on_from_a_run_that_has_not_come_to_its_last_step() -> None
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("tables", [STRUCK, DRIVEN], ids=["struck", "driven"])
+@pytest.mark.parametrize("tables", [STRUCK, DRIVEN, INSIDE], ids=["struck", "driven", "inside"])
 @pytest.mark.parametrize("law", [{"law": "hertz"}, MALIU, TSUJI], ids=lambda law: law["law"])
 def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
     law: dict[str, Any], tables: dict[str, Any], tmp_path: Path
 ) -> None:
     """Twice, once through the file: forces, motion, histories, and the state that is left."""
     case = short(contact=law, **tables)
-    whole = gc.run(case.replace(**{"time.end": 3 * SHORT}))
     first = gc.run(case)
+    whole = gc.run(case.replace(**{"time.end": 3 * SHORT}))
     second = gc.run(case.replace(initial=first))
     second.save(tmp_path / "run.h5")
     stored = gc.open_result(tmp_path / "run.h5")
@@ -576,6 +585,31 @@ def test_another_step_drive_or_load_continues_the_state() -> None:
     assert gc.run(auto.replace(initial=from_auto)).time_step == from_auto.time_step
 
 
+@pytest.mark.plain
+def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands() -> None:
+    noise = {"bead": 2, "drive": "force", "signal": "noise", "band": [5e4, 9e4], "rms": 3.0,
+             "seed": 1, "ramp": 1e-5}  # fmt: skip
+    case = short(**{**INSIDE, "drive": [INSIDE["drive"][0], noise]})
+    first = gc.run(case)
+    going = case.replace(**{"initial": first, "time.end": 3 * SHORT})
+    assert "to the bits of one run" in gc.run(going).messages[1].text
+    # noise that lasts as long as its run comes again
+    once, again = case.driven("drive.1"), going.driven("drive.1")
+    n = int(np.searchsorted(once.time, SHORT * (1 - 1e-9)))
+    assert np.array_equal(again.value[:n], once.value[:n]) and again.time[-1] > 4 * SHORT
+    assert np.array_equal(again.value[2 * n : 3 * n], again.value[n : 2 * n])
+    # another drive of the placed bead takes it from where it stands, and the other one goes on
+    other = gc.run(going.replace(**{"drive.0.amplitude": 2e-6, "time.end": SHORT}))
+    (told_of,) = [one.text for one in other.messages if "goes on" in one.text]
+    assert "drives of beads" in told_of
+    assert other.displacement[0] == pytest.approx(first.final_displacement, rel=1e-12)
+    assert other.sensor_force[0] == pytest.approx(first.sensor_force[-1], rel=1e-9)
+    loaded = gc.run(going.replace(**{"chain.precompression": 30.0}))
+    assert loaded.contact_overlap[0] == pytest.approx(first.contact_overlap[-1], rel=1e-12)
+    free = gc.run(going.replace(drive=None))
+    assert free.velocity[0] == pytest.approx(first.final_velocity, rel=1e-12)
+
+
 def test_many_runs_leave_their_states_and_go_on_from_them() -> None:
     """Stacked, as alone."""
     cases = [short(**STRUCK).replace(**{"striker.speed": 1.0 + place / 50}) for place in range(16)]
@@ -598,6 +632,8 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(CaseError, match="initial"):
             going.replace(**change)
+    with pytest.raises(CaseError, match=r"striker\.speed: got 2.0 beside a state, allowed 1.77"):
+        going.replace(**{"striker.speed": 2.0})
     assert going.initial is not None and going.initial.state is not None
     text = going.initial.state
     for bad in ("none", text[:400], text.replace('"steps":200', '"steps":-1'), text[:-1]):

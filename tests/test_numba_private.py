@@ -197,10 +197,10 @@ def test_arrays_that_are_held_are_those_that_were_given(
 
     def loop(drives):  # type: ignore[no-untyped-def]
         kept = held(drives)
-        kept.left_knots[1] += kept.right_spline[1, 2]
+        kept.knots[1] += kept.spline[1, 2]
 
     one, two = np.arange(3.0), np.arange(6.0).reshape(2, 3)
-    drives = fields.Drives(one, two, one.copy(), two)
+    drives = fields.Followed(one, two)
     compiled(loop)(drives)
     assert one.tolist() == [0.0, 6.0, 2.0]
     # handed by its address

@@ -16,7 +16,9 @@ TABLES = {
     "jumps": fields.STEP_JUMP,
     "clock": fields.RUN,
     "records": (*fields.RECORD, *fields.PLAN),
+    "driven": fields.DRIVEN,
     "drives": fields.DRIVE,
+    "followed": fields.FOLLOWED,
     "energies": fields.ENERGY,
 }
 

@@ -218,7 +218,7 @@ def _static_work(result: Result) -> np.ndarray:
         if isinstance(end, str):
             ends.append(End(FREE if end == FREE else WALL))
         else:
-            ends.append(End(end.drive, None, *case.drive(side)))
+            ends.append(End(end.drive, None, *case.driven(f"ends.{side}")))
     bodies, mass = len(result.mass), result.mass
     if "resonator_mass" in result.variables:
         # their weight rests on the beads

@@ -36,9 +36,10 @@ from granchain.case.drives import check_drive, check_signal
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.pairs import read_pairs
-from granchain.case.signals import Drive, signal_table
-from granchain.case.start import FIXED, SIDES, Held, same_of, state_in, state_text_of
+from granchain.case.signals import Drive, lines, signal_table
+from granchain.case.start import FIXED, Held, begun, same_of, state_in, state_text_of
 from granchain.case.tables import (
+    BeadDriveTable,
     ChainContactTable,
     ChainTable,
     DriveTable,
@@ -82,6 +83,9 @@ class Case(CheckedCase):
         "how the beads move and stand at the start", "a table [initial]", None
     )
     ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
+    drive: tuple[BeadDriveTable, ...] = key(
+        "the driven beads", "tables [[drive]]", (), strict=False
+    )
     contact: ChainContactTable = key("the contact law", "a table [contact]")
     sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
@@ -239,46 +243,40 @@ class Case(CheckedCase):
         return self.striker is not None and not moves(self.chain, self.initial)
 
     @property
-    def has_drives(self) -> bool:
-        """Whether an end of the chain is driven."""
-        return any(isinstance(end, DriveTable) for end in (self.ends.left, self.ends.right))
+    def drives(self) -> dict[str, DriveTable]:
+        """What drives ends and beads, by its key: "ends.left", "ends.right", "drive.0"."""
+        ends = {f"ends.{side}": getattr(self.ends, side) for side in ("left", "right")}
+        found = {where: end for where, end in ends.items() if isinstance(end, DriveTable)}
+        return found | {f"drive.{i}": one for i, one in enumerate(self.drive)}
 
     @property
     def driven_without_pulse(self) -> str:
-        """The signal "harmonic", "chirp" or "noise" that drives an end of a row in which
-        nothing else moves at the start; else ""."""
+        """The signal "harmonic", "chirp" or "noise" that drives a row in which nothing else moves
+        at the start; else ""."""
         if self.striker is not None or moves(self.chain, self.initial):
             return ""
-        signals = [
-            end.signal for end in (self.ends.left, self.ends.right) if isinstance(end, DriveTable)
-        ]
+        signals = [end.signal for end in self.drives.values()]
         return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
 
-    def drive(self, side: str) -> Drive:
-        """The table that the end "left" or "right" follows; a signal has the slopes of its
-        closed form."""
-        end = getattr(self.ends, side, None)
-        if not isinstance(end, DriveTable):
+    def driven(self, where: str) -> Drive:
+        """The table that a drive follows, by its key: "ends.left", "ends.right", "drive.0"; a
+        signal has the slopes of its closed form."""
+        end = self.drives.get(where)
+        if end is None:
             raise CaseError(
-                f"ends.{side}: got an end without drive, allowed a driven one; set it to a table "
-                f"{{ drive, file }}"
+                f"{shown(where)[1:-1]}: got no drive, allowed {', '.join(self.drives) or 'none'}; "
+                "set it to a table { drive, file }"
             )
         if end.signal is None:
-            return self._drives[side]
-        return signal_table(end, self.time.end + self._driven_before(side))
+            return self._drives[where]
+        _, before, period = begun(self, where)
+        return signal_table(end, self.time.end + before, period)
 
     @property
     def held(self) -> Held | None:
         """The state that it goes on from; None where it begins anew."""
         text = None if self.initial is None else self.initial.state
         return None if text is None else state_in(text)
-
-    def _driven_before(self, side: str) -> float:
-        """How long the drive of an end has run when this case begins [s]: a drive that was not
-        there before begins at its own 0."""
-        held = self.held
-        same = held is not None and held.same[side] == same_of(self)[side]
-        return held.time(1 + SIDES.index(side)) if held is not None and same else 0.0
 
     def _check_start(self, problems: Problems) -> None:
         held = self.held
@@ -299,15 +297,26 @@ class Case(CheckedCase):
             problems.add("initial", "a state of another chain", "one of its beads", "take another")
         if held.start.resonators.shape[1] != self.chain.resonators()[0].size:
             problems.add("initial", "a state of other resonators", "one of its own", "take another")
-        for side in SIDES:
-            end, where = getattr(self.ends, side), f"ends.{side}"
-            if isinstance(end, DriveTable) and problems.clear("initial"):
-                whole = self.time.end + self._driven_before(side)
+        speed = None if self.striker is None else self.striker.speed
+        problems.check(
+            speed == held.speed,
+            "striker.speed",
+            f"{speed} beside a state",
+            f"{held.speed}, that of the run that left it",
+            "take that one: the striker's motion is in the state",
+        )
+        for where, end in self.drives.items():
+            if problems.clear("initial"):
+                _, before, period = begun(self, where)
+                whole = self.time.end + before
                 time = self.time.model_copy(update={"end": whole})
                 if end.signal is None:
-                    check_drive(where, end.drive, self._drives[side], time, problems)
+                    check_drive(where, end.drive, self._drives[where], time, problems)
                 else:
                     check_signal(where, end, time, problems)
+                first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
+                got = "a state whose noise has no frequency in its band"
+                problems.check(first <= last, "initial", got, "one that a run left", "begin anew")
 
     def replace(self, **changes: Any) -> Case:
         """Another case, checked again: `case.replace(**{"contact.law": "flores",
@@ -412,12 +421,19 @@ class Case(CheckedCase):
             del chain["segment"]
         if self.striker is not None:
             document["striker"] |= plain_tables(body_like(self.striker, first)._asdict(), problems)
-        for side, (time, value, _) in self._drives.items():
-            document["ends"][side] = {
-                "drive": getattr(self.ends, side).drive,
+        for where, (time, value, _) in self._drives.items():
+            table, _, name = where.partition(".")
+            own = {
+                "drive": self.drives[where].drive,
                 "time": time.tolist(),
                 "value": value.tolist(),
             }
+            if table == "drive":
+                document["drive"][int(name)] = own | {"bead": self.drive[int(name)].bead}
+            else:
+                document["ends"][name] = own
+        if not self.drive:
+            del document["drive"]
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
 

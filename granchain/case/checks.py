@@ -16,7 +16,13 @@ import numpy as np
 
 from granchain.case.document import Files, first_few
 from granchain.case.drives import check_drive, check_signal, read_drive
-from granchain.case.initial import check_length, check_striker, read_initial
+from granchain.case.initial import (
+    MOTION_COLUMNS,
+    bead_values,
+    check_length,
+    check_striker,
+    read_initial,
+)
 from granchain.case.pairs import check_pairs, needs_speed
 from granchain.case.signals import Drive
 from granchain.case.tables import (
@@ -68,7 +74,10 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
     striker, contact = tables.get("striker"), tables.get("contact")
     # how far the drives of a run that goes on from a state must reach is known with the case
     goes_on = getattr(tables.get("initial"), "state", None) is not None
-    drives = check_ends(ends, None if goes_on else tables.get("time"), files, problems)
+    end_of_run = None if goes_on else tables.get("time")
+    drives = check_ends(ends, end_of_run, files, problems)
+    if problems.clear("chain.beads", "chain.segment"):
+        drives |= check_bead_drives(tables, end_of_run, files, problems)
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
         where, first = chain.places()[0]
@@ -229,7 +238,7 @@ def check_ends(
 ) -> dict[str, Drive]:
     """Only elastic walls have a material; a driven end has one table that can be read, or a
     signal."""
-    drives = {}
+    drives: dict[str, Drive] = {}
     for side in ("left", "right"):
         end, where = getattr(ends, side), f"ends.{side}"
         driven = isinstance(end, DriveTable)
@@ -242,11 +251,74 @@ def check_ends(
             f'set {side} = "wall", or take it out',
         )
         if driven:
-            drive = read_drive(where, end, files, problems)
-            if end.signal is not None and problems.clear(where):
-                check_signal(where, end, time, problems)
-            if drive is not None and check_drive(where, end.drive, drive, time, problems):
-                drives[side] = drive
+            drives |= drive_under(where, end, time, files, problems)
+    return drives
+
+
+def drive_under(
+    where: str, end: DriveTable, time: TimeTable | None, files: Files, problems: Problems
+) -> dict[str, Drive]:
+    """A drive's table by its key, where it has one that can be read."""
+    drive = read_drive(where, end, files, problems)
+    if end.signal is not None and problems.clear(where):
+        check_signal(where, end, time, problems)
+    read = drive is not None and check_drive(where, end.drive, drive, time, problems)
+    return {where: drive} if drive is not None and read else {}
+
+
+def check_bead_drives(
+    tables: Mapping[str, Any], time: TimeTable | None, files: Files, problems: Problems
+) -> dict[str, Drive]:
+    """Driven beads are there, and one whose displacement is given has one drive and no other
+    motion; their tables."""
+    chain, ends, beads = tables["chain"], tables["ends"], tables["chain"].total()
+    drives: dict[str, Drive] = {}
+    places = {f"drive.{i}": one for i, one in enumerate(tables.get("drive", ()))}
+    pushed = {1: ends.left} if tables.get("striker") is None else {}
+    pushed[beads] = ends.right
+    ends_pushed = [bead for bead, end in pushed.items() if getattr(end, "drive", "") == "force"]
+    many = Counter([one.bead for one in places.values()] + ends_pushed)
+    for where, one in places.items():
+        drives |= drive_under(where, one, time, files, problems)
+        inside = problems.check(
+            one.bead <= beads,
+            f"{where}.bead",
+            str(one.bead),
+            f"1 to {beads}",
+            "name a bead of the chain; the striker is none",
+        )
+        if one.drive != "displacement" or not inside:
+            continue
+        problems.check(
+            many[one.bead] == 1,
+            f"{where}.bead",
+            f"{one.bead}, whose displacement is given, with another drive or a force on it",
+            "one drive of a bead whose displacement is given",
+            "take the other out: no force moves it",
+        )
+        problems.check(
+            not problems.clear("chain") or one.bead - 1 not in chain.resonators()[0],
+            f"{where}.bead",
+            f"{one.bead}, whose displacement is given, with resonators",
+            "a bead without",
+            "take its resonators out, or drive it with a force",
+        )
+        if not problems.clear("initial", "chain.segment") or getattr(
+            tables.get("initial"), "state", None
+        ):
+            continue
+        moved = [
+            name
+            for name in MOTION_COLUMNS
+            if bead_values(name, chain, tables.get("initial"))[one.bead - 1] != 0.0
+        ]
+        problems.check(
+            not moved,
+            f"{where}.bead",
+            f"{one.bead} with a {' and a '.join(moved)} at the start",
+            "a bead that is at rest at the start, for its displacement is given",
+            f"take out the {' and the '.join(moved)}, or drive it with a force",
+        )
     return drives
 
 

@@ -472,5 +472,8 @@ def files_named(tables: Any, key: str = "") -> Iterator[str]:
     if isinstance(tables, Mapping):
         for name, value in tables.items():
             yield from files_named(value, str(name))
+    elif isinstance(tables, (list, tuple)) and all(isinstance(one, Mapping) for one in tables):
+        for one in tables:
+            yield from files_named(one)
     elif isinstance(tables, str) and key.rpartition(".")[2].strip() == "file":
         yield tables

@@ -1,4 +1,4 @@
-"""The tables and signals that driven ends follow: read from their files, and checked."""
+"""The tables and signals that driven ends and beads follow: read from their files, and checked."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from granchain.keys import Problems, add_missing, shown
 
 
 def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
-    """Columns of a driven end's table, from its file or its lists; None where there are none,
-    or a signal."""
+    """Columns of a drive's table, from its file or its lists; None where there are none, or a
+    signal."""
     form = "time and value"
     needed: tuple[str, ...] = ("time", "value")
     optional: tuple[str, ...] = ()
@@ -114,12 +114,13 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     if (
         end.drive == "displacement"
         and not ramp
-        and (end.signal == "noise" or end.phase)
+        and (end.signal == "noise" or end.phase or end.dc)
         and problems.clear(where)
     ):
         got = "no ramp of a displacement that does not begin at 0"
         advice = "give the time [s] in which the signal rises"
-        advice += ", or take out the phase" if end.phase else ""
+        shifted = [f"the {name}" for name in ("phase", "dc") if getattr(end, name)]
+        advice += f", or take out {' and '.join(shifted)}" if shifted else ""
         problems.add(place, got, "a number above 0", advice)
     if time is None or not problems.clear(where, "time.end"):
         return
@@ -132,7 +133,8 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         )
     # the coefficients of the cubics go with the third power of a knot's frequency
     many, step = knots(end, time.end), KNOTS_PER_PERIOD * highest(end)
-    size, whole = end.amplitude or end.rms or 0.0, length(end, time.end)
+    size = abs(end.amplitude or end.rms or 0.0) + abs(end.dc or 0.0)
+    whole = length(end, time.end)
     if not many <= MOST_KNOTS:
         problems.add(
             where,

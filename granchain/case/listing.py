@@ -38,7 +38,7 @@ MOST_LINES, LINE = 10, 100
 def key_tables() -> Iterator[tuple[str, type[Table]]]:
     """What each table of a case file is called, and the table; first the keys above all tables."""
     yield "Above the tables", tables.HeadingTable
-    yield from ((f"[{name}]", model) for name, model in tables.TABLES.items())
+    yield from ((tables.heading_of(name), model) for name, model in tables.TABLES.items())
     yield from INNER
 
 

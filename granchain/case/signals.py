@@ -1,4 +1,4 @@
-"""Signals of driven ends: harmonic, chirp, noise and pulse, as tables of times, values and
+"""Signals of drives: harmonic, chirp, noise and pulse, as tables of times, values and
 slopes."""
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ KEYS_NEEDED = {
     "pulse": ("shape", "amplitude", "duration"),
 }
 KEYS_ALLOWED = {
-    "harmonic": ("phase", "ramp", "duration"),
-    "chirp": ("phase", "ramp"),
-    "noise": ("ramp", "duration"),
+    "harmonic": ("dc", "phase", "ramp", "duration"),
+    "chirp": ("dc", "phase", "ramp"),
+    "noise": ("dc", "ramp", "duration"),
     "pulse": (),
 }
 SHAPES = ("half-sine", "gaussian")
 
 
 class Drive(NamedTuple):
-    """What a driven end follows: times [s], displacements [m] or forces [N], and their slopes
+    """What a drive follows: times [s], displacements [m] or forces [N], and their slopes
     where they are known."""
 
     time: np.ndarray
@@ -79,14 +79,15 @@ def length(end: Any, run: float) -> float:
     return run if end.duration is None else float(end.duration)
 
 
-def signal_table(end: Any, run: float) -> Drive:
-    """The table of a signal in a run of that length [s].
+def signal_table(end: Any, run: float, period: float | None = None) -> Drive:
+    """The table of a signal in a run of that length [s]; `period` is that of noise without a
+    duration, else the run [s].
 
     One without a duration goes on two periods beyond the run, whose last step may end behind its
     end.
     """
     if end.signal == "noise":
-        return _noise(end, run)
+        return _noise(end, run, period or run)
     whole, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
     n = math.ceil(whole / each)
     time = (
@@ -113,7 +114,16 @@ def signal_table(end: Any, run: float) -> Drive:
         angle = 2.0 * math.pi * periods + (end.phase or 0.0)
         slope = 2.0 * math.pi * frequency * np.cos(angle)
         value, slope = _with_ramps(end, time, np.sin(angle), slope)
-    return Drive(time, end.amplitude * value, end.amplitude * slope)
+    return _with_constant(end, Drive(time, end.amplitude * value, end.amplitude * slope))
+
+
+def _with_constant(end: Any, drive: Drive) -> Drive:
+    """A signal about its constant part, which rises and falls with it."""
+    time, value, slope = drive
+    if not end.dc:
+        return drive
+    part, change = _with_ramps(end, time, np.full(time.size, end.dc), np.zeros(time.size))
+    return Drive(time, value + part, slope + change)
 
 
 def _with_ramps(
@@ -140,10 +150,10 @@ def lines(end: Any, run: float) -> tuple[int, int]:
     return math.ceil(end.band[0] * whole), math.floor(end.band[1] * whole)
 
 
-def _noise(end: Any, run: float) -> Drive:
+def _noise(end: Any, run: float, period: float) -> Drive:
     """Lines of equal amplitude and random phase at all whole numbers of periods in the band:
     their mean square is exact over the whole."""
-    whole, (first, last) = length(end, run), lines(end, run)
+    whole, (first, last) = length(end, period), lines(end, period)
     n = math.ceil(KNOTS_PER_PERIOD * highest(end) * whole)
     # the raw stream of a bit generator stays the same in all versions of NumPy (NEP 19), that of
     # random() need not
@@ -154,8 +164,10 @@ def _noise(end: Any, run: float) -> Drive:
     value = np.fft.irfft(spectrum, n)
     slope = np.fft.irfft(spectrum * (2j * math.pi / whole) * np.arange(spectrum.size), n)
     # the next period begins as this one did
-    more = 1 if end.duration is not None else 2 * KNOTS_PER_PERIOD
-    place = np.arange(n + more)
+    many = n + 1
+    if end.duration is None:
+        many = (n if run == whole else math.ceil(run * n / whole)) + 2 * KNOTS_PER_PERIOD
+    place = np.arange(many)
     time = place * (whole / n)
     value, slope = _with_ramps(end, time, value[place % n], slope[place % n])
-    return Drive(time, value, slope)
+    return _with_constant(end, Drive(time, value, slope))

@@ -32,6 +32,7 @@ FIXED = {"beads": "chain", "law": "law"}
 FREE = {
     "loads": "loads, drag or on-site springs",
     **{side: f"{side} end or its drive" for side in SIDES},
+    "drives": "drives of beads",
 }
 
 
@@ -45,37 +46,47 @@ class Held(NamedTuple):
         Of the run that left it [s].
     asked : str or float
         As its case asked for it.
-    times : tuple of 3 floats
-        At the first of the steps that `start` counts, of all the runs and of the drives of the two
-        ends [s].
+    began : float
+        Time of all the runs at the first of the steps that `start` counts [s].
+    drives : dict of (float, float)
+        Time of each drive there, and the period of its noise [s]: by "ends.left" and "ends.right",
+        and the digests of the drives of beads.
     same : dict of str
         Digests of what must be the same, or is told of.
     velocity, displacement : tuple of float or None
         Under [initial] of the first run's case.
+    speed : float or None
+        Of its striker [m/s].
     """
 
     start: Start
     time_step: float
     asked: str | float
-    times: tuple[float, float, float]
+    began: float
+    drives: dict[str, tuple[float, float]]
     same: dict[str, Any]
     velocity: tuple[float, ...] | None
     displacement: tuple[float, ...] | None
+    speed: float | None
 
-    def time(self, place: int = 0) -> float:
-        """When the state is: of all the runs [s], or of the left or right drive."""
-        return self.times[place] + self.start.steps * self.time_step
+    @property
+    def time(self) -> float:
+        """When the state is, of all the runs [s]."""
+        return self.began + self.start.steps * self.time_step
 
 
 def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     """What a result holds of the end of its run: arrays by name, and the facts as text."""
     table = {} if case.initial is None else case.initial
+    began, drives = times_of(case, time_step)
     facts = {
         "time_step": time_step,
         "asked": case.time.step,
         "steps": start.steps,
-        "times": times_of(case, time_step),
+        "began": began,
+        "drives": drives,
         "same": same_of(case),
+        "speed": None if case.striker is None else case.striker.speed,
         **{name: getattr(table, name, None) for name in ("velocity", "displacement")},
     }
     arrays = {name: getattr(start, name) for name in ARRAYS}
@@ -138,16 +149,17 @@ def state_in(text: str) -> Held:
             values = np.frombuffer(base64.b64decode(data, validate=True), _kind(name))
             arrays[name] = values.reshape(shape)
         start = Start(**arrays, steps=int(facts["steps"]))
-        (left, right), whole = facts["times"][1:], facts["times"][0]
-        asked, same = facts["asked"], facts["same"]
+        asked, same, speed = facts["asked"], facts["same"], facts["speed"]
+        drives = {key: (float(time), float(long)) for key, (time, long) in facts["drives"].items()}
         lists = [None if one is None else tuple(map(float, one)) for one in _moved(facts)]
         held = Held(
-            start, float(facts["time_step"]), asked, (float(whole), float(left), float(right)),
-            {name: same[name] for name in (*FIXED, *FREE, "walls")}, *lists,
+            start, float(facts["time_step"]), asked, float(facts["began"]), drives,
+            {name: same[name] for name in (*FIXED, *FREE, "walls")}, lists[0], lists[1],
+            None if speed is None else float(speed),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise ValueError(f"it is cut off or changed ({type(error).__name__})") from None
-    n, numbers = start.bodies.shape[-1], (held.time_step, *held.times)
+    n, times = start.bodies.shape[-1], [number for both in held.drives.values() for number in both]
     shapes = {
         "bodies": (4, n),
         "zero": (n + 1,),
@@ -155,7 +167,7 @@ def state_in(text: str) -> Held:
         "history": (len(start.history), n + 1),
         "active": (start.active.size,),
         "corrections": (4, start.corrections.shape[-1]),
-        "ends": (3,),
+        "driven": (start.driven.size,),
         "resonators": (4, start.resonators.shape[-1]),
     }
     named = np.unique(start.active)
@@ -163,12 +175,14 @@ def state_in(text: str) -> Held:
         all(getattr(start, name).shape == shape for name, shape in shapes.items())
         and np.isfinite(start.bodies).all()
         and np.isfinite(start.resonators).all()
-        and np.isfinite(start.ends[:2]).all()
-        and start.ends[2] in (0.0, 1.0)
+        and start.driven.size > 0
+        and np.isfinite(start.driven).all()
+        and start.driven[-1] in (0.0, 1.0)
         and named.size == start.active.size
         and ((named >= 0) & (named <= n)).all()
-        and all(map(math.isfinite, numbers))
+        and all(map(math.isfinite, (held.time_step, held.began, *times)))
         and held.time_step > 0.0
+        and min(times, default=0.0) >= 0.0
         and 0 < start.steps < 2**53
     )
     if not good:
@@ -198,6 +212,7 @@ def same_of(case: Any) -> dict[str, Any]:
         "law": sha256_of([case.contact.law, met]),
         "loads": sha256_of(loads),
         **{side: sha256_of(_end(case, side)) for side in SIDES},
+        "drives": [sha256_of(_drive(case, f"drive.{i}")) for i in range(len(case.drive))],
         "walls": [sha256_of(_wall(case, side)) for side in SIDES],
     }
 
@@ -211,19 +226,36 @@ def differences_of(case: Any, step: float) -> list[str]:
     return ["time step"] * (step != held.time_step) + other
 
 
-def times_of(case: Any, step: float) -> tuple[float, float, float]:
-    """Times of a case at the first of its counted steps: of all runs, and of the two drives [s]."""
+def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, float]]]:
+    """As `Held.began` and `Held.drives`, of a case at the first of its counted steps."""
     held = case.held
-    if held is None:
-        return 0.0, 0.0, 0.0
-    if not differences_of(case, step):
-        return held.times
-    mine = same_of(case)
-    left, right = (
-        held.time(1 + place) if held.same[side] == mine[side] else 0.0
-        for place, side in enumerate(SIDES)
-    )
-    return held.time(), left, right
+    if held is not None and not differences_of(case, step):
+        return held.began, held.drives
+    own = dict(zip(case.drives, _keys_of(case), strict=True))
+    drives = {}
+    for where, key in own.items():
+        _, before, period = begun(case, where)
+        drives[key] = before, period or case.time.end
+    return 0.0 if held is None else held.time, drives
+
+
+def begun(case: Any, where: str) -> tuple[float, float, float | None]:
+    """How long a drive has run at the first of the steps that the state counts, and when the case
+    begins, and the period of its noise [s]: one that was not there before begins at its own 0."""
+    held = case.held
+    if held is not None:
+        mine, key = same_of(case), dict(zip(case.drives, _keys_of(case), strict=True))[where]
+        table, _, name = where.partition(".")
+        if key in held.drives and (table == "drive" or held.same[name] == mine[name]):
+            time, period = held.drives[key]
+            return time, time + held.start.steps * held.time_step, period
+    return 0.0, 0.0, None
+
+
+def _keys_of(case: Any) -> list[str]:
+    """The keys in `Held.drives` of the drives of a case, in their order."""
+    ends = [where for where in case.drives if where.startswith("ends.")]
+    return [*ends, *same_of(case)["drives"]]
 
 
 def _constants(material: Any) -> Any:
@@ -240,14 +272,16 @@ def _wall(case: Any, side: str) -> list[Any]:
 
 
 def _end(case: Any, side: str) -> list[Any]:
-    """An end, with the drive that it follows: noise without a duration lasts as long as its run,
-    and is another in a longer one."""
+    """An end, with the drive that it follows."""
     end = getattr(case.ends, side)
-    if not isinstance(end, DriveTable):
-        return [end, _wall(case, side)]
-    if end.signal is None:
-        time, value, _ = case.drive(side)
-        return [end.drive, time.tolist(), value.tolist(), _wall(case, side)]
-    own = plain_tables(end, Problems())
-    whole = case.time.end if end.signal == "noise" and end.duration is None else None
-    return [own, whole, _wall(case, side)]
+    own = _drive(case, f"ends.{side}") if isinstance(end, DriveTable) else end
+    return [own, _wall(case, side)]
+
+
+def _drive(case: Any, where: str) -> list[Any]:
+    """A drive: what it prescribes of which bead, and its signal or table."""
+    drive = case.drives[where]
+    if drive.signal is not None:
+        return [plain_tables(drive, Problems())]
+    time, value, _ = case.driven(where)
+    return [drive.drive, getattr(drive, "bead", None), time.tolist(), value.tolist()]

@@ -390,7 +390,7 @@ class InitialTable(Table):
 
 class DriveTable(Table):
     """An end that follows a table, or a signal: a wall's displacement, or a force on the end body;
-    positive is into the chain.
+    positive is into the chain. A bead under [[drive]]: positive is from the striker to the far end.
 
     A table is a file, or the lists time and value; a signal is one of four, and has the keys that
     belong to it.
@@ -419,6 +419,12 @@ class DriveTable(Table):
         None,
     )
     frequency: float | None = number_key("Hz", "the frequency of a harmonic", None, above=0.0)
+    dc: float | None = key(
+        "the constant part of a harmonic, chirp or noise [m] or [N], which rises and falls with "
+        "its ramp",
+        "a finite number",
+        None,
+    )
     phase: float | None = number_key("rad", "the phase of a harmonic or chirp at the start", None)
     ramp: float | None = number_key(
         "s",
@@ -446,6 +452,17 @@ _FROM: Any = {
     "from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))
 }
 DRIVE_TABLE = create_model("DRIVE_TABLE", __base__=DriveTable, __doc__=DriveTable.__doc__, **_FROM)
+
+
+class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
+    """A bead that follows a table or a signal: its displacement from rest, or a force on it;
+    positive is from the striker to the far end.
+
+    The forces of several drives of one bead are added.
+    """
+
+    bead: int = whole_key("the number of the driven bead")
+
 
 if TYPE_CHECKING:
     DriveKey = DriveTable
@@ -621,11 +638,17 @@ class HeadingTable(Table):
     title: str = text_key("a line that says what the case is")
 
 
+def heading_of(name: str) -> str:
+    """What a table is called: [chain]; [[drive]], of which there may be several."""
+    return f"[[{name}]]" if name == "drive" else f"[{name}]"
+
+
 TABLES: dict[str, type[Table]] = {
     "chain": ChainTable,
     "striker": StrikerTable,
     "initial": InitialTable,
     "ends": EndsTable,
+    "drive": BeadDriveTable,
     "contact": ChainContactTable,
     "sensors": SensorsTable,
     "snapshots": SnapshotsTable,

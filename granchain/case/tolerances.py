@@ -14,7 +14,7 @@ from granchain.keys import Problems, shown
 from granchain.material import Material
 
 # Tables that say what the chain is; the others say how it is computed and recorded.
-PHYSICAL = ("chain", "striker", "ends", "contact")
+PHYSICAL = ("chain", "striker", "ends", "drive", "contact")
 FORM = (
     "a number above 0, one standard deviation as a part of the value, or { uniform = a number "
     "above 0 } for the half of a width"
@@ -67,7 +67,7 @@ def check_tolerances(
                 place,
                 "a key of no such table",
                 f"keys of {', '.join(PHYSICAL)}",
-                "name a key of the chain, the striker, the ends or the contact law",
+                "name a key of the chain, the striker, the ends, the drives or the contact law",
                 table,
                 PHYSICAL,
             )

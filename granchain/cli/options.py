@@ -82,7 +82,7 @@ def set_words(context: typer.Context, incomplete: str) -> list[str]:
     from granchain.keys import declared
 
     keys: dict[str, list[str]] = {
-        f"{table}.{name}": list(declared(model, name)["choices"])
+        f"{table}.{'0.' * (table == 'drive')}{name}": list(declared(model, name)["choices"])
         for table, model in TABLES.items()
         for name in model.model_fields
         if context.info_name != "mechanism" or table == "contact"

@@ -1,11 +1,16 @@
-"""Driven ends: where they are, how fast, what they push, what they do on the chain."""
+"""Drives: where what is driven is, how fast, what it pushes, what it does on the chain.
+
+A body whose displacement is prescribed has no inverse mass in the loop: as a wall, it goes where it
+is put. Its drive gives what its neighbours take, what drag takes from it, and what its own motion
+takes: kinetic energy, less the work of the constant loads on it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, predicted
-from granchain.engine.fields import DISPLACEMENT, FORCE, motion_of
+from granchain.engine.fields import FORCE, motion_of
 from granchain.engine.ledger import added
 from granchain.jit.options import shared
 
@@ -30,7 +35,7 @@ def drive_at(knots, spline, t):
     return value, (3.0 * spline[0, low] * x + 2.0 * spline[1, low]) * x + spline[2, low]
 
 
-# Of a driven end's speed in a step; see `jump_of_speed`.
+# Of a drive's speed in a step; see `jump_of_speed`.
 NO_JUMP = (False, 0.0, 0.0)
 
 
@@ -53,81 +58,91 @@ def jump_of_speed(knots, spline, before, t):
 
 
 @shared
-def follow(bodies, clock, drives):
-    """Put the driven ends where they are at this step; positive is into the chain, for both.
-    Their jumps of speed, left and right."""
-    dt, step, last = clock.dt, clock.earlier + clock.step, clock.n_bodies
+def follow(row, clock, followed):
+    """Put what is driven where it is at this step, with the jumps of its speed."""
+    bodies, driven, drives = row.bodies, row.driven, row.drives
+    dt, step = clock.dt, clock.earlier + clock.step
     t, before = step * dt, (step - 1) * dt
-    left_jump = right_jump = NO_JUMP
-    if clock.left_drive == DISPLACEMENT:
-        left_jump = jump_of_speed(drives.left_knots, drives.left_spline, before, t)
-        x, w = drive_at(drives.left_knots, drives.left_spline, t)
-        place_end(bodies, 0, x, w, clock.left_last, dt, step == 0 or left_jump[0])
-        clock.left_last, clock.left_speed = x, w
-    elif clock.left_drive == FORCE:
-        clock.left_force, _ = drive_at(drives.left_knots, drives.left_spline, t)
-        bodies.loads[1] = bodies.steady[1] + clock.left_force
-    if clock.right_drive == DISPLACEMENT:
-        right_jump = jump_of_speed(drives.right_knots, drives.right_spline, before, t)
-        x, w = drive_at(drives.right_knots, drives.right_spline, t)
-        place_end(bodies, last + 1, -x, -w, clock.right_last, dt, step == 0 or right_jump[0])
-        clock.right_last, clock.right_speed = -x, -w
-    elif clock.right_drive == FORCE:
-        clock.right_force, _ = drive_at(drives.right_knots, drives.right_spline, t)
-        bodies.loads[last] = bodies.steady[last] - clock.right_force
-    return left_jump, right_jump
+    for e in range(drives.kind.size):
+        if drives.kind[e] == FORCE:
+            i = int(drives.body[e])
+            bodies.loads[i] = bodies.steady[i]
+    for e in range(drives.kind.size):
+        first, after = int(drives.first[e]), int(drives.after[e])
+        knots, spline = followed.knots[first:after], followed.spline[:, first : after - 1]
+        i, sign = int(drives.body[e]), drives.sign[e]
+        x, w = drive_at(knots, spline, t)
+        x, w = sign * x, sign * w
+        if drives.kind[e] == FORCE:
+            driven.force[e] = x
+            bodies.loads[i] += x
+            continue
+        begins, driven.part[e], earlier = jump_of_speed(knots, spline, before, t)
+        driven.before[e] = sign * earlier
+        bodies.u[i] = x
+        # where it begins to move in a step, the onset of its contact is given by its speed
+        bodies.v[i] = w if step == 0 or begins else (x - driven.last[e]) / dt
+        bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
+        driven.last[e], driven.speed[e] = x, w
+        if bodies.mass[i] > 0.0:
+            given = 0.5 * bodies.mass[i] * w * w - bodies.steady[i] * x
+            if clock.step > 0:
+                give(clock, given - driven.given[e])
+            driven.given[e] = given
 
 
-def place_end(bodies, i, x, w, x_before, dt, begins):
-    """Displacement, half-step velocity and the acceleration that predicts the speed w, of a
-    driven end."""
-    bodies.u[i] = x
-    # where it begins to move in a step, the onset of its contact is given by its speed
-    bodies.v[i] = w if begins else (x - x_before) / dt
-    bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
-
-
-@shared
-def hold(bodies, clock):
-    """After a kick: let the driven ends' velocity and acceleration give their speed at the step."""
-    if clock.left_drive == DISPLACEMENT:
-        bodies.v[0], bodies.a[0] = clock.left_speed, 0.0
-    if clock.right_drive == DISPLACEMENT:
-        bodies.v[clock.n_bodies + 1], bodies.a[clock.n_bodies + 1] = clock.right_speed, 0.0
+def give(clock, work):
+    """Add to the work of the drives [J]."""
+    clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
 
 
 @shared
-def power_of_drives(bodies, force, clock, back):
-    """Power [W] that the driven ends put into the chain at this step."""
-    last = clock.n_bodies
-    power = 0.0
-    if clock.left_drive == DISPLACEMENT:
-        power += force[0] * clock.left_speed
-    elif clock.left_drive == FORCE:
-        power += clock.left_force * (bodies.v[1] - back * bodies.a[1])
-    if clock.right_drive == DISPLACEMENT:
-        power -= force[last] * clock.right_speed
-    elif clock.right_drive == FORCE:
-        power -= clock.right_force * (bodies.v[last] - back * bodies.a[last])
-    return power
+def hold(row):
+    """After a kick: let velocity and acceleration of what is placed give its speed at the step."""
+    bodies, driven, drives = row.bodies, row.driven, row.drives
+    for e in range(drives.kind.size):
+        if drives.kind[e] != FORCE:
+            i = int(drives.body[e])
+            bodies.v[i], bodies.a[i] = driven.speed[e], 0.0
+
+
+@shared
+def power_of_drives(row, clock, back):
+    """Power [W] that the drives put into the chain at this step, and what of it drag takes from
+    the bodies that are placed."""
+    bodies, force, driven, drives = row.bodies, row.contacts.force, row.driven, row.drives
+    power = taken = 0.0
+    for e in range(drives.kind.size):
+        i = int(drives.body[e])
+        if drives.kind[e] == FORCE:
+            power += driven.force[e] * (bodies.v[i] - back * bodies.a[i])
+            continue
+        speed, dragged = driven.speed[e], drives.drag[e] * driven.speed[e] * driven.speed[e]
+        left = force[i - 1] if i > 0 else 0.0
+        right = force[i] if i <= clock.n_bodies else 0.0
+        power += (right - left) * speed
+        power += dragged
+        taken += dragged
+    return power, taken
+
+
+def work_of_jump(row, clock, k, kick):
+    """Add the work of the drives against a jump of the force of contact k, of this momentum."""
+    for e in range(row.drives.kind.size):
+        if row.drives.kind[e] != FORCE and 0 <= k - row.drives.body[e] + 1 <= 1:
+            give(clock, kick * (1.0 if row.drives.body[e] == k else -1.0) * row.driven.speed[e])
 
 
 def jolting(step: ContactStep) -> Callable:
-    """Function for a step in which a driven end's speed jumps."""
+    """Function for a step in which the speed of what is driven jumps."""
     features, parts = step.features, step.parts
     RATE, LEDGER, ONSET = features.rate, features.ledger, features.weight
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
-    def jolt(row, clock, k, body, inwards, jump, speed):
-        """Kick, work and losses of the step: by a part of their jumps more.
-
-        The sums of the steps are the integrals up to order two where a step that crosses a jump
-        counts (theta - 1/2) of it more, theta the part of the step that lies behind it. Where the
-        contact closes in this step, its onset weight does that.
-        """
-        _, part, before = jump
-        before = inwards * before
-        if part == 0.0 or (ONSET >= 0 and row.h[ONSET, k] != 1.0):
+    def jolt_contact(row, clock, k, body, inwards, e):
+        """What a jump of a drive's speed does at one of its two contacts, to the body beyond."""
+        part, before, speed = row.driven.part[e], row.driven.before[e], row.driven.speed[e]
+        if ONSET >= 0 and row.h[ONSET, k] != 1.0:
             return
         bodies, contacts, dt = row.bodies, row.contacts, clock.dt
         d, half, da = motion_of(row, k)
@@ -137,11 +152,29 @@ def jolting(step: ContactStep) -> Callable:
         f, elastic, clamp = parts(d, r if RATE else 0.0, ck, hk)
         f_before, _, clamp_before = parts(d, r_before if RATE else 0.0, ck, hk)
         bodies.v[body] += part * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
-        work = part * inwards * dt * (f * speed - f_before * before)
-        clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
+        give(clock, part * inwards * dt * (f * speed - f_before * before))
+        if bodies.inverse_mass[body] == 0.0:
+            # what is placed itself goes on, and its drive, if any, takes the force
+            other = bodies.v[body] + 0.5 * dt * bodies.a[body]
+            give(clock, -part * inwards * dt * (f - f_before) * other)
         if LEDGER:
             contacts.clamp_work[k] += part * dt * (r * clamp - r_before * clamp_before)
             viscous, viscous_before = f - elastic - clamp, f_before - elastic - clamp_before
             contacts.viscous_work[k] += part * dt * (r * viscous - r_before * viscous_before)
+
+    def jolt(row, clock):
+        """Kick, work and losses of the step: by a part of their jumps more.
+
+        The sums of the steps are the integrals up to order two where a step that crosses a jump
+        counts (theta - 1/2) of it more, theta the part of the step that lies behind it. Where the
+        contact closes in this step, its onset weight does that.
+        """
+        for e in range(row.drives.kind.size):
+            if row.driven.part[e] != 0.0:
+                i = int(row.drives.body[e])
+                if i <= clock.n_bodies:
+                    jolt_contact(row, clock, i, i + 1, 1.0, e)
+                if i > 0:
+                    jolt_contact(row, clock, i - 1, i - 1, -1.0, e)
 
     return jolt

@@ -23,8 +23,8 @@ from granchain.jit.accessors import rows_as
 from granchain.jit.fingerprint import NAMED_TUPLES
 from granchain.jit.options import hot, shared
 
-# What drives an end of the chain, as a number for the loop.
-NO_DRIVE, DISPLACEMENT, FORCE = range(3)
+# What a drive prescribes, as a number for the loop.
+DISPLACEMENT, FORCE = range(2)
 
 
 class Field(NamedTuple):
@@ -36,8 +36,8 @@ class Field(NamedTuple):
         As the loop, a checkpoint and messages name it.
     of : str
         What has one of it: "body", "contact", "event" (a place in a list of contacts), "jump" (of a
-        force, within one step), "resonator", "run", "sample", "snapshot" or "entry" (of the energy
-        ledger).
+        force, within one step), "drive", "resonator", "run", "sample", "snapshot" or "entry" (of
+        the energy ledger).
     meaning : str
         One line.
     start : float
@@ -180,22 +180,40 @@ STEP_JUMP = (
     Field("growth", "jump", "by how much the growth of the force then jumps with it [N/s]"),
 )
 
+# What is driven; positive is to the right.
+DRIVEN = (
+    Field("last", "drive", "displacement at the step before [m]"),
+    Field("speed", "drive", "velocity at the step [m/s]"),
+    Field("force", "drive", "at the step [N]"),
+    Field("part", "drive", "of a step that lies behind a jump of its speed, less one half"),
+    Field("before", "drive", "velocity before that jump [m/s]"),
+    Field("given", "drive", "energy that the motion of its body itself takes [J]"),
+)
+DRIVE = (
+    Field("body", "drive", "its body, as an index", changes=False),
+    Field("kind", "drive", "DISPLACEMENT or FORCE", changes=False),
+    Field(
+        "sign",
+        "drive",
+        "1 where what it follows is positive to the right, else -1",
+        1.0,
+        changes=False,
+    ),
+    Field("drag", "drive", "force over velocity of the drag on its body [kg/s]", changes=False),
+    Field("first", "drive", "place of its first knot", changes=False),
+    Field("after", "drive", "one more than that of its last", changes=False),
+)
+
 RUN = (
     Field("dt", "run", "time step [s]", changes=False),
     Field("allowed_step", "run", "step that the state at the end of the blocks allows [s]", np.inf),
     Field(
         "pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"
     ),
-    Field("drive_work", "run", "of the driven ends on the chain [J]"),
+    Field("drive_work", "run", "of the drives on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
     Field("drag_work", "run", "energy taken by drag [J]"),
     Field("drag_rest", "run", "what its rounding has left out [J]"),
-    Field("left_last", "run", "displacement of the driven left end [m]"),
-    Field("right_last", "run", "of the right one [m]"),
-    Field("left_speed", "run", "velocity of the driven left end [m/s]"),
-    Field("right_speed", "run", "of the right one [m/s]"),
-    Field("left_force", "run", "of the left drive on the first body [N]"),
-    Field("right_force", "run", "of the right drive on the last one [N]"),
     Field("n_steps", "run", "steps to the end", kind=int, changes=False),
     Field(
         "earlier",
@@ -206,8 +224,6 @@ RUN = (
     ),
     Field("n_bodies", "run", "striker and beads", kind=int, changes=False),
     Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
-    Field("left_drive", "run", "kind of the left drive", kind=int, changes=False),
-    Field("right_drive", "run", "kind of the right drive", kind=int, changes=False),
     Field(
         "tile",
         "run",
@@ -293,11 +309,10 @@ PLAN = (
     Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, changes=False),
     Field("energy_at", "entry", "steps of the entries of the ledger", kind=int, changes=False),
 )
-DRIVE = (
-    Field("left_knots", "run", "instants of the left drive's table [s]", changes=False),
-    Field("left_spline", "run", "coefficients between them, highest power first", changes=False),
-    Field("right_knots", "run", "of the right drive [s]", changes=False),
-    Field("right_spline", "run", "of the right drive", changes=False),
+# What drives follow, one after the other.
+FOLLOWED = (
+    Field("knots", "run", "instants of the drives' tables [s]", changes=False),
+    Field("spline", "run", "coefficients behind each, highest power first", changes=False),
 )
 
 
@@ -317,14 +332,15 @@ CorrectionRows = named_tuple_of("CorrectionRows", CORRECTION)
 JumpRows = named_tuple_of("JumpRows", STEP_JUMP)
 SiteRows = named_tuple_of("SiteRows", SITE)
 ResonatorRows = named_tuple_of("ResonatorRows", RESONATOR)
+DrivenRows, DriveRows = named_tuple_of("DrivenRows", DRIVEN), named_tuple_of("DriveRows", DRIVE)
 Records = named_tuple_of("Records", (*RECORD, *PLAN))
-Drives = named_tuple_of("Drives", DRIVE)
+Followed = named_tuple_of("Followed", FOLLOWED)
 Energies = named_tuple_of("Energies", ENERGY)
 
 
 class Tables(NamedTuple):
     """The tables of a state: a row for each quantity, a column for each body, contact, event,
-    jump or resonator."""
+    jump, drive or resonator."""
 
     bodies: np.ndarray
     contacts: np.ndarray
@@ -335,6 +351,8 @@ class Tables(NamedTuple):
     jumps: np.ndarray
     sites: np.ndarray
     resonators: np.ndarray
+    driven: np.ndarray
+    drives: np.ndarray
 
 
 class RowOfBeads(NamedTuple):
@@ -350,6 +368,8 @@ class RowOfBeads(NamedTuple):
     jumps: Any
     sites: Any
     resonators: Any
+    driven: Any
+    drives: Any
 
 
 NAMED_TUPLES.update((Tables, RowOfBeads))
@@ -375,6 +395,7 @@ bodies_view, contacts_view, events_view = (
 )
 corrections_view, jumps_view = rows_as(CorrectionRows), rows_as(JumpRows)
 sites_view, resonators_view = rows_as(SiteRows), rows_as(ResonatorRows)
+driven_view, drives_view = rows_as(DrivenRows), rows_as(DriveRows)
 
 
 def member_of(kind: Any) -> Callable:
@@ -409,6 +430,7 @@ def beads_of(tables):
         bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,
         events_view(tables.events), corrections_view(tables.corrections), jumps_view(tables.jumps),
         sites_view(tables.sites), resonators_view(tables.resonators),
+        driven_view(tables.driven), drives_view(tables.drives),
     )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, predicted
+from granchain.engine.drives import work_of_jump
 from granchain.engine.fields import motion_of, put_changed
-from granchain.engine.ledger import added
 from granchain.jit.options import shared
 
 
@@ -83,9 +83,8 @@ def moving(features: Features) -> Callable:
                 bodies.v[i] += pushed * kick
                 if RATE:
                     bodies.a[i] += pushed * force
-            if DRIVEN and (k == 0 or k == clock.n_bodies):
-                work = kick * (clock.left_speed if k == 0 else -clock.right_speed)
-                clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
+            if DRIVEN:
+                work_of_jump(row, clock, k, kick)
 
     return move
 

@@ -13,7 +13,7 @@ from functools import cache
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, overlap_of, past_rate
 from granchain.engine.drag import kick_with_drag
-from granchain.engine.drives import NO_JUMP, follow, hold, jolting, power_of_drives
+from granchain.engine.drives import follow, hold, jolting, power_of_drives
 from granchain.engine.fields import beads_of
 from granchain.engine.inspection import COMPLETE, RUNNING, inspection
 from granchain.engine.jumps import correcting
@@ -102,11 +102,10 @@ def time_loop(law: Functions, features: Features) -> Callable:
     inspect, correct = inspection(step_of_contact), correcting(step_of_contact)
     stored, jolt = stores(step_of_contact), jolting(step_of_contact)
 
-    def loop(stop, looks, tables, clock, drives, records):
+    def loop(stop, looks, tables, clock, followed, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
         row, records = beads_of(tables), held(records)
         force, n_steps = row.contacts.force, clock.n_steps
-        speed_jumps = NO_JUMP, NO_JUMP
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
@@ -116,7 +115,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
             if DRIVEN or DRAG or step == 0 or (LEAPS and clock.echoes > 0):
                 whole_at = step
             if DRIVEN:
-                speed_jumps = follow(row.bodies, clock, drives)
+                follow(row, clock, followed)
             # march to a whole step or the block's end, whichever is first
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
@@ -137,9 +136,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
             if marched:
                 continue
             if DRIVEN:
-                last = clock.n_bodies
-                jolt(row, clock, 0, 1, 1.0, speed_jumps[0], clock.left_speed)
-                jolt(row, clock, last, last, -1.0, speed_jumps[1], clock.right_speed)
+                jolt(row, clock)
             # a run that goes on from another has its first kick whole
             begun = clock.earlier + step > 0
             dt, scale = clock.dt, 1.0 if begun and step < n_steps else 0.5
@@ -153,8 +150,9 @@ def time_loop(law: Functions, features: Features) -> Callable:
                     row.bodies, force, scale * dt, 0.5 * dt if begun else 0.0, back, n
                 )
             if DRIVEN:
-                hold(row.bodies, clock)
-                power = power_of_drives(row.bodies, force, clock, back)
+                hold(row)
+                power, taken = power_of_drives(row, clock, back)
+                dragged += taken
             contacts_energy = stored(row, n) if step == energy_at else (0.0, 0.0)
             if SITES:
                 complete_sites(row, clock, records, step == snapshot_at, step == energy_at)

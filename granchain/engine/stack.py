@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from granchain.engine.fields import Drives, Records, Tables, member_of
+from granchain.engine.fields import Followed, Records, Tables, member_of
 from granchain.engine.inspection import RUNNING
 from granchain.engine.state import RECORDING_STEPS, Memory, State
 from granchain.jit.cache import compiled
@@ -20,7 +20,7 @@ from granchain.jit.cache import compiled
 # Members from which a loop over them is compiled, which takes a second or two; below, Python calls
 # the loop of one.
 COMPILED = 16
-tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
+tables_of, followed_of, records_of = member_of(Tables), member_of(Followed), member_of(Records)
 
 
 class Stack:
@@ -41,9 +41,9 @@ class Stack:
     def __init__(self, states: Sequence[State]):
         self.states, n = tuple(states), len(states)
         memory = Memory(states)
-        self._tables, self._drives, self._clocks, self._records = (
+        self._tables, self._followed, self._clocks, self._records = (
             memory.tables,
-            memory.drives,
+            memory.followed,
             memory.clocks,
             memory.records,
         )
@@ -71,7 +71,7 @@ class Stack:
                 steps,
                 self._tables,
                 self._clocks,
-                self._drives,
+                self._followed,
                 self._records,
                 self.status,
                 self._final,
@@ -91,19 +91,19 @@ class Stack:
 def shape_of(state: State) -> tuple:
     """What states of one stack share: the loop, and the shapes of all but the length of what is
     recorded."""
-    drives = tuple(values.shape for values in state.drive_tables)
+    followed = tuple(values.shape for values in state.followed_tables)
     records = tuple(
         shape[1:] or shape[0] * (name not in RECORDING_STEPS)
         for name, shape in state.record_shapes.items()
     )
-    return state.loop, state.table_shapes, drives, records, state.recording.final
+    return state.loop, state.table_shapes, followed, records, state.recording.final
 
 
 @cache
 def stack_of(loop: Callable) -> Callable:
     """A compiled loop over members, around the compiled loop of one."""
 
-    def stack(first, last, steps, tables, clocks, drives, records, status, final):
+    def stack(first, last, steps, tables, clocks, followed, records, status, final):
         for m in range(first, last):
             if status[m] == RUNNING:
                 clock = clocks[m]
@@ -114,7 +114,7 @@ def stack_of(loop: Callable) -> Callable:
                     not final or stop != clock.n_steps,
                     tables_of(tables, m),
                     clock,
-                    drives_of(drives, m),
+                    followed_of(followed, m),
                     records_of(records, m),
                 )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses, Start
+from granchain.chain import DRIVEN_DISPLACEMENT, End, Masses, Start
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
@@ -68,6 +68,7 @@ CHANGING = {
     "corrections": fields.CORRECTION,
     "sites": fields.SITE,
     "resonators": fields.RESONATOR,
+    "driven": fields.DRIVEN,
 }
 # What a run from a state takes of these, in the order of `Start`; all else begins anew. Of bodies
 # the first rows.
@@ -77,8 +78,6 @@ STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "reach")
 EVENTS = fields.Tables._fields.index("events")
 # Steps at which something is recorded.
 RECORDING_STEPS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
-# Of an end without a drive.
-_NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
 # The last filled rows of a record, which a later step may still correct: a jump of the force
@@ -135,17 +134,11 @@ class State:
         )
         self._given, self._loads = contacts, chain.loads()
         self._kept: tuple[np.ndarray, ...] | None = None
-        left, right = drive_of(chain.left), drive_of(chain.right)
-        self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
-        driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
+        self._drive_rows, self.followed_tables = self._drives_of(chain)
+        loaded, driven = bool(self._loads.any()), self._drive_rows.size > 0
         self.features = tiled(
             features_of(
-                self.model,
-                recording.ledger,
-                bool(self._loads.any()),
-                driven,
-                chain.has_drag,
-                chain.has_sites,
+                self.model, recording.ledger, loaded, driven, chain.has_drag, chain.has_sites
             ),
             self._width,
         )
@@ -184,7 +177,25 @@ class State:
             (len(fields.SITE), wide if self.features.sites else 0),
             # one more than there are, of no body, at which the loop sees their end
             (len(fields.RESONATOR), padded(count + 1) if self.features.sites else 0),
+            (len(fields.DRIVEN), self._drive_rows.shape[1]),
+            self._drive_rows.shape,
         )
+
+    @staticmethod
+    def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """The rows of the drives, in the order of `fields.DRIVE`, and what they follow."""
+        rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
+        drags, place = np.zeros(chain.n_bodies + 2), 0
+        if chain.drag is not None:
+            drags[1:-1] = chain.mass * chain.drag
+        for body, sign, end in chain.drives:
+            kind, (time, spline) = drive_of(end)
+            rows.append((body, kind, sign, drags[body], place, place + time.size))
+            place += time.size
+            knots.append(time)
+            splines.append(np.pad(spline, ((0, 0), (0, 1))))
+        made = np.array(rows, dtype=float).reshape(-1, len(fields.DRIVE)).T
+        return made, (np.concatenate(knots), np.hstack(splines))
 
     def _plan(self) -> dict[str, np.ndarray]:
         """What is recorded where and when: an array for each field of PLAN."""
@@ -248,7 +259,7 @@ class State:
     def live_in(self, memory: Memory, place: int) -> None:
         """Before the first step, take a place in memory; see granchain.engine.stack."""
         self.tables = fields.Tables(*[table[place] for table in memory.tables])
-        self.drives = fields.Drives(*[values[place] for values in memory.drives])
+        self.followed = fields.Followed(*[values[place] for values in memory.followed])
         self._clock = memory.clocks[place : place + 1]
         records = memory.records._asdict().items()
         self.records = fields.Records(
@@ -264,18 +275,18 @@ class State:
         )
         self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
+        self.tables.drives[:] = self._drive_rows
         self._put_bodies()
         self._put_contacts(self._given)
         self._put_clock()
         if self.chain.start is not None:
             self._put_start(self.chain.start)
-        for mine, start in zip(self.drives, self.drive_tables, strict=True):
+        for mine, start in zip(self.followed, self.followed_tables, strict=True):
             mine[:] = start
         for name, values in self.plan.items():
             getattr(self.records, name)[:] = values
 
     def _put_clock(self) -> None:
-        left, right = self._driven_by
         tile, band = (
             (TILE_CONTACTS, TILE_STEPS)
             if self.features.tiled
@@ -288,8 +299,6 @@ class State:
             n_bodies=self.chain.n_bodies,
             stride=self._stride,
             front=self._first_front(),
-            left_drive=left,
-            right_drive=right,
             earlier=0 if self.chain.start is None else self.chain.start.steps,
             tile=tile,
             band=band,
@@ -309,15 +318,25 @@ class State:
         bodies.weight[inside] = chain.carried_mass() * chain.gravity
         if chain.drag is not None:
             bodies.drag[inside] = chain.drag
+        placed = self._placed
+        bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = bodies.drag[placed] = 0.0
         if not chain.has_sites:
             return
         self.sites.omega2[inside], _ = chain.own_rates()
         for name in ("stiffness", "damping"):
             if (given := getattr(chain, f"on_site_{name}")) is not None:
                 getattr(self.sites, name)[inside] = given
+                # what is placed is held by its drive
+                getattr(self.sites, name)[placed] = 0.0
         if chain.resonators is not None:
             for name, values in chain.resonators._asdict().items():
                 getattr(self.resonators, name)[: values.size] = values + (name == "body")
+
+    @property
+    def _placed(self) -> np.ndarray:
+        """Bodies and walls whose displacement is prescribed, as indices."""
+        body, kind = self._drive_rows[:2]
+        return body[kind == fields.DISPLACEMENT].astype(int)
 
     def _put_contacts(self, given: Contacts) -> None:
         contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
@@ -347,7 +366,8 @@ class State:
             corrections = self.tables.corrections[:, : n + 2]
             if corrections.shape == start.corrections.shape:
                 corrections[:] = start.corrections
-            clock.left_last, clock.right_last, clock.echoes = start.ends
+            fields.DrivenRows(*self.tables.driven).last[:] = start.driven[:-1]
+            clock.echoes = start.driven[-1]
         else:
             self.bodies.v[1 : n + 1], self.bodies.a[1 : n + 1] = start.bodies[3], 0.0
         count = start.resonators.shape[-1]
@@ -371,9 +391,11 @@ class State:
         """What another run can go on from; None where none was kept."""
         if self._kept is None:
             return None
-        bodies, contacts, history, events, corrections, _, resonators, clocks = self._kept
+        bodies, contacts, history, events, corrections, _, resonators, driven, clocks = self._kept
         count, own = self.chain.n_resonators, resonators[: len(STARTED_BODIES)]
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
+        # what is placed has been put where it is in the last step itself
+        bodies[0, self._placed] = self.bodies.u[self._placed]
         return Start(
             np.vstack([bodies[:, 1 : n + 1], self.bodies.v[1 : n + 1]]),
             rows.start[: n + 1],
@@ -381,7 +403,7 @@ class State:
             history[:, : n + 1],
             fields.EventRows(*events).active[: int(clock.n_active)],
             corrections[:, : n + 2],
-            np.array([clock.left_last, clock.right_last, clock.echoes]),
+            np.append(fields.DrivenRows(*driven).last, clock.echoes),
             int(clock.earlier + clock.step),
             np.vstack([own[:, :count], self.resonators.v[:count]]),
         )
@@ -440,7 +462,8 @@ class State:
         facts = self.time_step.value, self.time_step.n_steps, self.recording, self.features
         digest = hashlib.sha256(repr(facts).encode())
         plan = {field.name: getattr(self.records, field.name) for field in fields.PLAN}
-        for name, values in {"c": self.c, **self.drives._asdict(), **plan}.items():
+        plan |= {"drives": self.tables.drives, **self.followed._asdict()}
+        for name, values in {"c": self.c, **plan}.items():
             array = np.ascontiguousarray(values)
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
         return digest.hexdigest()
@@ -572,9 +595,9 @@ class State:
         stop = min(self.step + steps, last + 1)
         looks = looks or stop > last
         if self.recording.final and self.step <= last < stop:
-            self.loop(last, False, self.tables, self.clock, self.drives, self.records)
+            self.loop(last, False, self.tables, self.clock, self.followed, self.records)
             self.keep()
-        return Status(self.loop(stop, looks, self.tables, self.clock, self.drives, self.records))
+        return Status(self.loop(stop, looks, self.tables, self.clock, self.followed, self.records))
 
 
 class Memory:
@@ -591,7 +614,7 @@ class Memory:
 
     Attributes
     ----------
-    tables, drives, records : named tuple of arrays
+    tables, followed, records : named tuple of arrays
         With the leading axis.
     clocks : (n,) array of CLOCK
     """
@@ -607,7 +630,9 @@ class Memory:
         fields.fill_starts(self.tables.bodies, fields.BODY)
         fields.fill_starts(self.tables.contacts, fields.CONTACT)
         fields.fill_starts(self.tables.resonators, fields.RESONATOR)
-        self.drives = fields.Drives(*(np.zeros((n, *values.shape)) for values in one.drive_tables))
+        self.followed = fields.Followed(
+            *(np.zeros((n, *values.shape)) for values in one.followed_tables)
+        )
         self.clocks = np.zeros(n, fields.CLOCK)
         self.records = fields.Records(
             *(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN))
@@ -629,8 +654,6 @@ def padded(count: int) -> int:
 def drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
     """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving
     cubic, or straight lines for a force."""
-    if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
-        return fields.NO_DRIVE, _NO_TABLE
     time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
     kind = fields.DISPLACEMENT if end.kind == DRIVEN_DISPLACEMENT else fields.FORCE
     spline = np.zeros((4, time.size - 1))

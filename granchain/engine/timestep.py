@@ -219,12 +219,13 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
         springs = chain.own_sum("stiffness")
         stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
     force = 0.0
-    for end, body in ((chain.left, 0), (chain.right, -1)):
-        if end.time is None or end.value is None:
-            continue
+    for place, _, end in chain.drives:
+        assert end.time is not None and end.value is not None
         if end.kind == "displacement":
             speed = float(np.abs(np.diff(end.value) / np.diff(end.time)).max())
-            energy += 0.5 * float(chain.mass[body]) * (2.0 * speed) ** 2
+            # of the bodies beside it
+            beside = [body for body in (place - 2, place) if 0 <= body < chain.n_bodies]
+            energy += 0.5 * float(chain.mass[beside].sum()) * (2.0 * speed) ** 2
         else:
             force += 2.0 * float(np.abs(end.value).max())
     return energy + stored, force

@@ -95,12 +95,12 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     The balance of momentum gives them exactly, whatever the law: the momentum of all bodies on one
     side of a contact changes by its force alone, where nothing but constant forces acts on them
     from outside. That side ends freely, at a precompression or under gravity. None where both ends
-    are walls or driven, and in a chain with on-site springs or resonators.
+    are walls or driven, or beads are, and in a chain with on-site springs or resonators.
     """
     # where no case is read: a wall has a contact beyond the last body of its side
     free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
     if (case := case_of(result)) is not None:
-        free = [case.ends.left == "free", case.ends.right == "free"]
+        free = [not case.drive and end == "free" for end in (case.ends.left, case.ends.right)]
         if case.chain.holds_or_carries():
             return None
     if not any(free):

@@ -385,10 +385,8 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     """Entries of the ledger over which its parts are averaged, and why, where an end is driven
     with a frequency that they do not resolve: lines through them would show another."""
     every = float(np.median(np.diff(result.energy_time))) if len(result.energy_time) > 1 else 0.0
-    ends = case_of(result).ends if "energy_drives" in result.variables and case_of(result) else None
-    signals = [
-        end for end in (ends and ends.left, ends and ends.right) if getattr(end, "signal", "")
-    ]
+    case = case_of(result) if "energy_drives" in result.variables else None
+    signals = [one for one in (case.drives.values() if case else ()) if one.signal]
     # energies go with the square: twice as fast, and four entries a period
     limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):

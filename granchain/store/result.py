@@ -334,7 +334,7 @@ class Result:
     def initial_time(self) -> float:
         """When the run begins [s]: what the runs before took, of one that goes on from a state."""
         held = getattr(case_of(self), "held", None)
-        return 0.0 if held is None else float(held.time())
+        return 0.0 if held is None else float(held.time)
 
     @property
     def data_sha256(self) -> str:

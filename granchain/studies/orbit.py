@@ -11,7 +11,6 @@ import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.case.initial import MOTION_COLUMNS
-from granchain.case.tables import DriveTable
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems
 from granchain.markup import card, table
@@ -138,7 +137,7 @@ def orbit(
     tolerance: float = 1e-8,
     threads: int | None = None,
 ) -> Orbit:
-    """Find a periodic orbit of a chain under a static load with a harmonic drive at an end.
+    """Find a periodic orbit of a chain under a static load with a harmonic drive.
 
     Newton's method on the state x at the drive's phase 0, its ramp and end left out: P(x) = x, P
     the run over one period in equal steps, at most as long as the case's. The columns of the
@@ -405,15 +404,9 @@ def _gain(result: Result, name: str) -> float:
     return float(values[-1] - values[0])
 
 
-def _drives(case: Case) -> dict[str, DriveTable]:
-    """The driven ends, by side."""
-    sides = {side: getattr(case.ends, side) for side in ("left", "right")}
-    return {side: end for side, end in sides.items() if isinstance(end, DriveTable)}
-
-
 def _check_covered(case: Case) -> None:
     """Refuse chains whose orbits this does not find."""
-    problems, drives = Problems(), _drives(case)
+    problems, drives = Problems(), case.drives
     if case.chain.resonators()[0].size:
         advice = "take them out; a run of many periods (granchain.run) finds a stable orbit"
         problems.add("chain.resonator", "resonators", "none: their state is not shot", advice)
@@ -421,14 +414,29 @@ def _check_covered(case: Case) -> None:
         advice = "take the table out"
         problems.add("striker", "a striker", "none: it does not come back", advice)
     first = next(iter(drives.values()))
-    for side, end in drives.items():
+    for where, end in drives.items():
         behind = math.remainder((end.phase or 0.0) - (first.phase or 0.0), 2.0 * math.pi)
-        if end.drive == "displacement" and abs(behind) > _SAME_PHASE * _SAME_PERIOD:
+        placed = end.drive == "displacement"
+        problems.check(
+            not (placed and where.startswith("drive.")),
+            where,
+            "a bead whose displacement is given",
+            'driven ends, and beads with drive = "force"',
+            "push the bead with a force, or end the chain there",
+        )
+        problems.check(
+            not (placed and end.dc),
+            f"{where}.dc",
+            f"{end.dc}",
+            "none where a displacement is driven",
+            "press the row with chain.precompression",
+        )
+        if placed and abs(behind) > _SAME_PHASE * _SAME_PERIOD:
             problems.add(
-                f"ends.{side}.phase",
-                f"{behind:.6g} rad between the two ends",
+                f"{where}.phase",
+                f"{behind:.6g} rad between two drives",
                 "0 where a displacement is driven",
-                "give both one phase; in antiphase, a negative amplitude",
+                "give all one phase; in antiphase, a negative amplitude",
             )
     if not any(case.ends.has_wall(side) for side in ("left", "right")):
         problems.add(
@@ -457,15 +465,15 @@ def _check_memory(case: Case, contacts: Any, present: range, mass: float) -> Non
 
 def _period_of(case: Case, period: float | None) -> float:
     """The period of the orbit [s], a whole multiple of that of each drive."""
-    drives = _drives(case)
+    drives = case.drives
     wrong = {
-        side: "a table" if end.signal is None else f'signal = "{end.signal}"'
-        for side, end in drives.items()
+        where: "a table" if end.signal is None else f'signal = "{end.signal}"'
+        for where, end in drives.items()
         if end.signal != "harmonic"
     }
-    for side, got in wrong.items():
+    for where, got in wrong.items():
         raise CaseError(
-            f'ends.{side}: got {got}, allowed signal = "harmonic"; an orbit needs a drive that '
+            f'{where}: got {got}, allowed signal = "harmonic"; an orbit needs a drive that '
             "comes again"
         )
     if not drives:
@@ -499,14 +507,13 @@ def _one_period(case: Case, period: float) -> dict[str, Any]:
         }
     if case.initial is None:
         del changes["initial"]
-    drives = _drives(case)
-    first = next(iter(drives.values())).phase or 0.0
-    for side, end in drives.items():
+    first = next(iter(case.drives.values())).phase or 0.0
+    for where, end in case.drives.items():
         given = [name for name in ("ramp", "duration") if getattr(end, name) is not None]
-        changes |= {f"ends.{side}.{name}": None for name in given}
+        changes |= {f"{where}.{name}": None for name in given}
         if end.phase is not None:
             behind = math.remainder(end.phase - first, 2.0 * math.pi)
-            changes[f"ends.{side}.phase"] = behind or None
+            changes[f"{where}.phase"] = behind or None
     if case.tolerance is not None:
         changes["tolerance"] = None
     return changes
@@ -541,7 +548,7 @@ def _begin(case: Case, guess: Orbit | Result | None, shooting: Shooting) -> tupl
 def _check_phase(guess: Result) -> None:
     """Refuse a run that does not end at its drive's phase 0."""
     own = case_of(guess)
-    drives = {} if own is None else _drives(own)
+    drives = {} if own is None else own.drives
     for end in list(drives.values())[:1]:
         if end.signal != "harmonic" or not end.frequency:
             continue

@@ -20,7 +20,7 @@ import numpy as np
 from granchain.case import Case, load_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import case_names, parsed, read_text
-from granchain.case.tables import TABLES, MaterialTable, SegmentTable
+from granchain.case.tables import TABLES, BeadDriveTable, MaterialTable, SegmentTable
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
@@ -553,6 +553,8 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
             if quantity.name == own:
                 return quantity.unit, quantity.meaning
     parts = name.split(".")
+    if table == "drive" or (table == "ends" and len(parts) == 2):
+        model, name = BeadDriveTable, parts[-1]
     for part, inner in pairwise(parts):
         if part.endswith("material"):
             model, name = MaterialTable, inner

@@ -117,6 +117,12 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         beads, or a cell that is none.
     """
     check_case(case)
+    for where, drive in case.drives.items():
+        if where.startswith("drive.") and drive.drive == "displacement":
+            raise CaseError(
+                f"{where}: got a bead whose displacement is given, allowed driven ends, which are "
+                "held still, and beads with a force; take the drive out, or end the chain there"
+            )
     gaps = None if cell is None else dispersion(cell)
     chain, contacts, _ = prepare(case)
     first, n = chain.first_loaded, chain.n_bodies

@@ -357,7 +357,7 @@ def source_signal(
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
         # cubics through the table of the drive; behind its end its last value
-        at, value, slope = result.case.drive(source)
+        at, value, slope = result.case.driven(f"ends.{source}")
         curve = (
             PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
         )

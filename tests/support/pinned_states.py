@@ -20,6 +20,7 @@ import numpy as np
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
+from granchain.engine import fields
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
@@ -59,12 +60,7 @@ CONTACTS = (
 NUMBERS = (
     "dt",
     "drive_work",
-    "left_last",
-    "right_last",
-    "left_speed",
-    "right_speed",
-    "left_force",
-    "right_force",
+    *(f"{side}_{name}" for name in ("last", "speed", "force") for side in ("left", "right")),
     "pending",
     "drive_rest",
 )
@@ -90,9 +86,23 @@ def contents(state: State) -> dict[str, np.ndarray]:
         **{name: getattr(state.bodies, name)[: n + 2] for name in BODIES},
         **{name: getattr(state.contacts, name)[: n + 1] for name in CONTACTS},
         "counts": np.array([state.clock[name] for name in COUNTS], dtype=np.int64),
-        "numbers": np.array([state.clock[name] for name in NUMBERS]),
+        "numbers": np.array([number_of(state, name) for name in NUMBERS]),
         **{name: getattr(state.records, name) for name in RECORDS},
     }
+
+
+def number_of(state: State, name: str) -> float:
+    """A number of the run; of the drives of the ends, with the force into the chain."""
+    side, _, quantity = name.partition("_")
+    if side not in ("left", "right"):
+        return float(state.clock[name])
+    ends = [end for _, _, end in state.chain.drives]
+    end = getattr(state.chain, side)
+    if not any(one is end for one in ends):
+        return 0.0
+    place = [one is end for one in ends].index(True)
+    value = float(getattr(fields.DrivenRows(*state.tables.driven), quantity)[place])
+    return -value if (side, quantity) == ("right", "force") and end.kind == "force" else value
 
 
 def hash_of(state: State) -> str:
