@@ -327,7 +327,7 @@ def python_names() -> str:
         "`import granchain as gc`; every public name is an attribute of it. The texts are those "
         "of the code.",
     ]
-    homes = dict.fromkeys(gc.__all__, "") | gc._HOME
+    homes = {name: "" if home == "granchain" else home for name, home in gc._HOME.items()}
     names: dict[str, list[str]] = {job: [] for job in JOBS}
     for name in [*gc.__all__, *(name for name in MODULES if name not in gc.__all__)]:
         names[job_of(homes.get(name) or f"granchain.{name}")].append(name)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import (
     MISSED,
     CaseArgument,
@@ -77,31 +78,29 @@ def compare(
 ) -> None:
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds,
     residuals; bands where tolerances are stated."""
-    from granchain import figures
-    from granchain.comparison import compare as compared
     from granchain.pages.conclusions import comparison_tables
-    from granchain.store import open_result
     from granchain.store.conclusion import claim_conclusion, save_conclusion
     from granchain.studies.bands import with_bands
-    from granchain.traces import read_trace
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     asked = read_bands(band or ())
     with claim_conclusion(out, overwrite):
-        measured = read_trace(trace)
-        results = [open_result(file, unsealed=unsealed) for file in files]
+        measured = gc.read_trace(trace)
+        results = [gc.open_result(file, unsealed=unsealed) for file in files]
         laws = [result.law for result in results]
         labels = [
             law if laws.count(law) == 1 else f"{law} ({Path(file).stem})"
             for file, law in zip(files, laws, strict=True)
         ]
-        found = compared(*results, trace=measured, labels=labels, cutoff=cutoff, tolerances=bounds)
+        found = gc.compare(
+            *results, trace=measured, labels=labels, cutoff=cutoff, tolerances=bounds
+        )
         if members:
             found = with_bands(found, results, asked or None, members)
         facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
         if out is not None:
             save_conclusion(out, "comparison", None, facts, overwrite)
-    save_figure(figures.comparison, figure, overwrite, found)
+    save_figure(gc.figures.comparison, figure, overwrite, found)
     print_result(
         "compare",
         {**facts, "figure": figure, "out": out},
@@ -155,15 +154,12 @@ def bands(
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
     load_laws(law_module)
     check_width(width)
-    from granchain import figures
-    from granchain.case import load_case
-    from granchain.studies.bands import bands as found_of
 
-    asked = load_case(case, changes or ())
-    found = found_of(
+    asked = gc.load_case(case, changes or ())
+    found = gc.bands(
         asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
     )
-    draw = figures.sensitivities if sensitivity else figures.band_traces
+    draw = gc.figures.sensitivities if sensitivity else gc.figures.band_traces
     save_figure(draw, figure, overwrite, found, width=width)
     small = found.drop_vars([name for name in found.variables if "time" in found[name].dims])
     facts = {
@@ -248,22 +244,19 @@ def equivalent(
     """Find the inputs, such as the restitution, with which laws come nearest to what another
     law does in a chain."""
     load_laws(law_module)
-    from granchain import figures
-    from granchain.case import load_case
     from granchain.pages.conclusions import equivalence_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
-    from granchain.studies.equivalent import equivalent as searched
 
-    asked = load_case(case, changes or ())
+    asked = gc.load_case(case, changes or ())
     shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, parts=2))
     with claim_conclusion(out, overwrite):
-        found = searched(
+        found = gc.equivalent(
             asked, to, read_laws(law), shared | own or None, measure, moves=moves, threads=threads
         )
         facts = found.as_dict()
         if out is not None:
             save_conclusion(out, "equivalence", asked, facts, overwrite)
-    save_figure(figures.equivalence, figure, overwrite, found)
+    save_figure(gc.figures.equivalence, figure, overwrite, found)
     print_result(
         "equivalent",
         {"case": case, **facts, "figure": figure, "out": out},
@@ -331,29 +324,26 @@ def fit(
     """Find numbers of a case from a measured trace, with errors, correlations and what is left
     at each sensor; of several laws, which one describes it best, and what is not told apart."""
     load_laws(law_module)
-    from granchain import figures
-    from granchain.case import load_case
     from granchain.pages.conclusions import fit_tables, fits_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
-    from granchain.studies.fit import fit as fitted
 
-    asked = load_case(case, changes or ())
+    asked = gc.load_case(case, changes or ())
     common, own = by_law(dict.fromkeys(free))
     laws = with_free_keys(read_laws(law or ()), own)
     found: Any
     with claim_conclusion(out, overwrite):
         if laws:
-            found = fitted(
+            found = gc.fit(
                 asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
             )
         else:
-            found = fitted(asked, trace, list(common), measure, cutoff=cutoff, threads=threads)
+            found = gc.fit(asked, trace, list(common), measure, cutoff=cutoff, threads=threads)
         facts = found.as_dict()
         if out is not None and laws:
             save_conclusion(out, "fits", asked, facts, overwrite)
         elif out is not None:
             save_conclusion(out, "fit", found.case, facts, overwrite)
-    save_figure(figures.fits if laws else figures.fit, figure, overwrite, found)
+    save_figure(gc.figures.fits if laws else gc.figures.fit, figure, overwrite, found)
     print_result(
         "fit",
         {"case": case, "folder": trace, **facts, "figure": figure, "out": out},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
@@ -27,12 +28,8 @@ from granchain.errors import CaseError, LawError
 from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
-    from granchain.comparison.impacts import ImpactComparison
-    from granchain.contact.law import ContactLaw
-    from granchain.contact.pair import Pair
     from granchain.figures.registry import Draw
     from granchain.keys import Problems
-    from granchain.two_body import ImpactResult
 
 # Tables of the two bodies.
 SPHERES = ("sphere_1", "sphere_2")
@@ -109,11 +106,8 @@ def impact(
     """Let two bodies collide: restitution, largest overlap and force, times, losses; or compare
     laws with measured impacts."""
     load_laws(law_module)
-    from granchain import figures
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all
-    from granchain.comparison.impacts import compare_impacts
-    from granchain.contact import laws as known_laws
     from granchain.keys import Problems
 
     names = [name.strip() for part in law or () for name in part.split(",")]
@@ -131,7 +125,7 @@ def impact(
         if wrong:
             raise CaseError(f"impact: got {got}, allowed {allowed}; see granchain impact --help")
     problems = Problems()
-    laws = chosen_laws(names or known_laws())
+    laws = chosen_laws(names or gc.laws())
     document: dict[str, Any] = {}
     set_values(document, changes or (), "restitution=0.7", problems)
     if data is not None:
@@ -146,8 +140,8 @@ def impact(
         quantities = read_quantities(document, problems)
         given = shared_out(laws, document, problems)
         problems.close()
-        found = compare_impacts(given, data, fit, quantities)
-        save_figure(figures.impact_comparison, out, overwrite, found)
+        found = gc.compare_impacts(given, data, fit, quantities)
+        save_figure(gc.figures.impact_comparison, out, overwrite, found)
         facts = {**found.as_dict(), "figure": out}
         print_result("impact", facts, as_json, lambda: against_data(found))
         return
@@ -223,10 +217,9 @@ def read_numbers(
     return found
 
 
-def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, Pair, list[str]]:
+def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pair, list[str]]:
     """What the two bodies are, their pair, and what was changed of it; taken out of the
     document."""
-    from granchain.contact.pair import Pair
     from granchain.keys import shown
     from granchain.material import MATERIALS
     from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
@@ -240,7 +233,7 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, Pair, 
             got, advice = "a material beside spheres", "write sphere_1.material=steel-316"
             problems.check(name is None, "material", got, "none: each has its own", advice)
             words, pair = read_spheres(spheres, problems)
-            return words, Pair(**pair.items() | given), changed
+            return words, gc.Pair(**pair.items() | given), changed
         material = MATERIALS.get(name) if isinstance(name, str) else None
         if name is not None:
             changed.insert(0, f"material = {name}")
@@ -254,11 +247,10 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, Pair, 
         return EXAMPLE_PAIR, example_pair(), changed
 
 
-def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, Pair]:
+def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, gc.Pair]:
     """A sphere and what it meets: in words, and as a pair; the example's where they cannot be
     read."""
     from granchain.case.tables import OtherSphereTable, SphereTable
-    from granchain.contact.pair import Pair
     from granchain.keys import read_table
     from granchain.two_body import EXAMPLE_PAIR, example_pair
 
@@ -274,7 +266,7 @@ def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, Pai
         good = one.radius < radius < math.inf
         if not problems.check(good, "sphere_2.radius", f"{radius:g}", allowed, advice):
             return EXAMPLE_PAIR, example_pair()
-    pair = Pair.of_spheres(one.radius, one.material, radius, other.material, other.internal)
+    pair = gc.Pair.of_spheres(one.radius, one.material, radius, other.material, other.internal)
     sphere = f"a sphere of {one.radius:g} m, {one.material.name or 'own material'}"
     kind = "a flat wall" if math.isinf(radius) else f"a sphere of {radius:g} m"
     if other.internal:
@@ -304,7 +296,7 @@ def read_quantities(document: dict[str, Any], problems: Problems) -> dict[str, f
 
 
 def shared_out(
-    laws: Iterable[type[ContactLaw]], document: Mapping[str, Any], problems: Problems
+    laws: Iterable[type[gc.ContactLaw]], document: Mapping[str, Any], problems: Problems
 ) -> dict[str, dict[str, Any]]:
     """Inputs by law: one goes to all laws that know it, one with a law's name in front to that
     law."""
@@ -331,7 +323,7 @@ def shared_out(
 
 
 def read_inputs(
-    laws: Sequence[type[ContactLaw]],
+    laws: Sequence[type[gc.ContactLaw]],
     document: Mapping[str, Any],
     numbers: Mapping[str, Sequence[float]],
     problems: Problems,
@@ -370,7 +362,7 @@ class ImpactRow(NamedTuple):
     inputs: dict[str, Any]
     speed: float
     place: tuple[float, ...]
-    result: ImpactResult | None
+    result: gc.ImpactResult | None
     restitution: float
     words: str
     problem: str = ""
@@ -382,15 +374,14 @@ def varied(numbers: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 def collisions(
-    laws: Sequence[type[ContactLaw]],
+    laws: Sequence[type[gc.ContactLaw]],
     inputs: Mapping[str, Mapping[str, Any]],
-    pair: Pair,
+    pair: gc.Pair,
     numbers: Mapping[str, Sequence[float]],
 ) -> list[ImpactRow]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
     from granchain.certificates.measure import REFINED
     from granchain.two_body import NeverOpens, NotEnded
-    from granchain.two_body import impact as collide
 
     sweep = list(itertools.product(laws, itertools.product(*numbers.values())))
     rows = []
@@ -398,10 +389,10 @@ def collisions(
         here = dict(zip(numbers, place, strict=True))
         speed = here.pop("speed")
         given = dict(inputs[law.name]) | here
-        result: ImpactResult | None = None
+        result: gc.ImpactResult | None = None
         try:
             with blamed(law):
-                result = collide(law=law, pair=pair, speed=speed, refine=REFINED, **given)
+                result = gc.impact(law=law, pair=pair, speed=speed, refine=REFINED, **given)
             end = (result.restitution, f"{result.restitution:.6f}", "")
         except (NeverOpens, NotEnded) as error:
             if len(sweep) == 1:
@@ -416,7 +407,6 @@ def collisions(
 def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
     """The figures of impacts by the names of their files, the one for --out first: restitutions
     over speeds or over asked ones, then loops, histories and phase curves."""
-    from granchain import figures
 
     found: dict[str, Draw] = {}
     if varied(numbers) in (["speed"], ["restitution"]):
@@ -424,19 +414,19 @@ def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) 
         for row in rows:
             curves.setdefault(row.law, []).append((row.place[0], row.restitution))
         if "restitution" in numbers and len(numbers["speed"]) == 1:
-            draw = partial(figures.restitution_delivered, curves, rows[0].speed)
+            draw = partial(gc.figures.restitution_delivered, curves, rows[0].speed)
             found["restitution-delivered"] = draw
         else:
-            found["restitution-against-speed"] = partial(figures.restitution_against_speed, curves)
+            draw = partial(gc.figures.restitution_against_speed, curves)
+            found["restitution-against-speed"] = draw
     results = [row.result for row in rows if row.result is not None]
-    for one in (figures.impact_loops, figures.impact_history, figures.phase_curve):
+    for one in (gc.figures.impact_loops, gc.figures.impact_history, gc.figures.phase_curve):
         found[one.__name__.replace("_", "-")] = partial(one, results)
     return found
 
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
     """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
-    from granchain.contact import laws as known_laws
     from granchain.two_body import SCALARS
 
     names = list(dict.fromkeys(row.law for row in rows))
@@ -448,7 +438,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
             cells = [number_text(getattr(row.result, name, None)) for row in rows]
             lines.append((name if unit == "1" else f"{name} [{unit}]", *cells))
         return text_table(lines, "<" + ">" * len(names))
-    units = {q.name: q.unit for name in names for q in known_laws()[name].inputs} | {"speed": "m/s"}
+    units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs} | {"speed": "m/s"}
     first = [
         "asked restitution"
         if key == "restitution"
@@ -462,7 +452,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
     return text_table(lines, "<" * len(keys) + ">" * len(names))
 
 
-def pair_words(pair: Pair) -> str:
+def pair_words(pair: gc.Pair) -> str:
     """The two bodies in a sentence."""
     from granchain.contact.pair import PAIR_QUANTITIES
 
@@ -496,7 +486,7 @@ def value_words(value: Any) -> str:
 # Against measured impacts
 
 
-def against_data(found: ImpactComparison) -> str:
+def against_data(found: gc.ImpactComparison) -> str:
     """Laws against measured impacts: heading, ranking, a table for each quantity, and why some
     numbers are missing."""
     about = found.data.about
@@ -509,7 +499,7 @@ def against_data(found: ImpactComparison) -> str:
     )
 
 
-def ranking(found: ImpactComparison) -> str:
+def ranking(found: gc.ImpactComparison) -> str:
     """The laws, the nearest first: what was fitted, rms and largest residual over the rows that
     laws are ranked by."""
     from granchain.comparison.impacts import at_bound
@@ -534,7 +524,7 @@ def ranking(found: ImpactComparison) -> str:
     return text_table(rows, "<" + "<" * len(fit) + ">><")
 
 
-def impact_tables(found: ImpactComparison) -> list[str]:
+def impact_tables(found: gc.ImpactComparison) -> list[str]:
     """A table for each quantity: measured with its uncertainty, and the nearest laws beside it."""
     from granchain.comparison.impacts import shown_quantity
 
@@ -556,7 +546,7 @@ def impact_tables(found: ImpactComparison) -> list[str]:
     return parts + ([f"{hidden} more laws are in the output of --json."] if hidden else [])
 
 
-def missing_words(found: ImpactComparison) -> list[str]:
+def missing_words(found: gc.ImpactComparison) -> list[str]:
     """Why some numbers are missing: for each law each reason once, with its rows."""
     sentences = []
     for one in found.laws.values():

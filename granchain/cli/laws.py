@@ -6,10 +6,11 @@ import signal
 import sys
 import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import (
     MISSED,
     JsonOption,
@@ -33,10 +34,6 @@ from granchain.cli.text import (
 )
 from granchain.errors import CaseError, clean
 from granchain.portable import usable_processors
-
-if TYPE_CHECKING:
-    from granchain.certificates import Certificate
-    from granchain.contact.law import ContactLaw
 
 # Characters in a line of the list, which is for a glance.
 LIST_WIDTH = 80
@@ -69,13 +66,12 @@ def laws(
     if as_json and as_markdown:
         raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
     load_laws(law_module)
-    from granchain.contact import laws
 
     if name is None and not as_markdown:
-        facts = {"laws": [law_facts(law) for law in laws().values()]}
+        facts = {"laws": [law_facts(law) for law in gc.laws().values()]}
         print_result("laws", facts, as_json, short_list)
         return
-    chosen = chosen_laws(laws() if name is None else [name])
+    chosen = chosen_laws(gc.laws() if name is None else [name])
     certificates = measured_certificate(chosen, law_module)
     if as_json:
         print_json("laws", laws=[{**law_facts(one.law), **one.to_dict()} for one in certificates])
@@ -92,8 +88,8 @@ def laws(
 
 
 def measured_certificate(
-    chosen: list[type[ContactLaw]], law_module: str | None
-) -> list[Certificate]:
+    chosen: list[type[gc.ContactLaw]], law_module: str | None
+) -> list[gc.Certificate]:
     """Certificates, in the order of the laws; many laws are shared out to the processors, those
     with one compiled loop to one of them."""
     groups: dict[tuple[Any, ...], list[str]] = {}
@@ -120,15 +116,13 @@ def begin_worker(law_module: str | None) -> None:
     load_laws(law_module)
 
 
-def certificates_of(names: list[str]) -> list[Certificate]:
+def certificates_of(names: list[str]) -> list[gc.Certificate]:
     """Certificates, one after the other."""
-    from granchain.certificates import certificate
-    from granchain.contact import laws
 
     found = []
     for name in names:
-        with blamed(laws()[name]):
-            found.append(certificate(name))
+        with blamed(gc.laws()[name]):
+            found.append(gc.certificate(name))
     return found
 
 
@@ -149,7 +143,7 @@ def short_list() -> str:
     return "\n".join([*lines, "granchain laws NAME    one law, and what was measured of it"])
 
 
-def law_facts(law: type[ContactLaw]) -> dict[str, Any]:
+def law_facts(law: type[gc.ContactLaw]) -> dict[str, Any]:
     """What a law declares, for JSON."""
     return {
         "name": law.name,

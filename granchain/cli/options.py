@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from granchain import __version__
+import granchain as gc
 from granchain.cli.signals import Waiting
 from granchain.cli.text import print_text
 from granchain.errors import CaseError, FileError, GranchainError, LawError, suggestion
-
-if TYPE_CHECKING:
-    from granchain.contact.law import ContactLaw
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
@@ -78,7 +76,6 @@ def set_words(context: typer.Context, incomplete: str) -> list[str]:
     """What completes a change of a case: its keys, and behind = the words that one of them takes,
     such as the names of laws."""
     from granchain.case.tables import TABLES
-    from granchain.contact import laws
     from granchain.keys import declared
 
     keys: dict[str, list[str]] = {
@@ -87,8 +84,8 @@ def set_words(context: typer.Context, incomplete: str) -> list[str]:
         for name in model.model_fields
         if context.info_name != "mechanism" or table == "contact"
     }
-    keys |= {f"contact.{one.name}": [] for law in laws().values() for one in law.inputs}
-    keys["contact.law"] = list(laws())
+    keys |= {f"contact.{one.name}": [] for law in gc.laws().values() for one in law.inputs}
+    keys["contact.law"] = list(gc.laws())
     key, equals, _ = incomplete.partition("=")
     words = [f"{key}={word}" for word in keys.get(key, ())] if equals else [f"{k}=" for k in keys]
     return [word for word in words if word.startswith(incomplete)]
@@ -207,7 +204,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print_text(f"granchain {__version__}")
+        print_text(f"granchain {gc.__version__}")
         raise typer.Exit
 
 
@@ -235,11 +232,10 @@ def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainErr
     return name
 
 
-def chosen_laws(names: Iterable[str]) -> list[type[ContactLaw]]:
+def chosen_laws(names: Iterable[str]) -> list[type[gc.ContactLaw]]:
     """The contact laws of these names, each once."""
-    from granchain.contact import laws
 
-    known = laws()
+    known = gc.laws()
     return [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)]
 
 
@@ -273,10 +269,9 @@ def named_values(option: str, items: Iterable[str], example: str, parts: int = 1
 
 def check_width(width: str | None) -> None:
     """Refuse a width that figures do not have."""
-    from granchain.figures import page
 
     try:
-        with page(width):
+        with gc.figures.page(width):
             pass
     except GranchainError as error:
         raise CaseError(f"--{error}") from None
@@ -284,7 +279,6 @@ def check_width(width: str | None) -> None:
 
 def check_new(target: str, endings: tuple[str, ...], overwrite: bool) -> None:
     """Refuse a name with another ending, and one that is there and stays."""
-    import os
 
     if not target.lower().endswith(endings):
         raise FileError(
@@ -310,11 +304,10 @@ def save_figure(
     """Draw a figure of these parts, and save it, where one was asked for."""
     if target is None:
         return
-    from granchain.figures import page, save
 
-    with page(width, title, traces):
+    with gc.figures.page(width, title, traces):
         figure, _ = draw(*parts)
-    save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
+    gc.figures.save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
 
 
 def load_laws(law_module: str | None) -> None:
@@ -327,7 +320,7 @@ def load_laws(law_module: str | None) -> None:
 
 
 @contextlib.contextmanager
-def blamed(law: type[ContactLaw]) -> Iterator[Waiting | None]:
+def blamed(law: type[gc.ContactLaw]) -> Iterator[Waiting | None]:
     """Where a user's law fails, or does not end, the message names the law."""
     from granchain.contact.user import blame, file_of, from_outside
 

@@ -8,10 +8,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import (
     CaseArgument,
     FigureOption,
@@ -33,9 +34,6 @@ from granchain.cli.options import (
 )
 from granchain.cli.text import notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
-
-if TYPE_CHECKING:
-    from granchain.waves.spectra import Spectrum
 
 # Files whose names stand in the name of a figure of all of them.
 MOST_NAMES_OF_A_FIGURE = 3
@@ -94,10 +92,9 @@ def plot(
 ) -> None:
     """Draw output files: traces, peaks, energy, velocities, hysteresis; of a mechanism motion
     and forces; of a study curves and maps."""
-    from granchain.figures import FORMATS, several_figures, single_figures
     from granchain.figures.frame import labels_of
 
-    the_one(f".{ending}", FORMATS, "--format", CaseError)
+    the_one(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
     check_width(width)
     if label is not None and len(label) != len(files):
         raise CaseError(
@@ -118,8 +115,8 @@ def plot(
         results = [one.content for one in found]
         labels = labels_of(results, label, otherwise=stems)
         groups = [
-            (stem, several_figures(results, labels)),
-            *zip(stems, map(single_figures, results), strict=True),
+            (stem, gc.figures.several_figures(results, labels)),
+            *zip(stems, map(gc.figures.single_figures, results), strict=True),
         ]
     figures = {
         f"{stem}-{hyphened(name)}": draw
@@ -157,7 +154,6 @@ class Drawable(NamedTuple):
 
 def drawable(content: Any, file: str) -> Drawable:
     """What can be drawn of what a file holds."""
-    from granchain.figures import all_figures, known_figures, lacking, study_figures
     from granchain.figures.studies import LEAST_DISTRIBUTION
     from granchain.pages.blocks import STRANGE, Picture
     from granchain.pages.conclusions import conclusion_blocks
@@ -177,7 +173,7 @@ def drawable(content: Any, file: str) -> Drawable:
         figures: Mapping[str, Draw] = {str(content["kind"]): draw}
         return Drawable(content, "a conclusion", figures, [*map(hyphened, figures)], {})
     if hasattr(content, "data_vars"):
-        figures = study_figures(content)
+        figures = gc.figures.study_figures(content)
         lack = {
             "figure": f"a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key of several "
             "values, or several sensors; sweep more"
@@ -185,20 +181,21 @@ def drawable(content: Any, file: str) -> Drawable:
         known = [*map(hyphened, figures)]
         return Drawable(content, "a study", figures, known, {} if figures else lack)
     kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
-    known = [*map(hyphened, known_figures(content))]
-    return Drawable(content, kind, all_figures(content), known, lacking(content))
+    known = [*map(hyphened, gc.figures.known_figures(content))]
+    return Drawable(
+        content, kind, gc.figures.all_figures(content), known, gc.figures.lacking(content)
+    )
 
 
 def opened_alike(files: Sequence[str], unsealed: bool) -> list[Drawable]:
     """What the files hold; files of unlike kinds are refused."""
-    from granchain.figures import drawn
     from granchain.pages.opened import opened
 
     kinds: dict[str, list[str]] = {}
     found, problems = [], []
     for file in files:
         try:
-            found.append(drawable(opened(file, unsealed, variables=drawn), file))
+            found.append(drawable(opened(file, unsealed, variables=gc.figures.drawn), file))
         except FileError as error:
             problems.append(str(error))
         else:
@@ -295,14 +292,12 @@ def animate(
 ) -> None:
     """Show the row in motion, as GIF or MP4: displacements magnified, forces as colours."""
     from granchain.figures.motion import MOVING
-    from granchain.figures.motion import animate as animated
-    from granchain.store import open_result
 
     target = out if out is not None else f"{Path(file).stem}.gif"
     check_new(target, tuple(MOVING), overwrite)
     check_width(width)
     between = None if beads is None else first_and_last(beads)
-    result = open_result(
+    result = gc.open_result(
         file,
         variables=lambda headers: [name for name in headers if name in WANTED],
     )
@@ -318,7 +313,7 @@ def animate(
             "under [snapshots], as with --set snapshots.interval=2e-6"
         )
     try:
-        animated(
+        gc.animate(
             result,
             target,
             magnify,
@@ -385,18 +380,15 @@ def spectrum(
     errors, frequency over wavenumber."""
     load_laws(law_module)
     check_width(width)
-    from granchain import figures
-    from granchain.store import open_result
-    from granchain.waves.spectra import spectrum as found_in
 
     start = int(source) if source and source.isdecimal() and len(source) < 10 else source
-    found = found_in(open_result(file, unsealed=unsealed), start, sensor, segments=segments)
-    save_figure(figures.spectrum, figure, overwrite, found, width=width, title=not no_title)
+    found = gc.spectrum(gc.open_result(file, unsealed=unsealed), start, sensor, segments=segments)
+    save_figure(gc.figures.spectrum, figure, overwrite, found, width=width, title=not no_title)
     facts = {"file": file, **found.as_dict(), "figure": figure}
     print_result("spectrum", facts, as_json, lambda: print_spectrum(found), found.messages)
 
 
-def print_spectrum(found: Spectrum) -> str:
+def print_spectrum(found: gc.Spectrum) -> str:
     """From where to where, and every edge that was measured beside that of the dispersion."""
     from granchain.pages.blocks import number_text
 
@@ -433,10 +425,8 @@ def dispersion(
     """Say which small waves run in a precompressed chain: bands of frequency, the gaps between
     them, and the speed of long waves; nothing is run."""
     load_laws(law_module)
-    from granchain.case import load_case
-    from granchain.waves.dispersion import dispersion as found_of
 
-    found = found_of(load_case(case, changes or ()))
+    found = gc.dispersion(gc.load_case(case, changes or ()))
     speed = found.long_wave_speed * (found.length or math.nan)
     facts = {
         "case": case,
@@ -478,12 +468,11 @@ def modes(
     many beads take part; nothing is run."""
     load_laws(law_module)
     check_width(width)
-    from granchain import figures
-    from granchain.case import load_case
-    from granchain.waves.modes import modes as found_of
 
-    found = found_of(load_case(case, changes or ()), cell=None if cell is None else load_case(cell))
-    save_figure(figures.mode_shapes, figure, overwrite, found, width=width)
+    found = gc.modes(
+        gc.load_case(case, changes or ()), cell=None if cell is None else gc.load_case(cell)
+    )
+    save_figure(gc.figures.mode_shapes, figure, overwrite, found, width=width)
     facts = {"case": case, **found.as_dict(), "figure": figure}
     print_result(
         "modes", facts, as_json, lambda: text_table(found.rows(), ">>>><"[: len(found.rows()[0])])
@@ -504,9 +493,8 @@ def report(
     """Write a page of HTML about output files: it needs no network and no script to be read."""
     check_new(out, (".html", ".htm"), overwrite)
     load_laws(law_module)
-    from granchain.pages.report import report as write_report
 
-    write_report(
+    gc.report(
         files,
         out,
         title=title,

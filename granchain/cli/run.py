@@ -4,7 +4,7 @@ the end."""
 from __future__ import annotations
 
 import contextlib
-import gc
+import gc as garbage
 import math
 import sys
 import time
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import (
     CaseArgument,
     JsonOption,
@@ -42,10 +43,8 @@ from granchain.plain_data import plain_data
 from granchain.status import Status
 
 if TYPE_CHECKING:
-    from granchain.analysis import Summary
-    from granchain.case import Case
     from granchain.mechanism.checks import Check
-    from granchain.store import Checkpoint, Result
+    from granchain.store import Checkpoint
 
 # A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often
 # [s].
@@ -90,12 +89,11 @@ def run(
         interruption.in_vain = lambda: IN_VAIN.format(target)
         try:
             load_laws(law_module)
-            from granchain.case import load_case
 
             shown = not quiet and sys.stderr.isatty()
             progress = Progress(interruption, target, shown)
             result = computed_run(
-                load_case(case, changes or ()),
+                gc.load_case(case, changes or ()),
                 progress,
                 overwrite,
                 resume,
@@ -112,11 +110,10 @@ def run(
 
 
 def computed_run(
-    case: Case, progress: Progress, overwrite: bool, resume: bool, every: float, threads: int
-) -> Result:
+    case: gc.Case, progress: Progress, overwrite: bool, resume: bool, every: float, threads: int
+) -> gc.Result:
     """Run a case and write its file; the right to write it is taken before anything is computed.
     A checkpoint is written every so many seconds, 0 for none."""
-    from granchain import simulation
     from granchain.contact import law_named
     from granchain.store import Checkpoint, claim
 
@@ -131,7 +128,7 @@ def computed_run(
             checkpoint.progress = progress.writing(checkpoint.path)
             progress.tell_of_compiling(case.contact.law)
             with blamed(law_named(case.contact.law)) as progress.waiting:
-                result = simulation.run(
+                result = gc.run(
                     case,
                     watch=progress,
                     checkpoint=checkpoint if every or resume else None,
@@ -172,8 +169,8 @@ def check_resume(resume: bool, overwrite: bool) -> None:
 
 
 def before(
-    case: Case, target: Path, overwrite: bool, resume: bool, checkpoint: Checkpoint
-) -> Result | None:
+    case: gc.Case, target: Path, overwrite: bool, resume: bool, checkpoint: Checkpoint
+) -> gc.Result | None:
     """Refuse to lose what an earlier run has left; what it left where it is complete, and asked
     to go on."""
     if not resume:
@@ -195,11 +192,10 @@ def before(
         return None
     from granchain.contact.law_record import LawRecord
     from granchain.simulation import law_records
-    from granchain.store import open_result
     from granchain.store.reader import nothing
 
     try:
-        there = open_result(target, nothing)
+        there = gc.open_result(target, nothing)
     except FileError:
         if left:
             return None
@@ -224,7 +220,7 @@ def before(
         )
     checkpoint.remove()
     notify(f"{target} is complete: there is nothing to go on with")
-    return open_result(target)
+    return gc.open_result(target)
 
 
 class Progress:
@@ -297,8 +293,8 @@ class Progress:
         if not self._lasts and time.monotonic() - self._started > BAR_AFTER:
             self._lasts = True
             # From here on garbage counts; what was loaded until now is none.
-            gc.freeze()
-            gc.enable()
+            garbage.freeze()
+            garbage.enable()
             # What the end of the run needs: an interruption then need not wait for it.
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
@@ -355,15 +351,13 @@ def mechanism(
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     with no_collection():
         load_laws(law_module)
-        from granchain.case import load_mechanism
         from granchain.contact import law_named
-        from granchain.mechanism.runs import run_mechanism
         from granchain.store import claim
 
-        asked = load_mechanism(case, changes or ())
+        asked = gc.load_mechanism(case, changes or ())
         with claim(target, overwrite):
             with failing(target), blamed(law_named(asked.contact.law)):
-                result = run_mechanism(asked)
+                result = gc.run_mechanism(asked)
             result.save(target, overwrite)
     report_run(result, target, as_json)
 
@@ -372,7 +366,7 @@ def mechanism(
 # What is printed of a run
 
 
-def report_run(result: Result, target: Path, as_json: bool) -> None:
+def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
     """Numbers of a run, its messages, and where its file is."""
     notify(*(str(message) for message in result.messages if message.warning))
     if as_json:
@@ -384,11 +378,10 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
     print_text(f"{result.status.label}: {target}")
 
 
-def facts_of(result: Result) -> dict[str, Any]:
+def facts_of(result: gc.Result) -> dict[str, Any]:
     """The numbers of a run, ready for JSON; of a mechanism its checks."""
-    from granchain.analysis import summary
 
-    numbers = summary(result).as_dict()
+    numbers = gc.analysis.summary(result).as_dict()
     if "crank_angle" in result.variables:
         names = ("title", "law", "status", "time_step", "end")
         numbers = {name: numbers[name] for name in names}
@@ -396,18 +389,17 @@ def facts_of(result: Result) -> dict[str, Any]:
     return {**numbers, "messages": [message._asdict() for message in result.messages]}
 
 
-def numbers_of(result: Result) -> str:
+def numbers_of(result: gc.Result) -> str:
     """The numbers of a run, in columns; of a mechanism its checks."""
-    from granchain.analysis import summary
     from granchain.pages.numbers import check_grid
 
     if "crank_angle" not in result.variables:
-        return run_numbers(summary(result))
+        return run_numbers(gc.analysis.summary(result))
     grid = check_grid(checks_or_notice(result))
     return text_table([grid.columns, *grid.rows], grid.sides) if grid.rows else ""
 
 
-def run_numbers(summary: Summary) -> str:
+def run_numbers(summary: gc.analysis.Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
     from granchain.pages.blocks import Grid, Paragraph
     from granchain.pages.numbers import number_blocks
@@ -422,7 +414,7 @@ def run_numbers(summary: Summary) -> str:
     return "\n".join(parts)
 
 
-def checks_or_notice(result: Result) -> list[Check]:
+def checks_or_notice(result: gc.Result) -> list[Check]:
     """The checks of a mechanism's result; none, with a message, where its case cannot be read:
     its law is not installed, say."""
     from granchain.mechanism.checks import checks_of

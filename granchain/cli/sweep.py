@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import (
     MISSED,
     RUN_FAILED,
@@ -34,7 +35,6 @@ from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
     from granchain.studies.sweep import Description
-    from granchain.verification import Verification
 
 # Messages of members that are printed.
 MOST_WARNINGS = 10
@@ -198,13 +198,11 @@ def verify(
     With --tolerance, exit code 5 where an error bar is larger or the order is not the law's.
     """
     load_laws(law_module)
-    from granchain.case import load_case
     from granchain.contact import law_named
-    from granchain.verification import verify as verified
 
-    asked = load_case(case, changes or ())
+    asked = gc.load_case(case, changes or ())
     with blamed(law_named(asked.contact.law)):
-        found = verified(asked, 1e-3 if tolerance is None else tolerance)
+        found = gc.verify(asked, 1e-3 if tolerance is None else tolerance)
     facts = {"case": case, **found.as_dict(), "tolerance_stated": tolerance is not None}
     print_result("verify", facts, as_json, lambda: verification_text(found))
     if tolerance is not None and not found.kept:
@@ -212,7 +210,7 @@ def verify(
         raise typer.Exit(MISSED)
 
 
-def verification_text(found: Verification) -> str:
+def verification_text(found: gc.Verification) -> str:
     """Steps with their ledgers, order, error bars, and what to do with them."""
     rows = [("step [s]", "of the stability limit", "largest ledger residual")]
     for step, residual in zip(found.steps, found.residuals, strict=True):
@@ -253,7 +251,7 @@ NO_PEAK = (
 )
 
 
-def about_order(found: Verification) -> str:
+def about_order(found: gc.Verification) -> str:
     """The observed order against the law's own."""
     if math.isnan(found.order):
         return f"The motion is the same at all steps, to rounding ({found.law})."
@@ -269,7 +267,7 @@ def about_order(found: Verification) -> str:
     return sentence
 
 
-def step_words(found: Verification) -> str:
+def step_words(found: gc.Verification) -> str:
     """Which step meets the tolerance, and what the samples do to it."""
     step, percent = found.sufficient_step, 100.0 * found.tolerance
     sentence = (
@@ -288,7 +286,7 @@ def step_words(found: Verification) -> str:
     return f"{sentence}."
 
 
-def what_is_missed(found: Verification) -> str:
+def what_is_missed(found: gc.Verification) -> str:
     """The sentence of a missed tolerance."""
     if math.isnan(found.largest):
         why = "; ".join(NO_PEAK)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import granchain as gc
 from granchain.cli.options import JsonOption, OverwriteOption, above_zero, app
 from granchain.cli.text import print_result, text_table
 from granchain.errors import TraceError
 from granchain.pages.blocks import number_text
-
-if TYPE_CHECKING:
-    from granchain.traces import Trace
 
 traces = typer.Typer(rich_markup_mode=None, help="Measured traces.")
 app.add_typer(traces, name="traces")
@@ -201,7 +199,7 @@ def read_gains(text: str | None) -> float | list[float] | None:
     return found[0] if len(found) == 1 else found
 
 
-def summary_of(trace: Trace) -> str:
+def summary_of(trace: gc.Trace) -> str:
     """A trace in some lines."""
     from granchain.analysis.baseline import noise_of
 
