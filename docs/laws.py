@@ -20,7 +20,7 @@ from mathml import compact
 
 from granchain.certificates import Certificate
 from granchain.certificates.faults import CREATION
-from granchain.cli.laws import measured_certificate
+from granchain.cli.laws import certificates_of
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED, certified, source_of
 from granchain.pages.blocks import markdown
@@ -88,7 +88,7 @@ def main() -> None:
     if "--equations" in sys.argv[1:]:
         EQUATIONS.write_text(printed_equations())
         return
-    certificates = measured_certificate(list(laws().values()), None)
+    certificates = certificates_of(laws().values())
     texts = {
         PAGE: markdown(reference_page(certificates)).rstrip("\n") + "\n",
         CERTIFIED: json.dumps(

@@ -112,6 +112,7 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str)
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_the_page_of_the_laws_and_the_stored_certificates_are_what_is_measured_now() -> None:
     done = subprocess.run(
         [sys.executable, str(LAWS_PAGE.with_suffix(".py")), "--compare"],

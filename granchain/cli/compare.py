@@ -98,8 +98,7 @@ def compare(
         if members:
             found = with_bands(found, results, asked or None, members)
         facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
-        if out is not None:
-            save_conclusion(out, "comparison", None, facts, overwrite)
+        save_conclusion(out, "comparison", None, facts, overwrite)
     save_figure(gc.figures.comparison, figure, overwrite, found)
     print_result(
         "compare",
@@ -254,8 +253,7 @@ def equivalent(
             asked, to, read_laws(law), shared | own or None, measure, moves=moves, threads=threads
         )
         facts = found.as_dict()
-        if out is not None:
-            save_conclusion(out, "equivalence", asked, facts, overwrite)
+        save_conclusion(out, "equivalence", asked, facts, overwrite)
     save_figure(gc.figures.equivalence, figure, overwrite, found)
     print_result(
         "equivalent",
@@ -329,20 +327,14 @@ def fit(
 
     asked = gc.load_case(case, changes or ())
     common, own = by_law(dict.fromkeys(free))
-    laws = with_free_keys(read_laws(law or ()), own)
-    found: Any
+    laws: Any = with_free_keys(read_laws(law or ()), own) or None
     with claim_conclusion(out, overwrite):
-        if laws:
-            found = gc.fit(
-                asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
-            )
-        else:
-            found = gc.fit(asked, trace, list(common), measure, cutoff=cutoff, threads=threads)
+        found = gc.fit(
+            asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
+        )
         facts = found.as_dict()
-        if out is not None and laws:
-            save_conclusion(out, "fits", asked, facts, overwrite)
-        elif out is not None:
-            save_conclusion(out, "fit", found.case, facts, overwrite)
+        kind, of = ("fits", asked) if laws else ("fit", found.case)
+        save_conclusion(out, kind, of, facts, overwrite)
     save_figure(gc.figures.fits if laws else gc.figures.fit, figure, overwrite, found)
     print_result(
         "fit",

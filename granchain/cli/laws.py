@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 import textwrap
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -33,7 +32,6 @@ from granchain.cli.text import (
     text_width,
 )
 from granchain.errors import CaseError, clean
-from granchain.portable import usable_processors
 
 # Characters in a line of the list, which is for a glance.
 LIST_WIDTH = 80
@@ -72,7 +70,7 @@ def laws(
         print_result("laws", facts, as_json, short_list)
         return
     chosen = chosen_laws(gc.laws() if name is None else [name])
-    certificates = measured_certificate(chosen, law_module)
+    certificates = certificates_of(chosen)
     if as_json:
         print_json("laws", laws=[{**law_facts(one.law), **one.to_dict()} for one in certificates])
     else:
@@ -87,42 +85,12 @@ def laws(
         raise typer.Exit(MISSED)
 
 
-def measured_certificate(
-    chosen: list[type[gc.ContactLaw]], law_module: str | None
-) -> list[gc.Certificate]:
-    """Certificates, in the order of the laws; many laws are shared out to the processors, those
-    with one compiled loop to one of them."""
-    groups: dict[tuple[Any, ...], list[str]] = {}
-    for law in chosen:
-        groups.setdefault(law.functions(), []).append(law.name)
-    workers = min(usable_processors(), len(groups))
-    if workers < 2:
-        return certificates_of([law.name for law in chosen])
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    # the process that clears away behind those that a signal ends would say so
-    sys.warnoptions.append("ignore:resource_tracker")
-    with ProcessPoolExecutor(workers, get_context("spawn"), begin_worker, (law_module,)) as pool:
-        measured = pool.map(certificates_of, groups.values())
-        found = {one.law.name: one for several in measured for one in several}
-    return [found[law.name] for law in chosen]
-
-
-def begin_worker(law_module: str | None) -> None:
-    """A process that measures laws: it knows the user's, and leaves an interruption to the one
-    that began it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    load_laws(law_module)
-
-
-def certificates_of(names: list[str]) -> list[gc.Certificate]:
-    """Certificates, one after the other."""
-
+def certificates_of(chosen: Iterable[type[gc.ContactLaw]]) -> list[gc.Certificate]:
+    """Certificates, in the order of the laws."""
     found = []
-    for name in names:
-        with blamed(gc.laws()[name]):
-            found.append(gc.certificate(name))
+    for law in chosen:
+        with blamed(law):
+            found.append(gc.certificate(law))
     return found
 
 

@@ -49,7 +49,7 @@ def claim_conclusion(
 
 
 def save_conclusion(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
     kind: str,
     case: Case | None,
     facts: Mapping[str, Any],
@@ -59,7 +59,8 @@ def save_conclusion(
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or None
+        None: nothing is written.
     kind : str
         "comparison", "equivalence", "fit".
     case : Case or None
@@ -73,6 +74,8 @@ def save_conclusion(
     ------
     FileError
     """
+    if path is None:
+        return
     about = (
         {}
         if case is None
