@@ -1,10 +1,8 @@
-"""Small tables of HTML, and traces as lines of SVG: what notebooks show of our objects, with
-nothing to fetch or run."""
+"""Small tables of HTML: what notebooks show of our objects, with nothing to fetch or run."""
 
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -14,11 +12,6 @@ from granchain.errors import clean
 NUMBER_PATTERN = re.compile(
     r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( (\+-|to) [0-9.e+-]+)?( \([0-9.e+-]+( %)?\))?|-|nan|not yet"
 )
-# Stretches of time whose smallest and largest values are drawn of a trace: twice the dots that it
-# is wide.
-STRETCHES_OF_A_TRACE = 360
-WIDTH, HEIGHT = 420, 110
-COLOURS = ("#3f90da", "#ffa90e", "#bd1f01")
 
 
 def escaped(text: str) -> str:
@@ -84,67 +77,3 @@ def card(heading: str, *parts: str) -> str:
 def folded(heading: str, part: str) -> str:
     """A part that is opened when it is wanted."""
     return f"<details><summary>{escaped(heading)}</summary>{part}</details>"
-
-
-def trace_picture(
-    time: Sequence[float], values: Sequence[Sequence[float]], labels: Sequence[str], words: str
-) -> str:
-    """Values over time as lines, with their largest value and the time in words; empty where there
-    is nothing finite to draw.
-
-    Parameters
-    ----------
-    time : sequence of float
-        Rising.
-    values : sequence of sequence of float
-        One for each line.
-    labels : sequence of str
-        Of the lines.
-    words : str
-        Under them.
-    """
-    lines = [
-        [(t, v) for t, v in zip(time, line, strict=True) if math.isfinite(t) and math.isfinite(v)]
-        for line in values
-    ]
-    lines = [thinned(line) for line in lines]
-    every = [point for line in lines for point in line]
-    if len(every) < 2:
-        return ""
-    start, end = min(t for t, _ in every), max(t for t, _ in every)
-    low, high = min(0.0, *(v for _, v in every)), max(0.0, *(v for _, v in every))
-    if not (end > start and high > low):
-        return ""
-    drawn = []
-    for i, line in enumerate(lines):
-        points = " ".join(
-            f"{1.0 + (WIDTH - 2.0) * (t - start) / (end - start):.1f},"
-            f"{HEIGHT - 1.0 - (HEIGHT - 2.0) * (v - low) / (high - low):.1f}"
-            for t, v in line
-        )
-        drawn.append(
-            f'<polyline fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.2" '
-            f'points="{points}"/>'
-        )
-    named = " ".join(
-        f'<span style="color:{COLOURS[i % len(COLOURS)]}">&#9632;</span> {escaped(label)}'
-        for i, label in enumerate(labels)
-    )
-    picture = (
-        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'role="img">{"".join(drawn)}</svg>'
-    )
-    return f"<div>{picture}<br><small>{named}: {escaped(words)}</small></div>"
-
-
-def thinned(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The smallest and the largest value in each stretch of a line, in their order."""
-    size = math.ceil(len(line) / STRETCHES_OF_A_TRACE)
-    if size <= 2:
-        return line
-    kept = []
-    for first in range(0, len(line), size):
-        part = line[first : first + size]
-        ends = {min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])}
-        kept += sorted(ends)
-    return kept

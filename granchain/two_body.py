@@ -24,7 +24,7 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, suggestion
 from granchain.keys import shown
-from granchain.markup import facts_card, trace_picture
+from granchain.markup import facts_card
 from granchain.material import MATERIALS, Material
 from granchain.status import Status
 
@@ -162,15 +162,13 @@ class ImpactResult:
         return self.force - self.elastic_force
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: its numbers, and the force over time."""
+        """What a notebook shows: its numbers."""
         rows = [
             (name.replace("_", " "), f"{value:.6g}", unit, meaning)
             for name, (unit, meaning) in SCALARS.items()
             if (value := getattr(self, name)) is not None
         ]
-        words = f"{self.max_force:.4g} N at most, over {float(self.time[-1]):.4g} s"
-        picture = trace_picture(self.time.tolist(), [self.force.tolist()], ["force"], words)
-        return facts_card(f"{self.law}, impact at {self.speed:g} m/s", rows, picture)
+        return facts_card(f"{self.law}, impact at {self.speed:g} m/s", rows)
 
     def numbers(self) -> dict[str, Any]:
         """The scalars, by name."""

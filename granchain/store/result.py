@@ -14,7 +14,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, LawError
-from granchain.markup import card, folded, table, trace_picture
+from granchain.markup import card, folded, table
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import LARGEST_FILE, claim
@@ -244,8 +244,7 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: how the run ended, the forces of some sensors, and the
-        variables."""
+        """What a notebook shows: how the run ended, and the variables."""
         facts = [
             ("contact law", self.law),
             ("status", self.status.label),
@@ -255,24 +254,6 @@ class Result:
             ("warning" if message.warning else "message", message.text)
             for message in self.messages[:3]
         ]
-        picture = ""
-        if (
-            {"time", "sensor_force", "sensor_bead"} <= self.variables.keys()
-            and len(self.time)
-            and len(self.sensor_bead)
-        ):
-            facts.append(("last sample", f"{float(self.time[-1]):.4g} s"))
-            # the first, the middle and the last
-            places = sorted({0, len(self.sensor_bead) // 2, len(self.sensor_bead) - 1})
-            largest = float(np.nanmax(self.sensor_force[:, places], initial=0.0))
-            words = f"sensor force up to {largest:.4g} N over {float(self.time[-1]):.4g} s"
-            lines = [self.sensor_force[:, place].tolist() for place in places]
-            picture = trace_picture(
-                self.time.tolist(),
-                lines,
-                [f"bead {self.sensor_bead[place]}" for place in places],
-                words,
-            )
         rows = [
             (name, " x ".join(map(str, v.shape)), v.unit, v.long_name)
             for name, v in self.variables.items()
@@ -280,7 +261,7 @@ class Result:
         variables = folded(
             f"{len(rows)} variables", table(("name", "shape", "unit", "meaning"), rows, styled=True)
         )
-        return card(self.title or "untitled run", table((), facts, styled=True), picture, variables)
+        return card(self.title or "untitled run", table((), facts, styled=True), variables)
 
     @property
     def case(self) -> Any:
