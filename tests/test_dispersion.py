@@ -71,7 +71,7 @@ def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
     ],
 )
 def test_what_is_no_cell_is_refused(masses, stiffnesses, said):
-    with pytest.raises(ValueError, match="^" + said):
+    with pytest.raises(CaseError, match="^" + said):
         theory.dispersion(masses, stiffnesses)
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from granchain import theory
+from granchain.errors import CaseError
 
 # Two balls of steel, Alaci et al., Dynamic aspects of damped elastic impact, part 1: E 210 GPa, nu
 # 0.3, 1 kg each (radius from the density 7800 kg/m3), 5 m/s.
@@ -111,7 +112,7 @@ def test_damping_factor_is_the_inverse_of_the_delivered_restitution():
             )
             for value in (0.0, 1.1, math.nan)
         ),
-        (lambda: theory.solitary_wave().width(1.0), r"level: got 1\.0, allowed"),
+        (lambda: theory.solitary_wave().width(1.0), "level: got 1, allowed"),
         (lambda: theory.struck_chain(1, [0.0, 1.0]), "count: got 1, allowed: at least 2"),
         (
             lambda: theory.evanescent_decay(1.0, 4.9e9, 0.45e-3, 20.0),
@@ -125,7 +126,7 @@ def test_damping_factor_is_the_inverse_of_the_delivered_restitution():
     ],
 )
 def test_a_number_that_means_nothing_is_refused(ask, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(CaseError, match=words):
         ask()
 
 
@@ -147,7 +148,7 @@ def test_a_clamped_contact_never_delivers_less_than_exp_minus_2():
     assert theory.clamped_restitution(1e-300) == pytest.approx(math.exp(-2.0), rel=2e-5)
     assert theory.clamped_restitution(1e-300) > math.exp(-2.0)
     assert theory.clamped_restitution(1.0) == theory.asked_for_clamped(1.0) == 1.0
-    with pytest.raises(ValueError, match=r"got 0\.13, allowed: 0\.135.* to 1"):
+    with pytest.raises(CaseError, match=r"got 0\.13, allowed: 0\.135.* to 1"):
         theory.asked_for_clamped(0.13)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.theory.ranges import require
 from granchain.theory.waves import solitary_force, solitary_speed, solitary_wave
 
 # In units of the striker's speed v0; peak force of the first contact in k^(2/5) (m v0^2)^(3/5).
@@ -112,8 +113,7 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     from scipy.integrate import solve_ivp
 
-    if count < 2:
-        raise ValueError(f"count: got {count!r}, allowed: at least 2 balls, the striker counted")
+    require("count", count, count >= 2, "at least 2 balls, the striker counted")
     times = np.asarray(times, dtype=float)
 
     def rates(_: float, state: np.ndarray) -> np.ndarray:

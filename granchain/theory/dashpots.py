@@ -60,8 +60,7 @@ def delivered_restitution(damping_factor: float) -> float:
         e [1].
     """
     a = damping_factor
-    if not 0.0 <= a < math.inf:
-        raise ValueError(f"damping_factor: got {a!r}, allowed: a finite number at least 0")
+    require("damping_factor", a, 0.0 <= a < math.inf, "a finite number at least 0")
     phi = _phi(a)
     if phi == 0.0:
         return 1.0
@@ -91,8 +90,7 @@ def damping_factor(restitution: float) -> float:
         a [1].
     """
     e = restitution
-    if not 0.0 < e <= 1.0:
-        raise ValueError(f"restitution: got {e!r}, allowed: above 0 and at most 1")
+    require("restitution", e, 0.0 < e <= 1.0, "above 0 and at most 1")
     if e == 1.0:
         return 0.0
     # With s = a e = 1 - exp(-y): Phi(s/e) = Phi(-s). The difference is positive at y = 1 - e,
@@ -205,8 +203,7 @@ def damping_ratio(restitution: float) -> float:
     restitution : float
         e [1], above 0 and at most 1.
     """
-    if not 0.0 < restitution <= 1.0:
-        raise ValueError(f"restitution: got {restitution!r}, allowed: above 0 and at most 1")
+    require("restitution", restitution, 0.0 < restitution <= 1.0, "above 0 and at most 1")
     log = math.log(restitution)
     return -log / math.hypot(math.pi, log)
 
@@ -225,8 +222,7 @@ def clamped_restitution(asked: float) -> float:
         e, what the same dashpot delivers when the contact may pull until d = 0 [1], above 0 and at
         most 1.
     """
-    if not 0.0 < asked <= 1.0:
-        raise ValueError(f"asked: got {asked!r}, allowed: above 0 and at most 1")
+    require("asked", asked, 0.0 < asked <= 1.0, "above 0 and at most 1")
     t = -math.log(asked) / math.pi
     return math.exp(-2.0 * t * math.atan2(1.0, t))
 
@@ -246,11 +242,12 @@ def asked_for_clamped(delivered: float) -> float:
     # The smallest restitution that can be asked for as a normal float.
     smallest = np.finfo(float).tiny
     least = clamped_restitution(smallest)
-    if not least <= delivered <= 1.0:
-        raise ValueError(
-            f"delivered: got {delivered!r}, allowed: {least:.7f} to 1; a clamped contact returns "
-            "more than exp(-2), whatever its damping"
-        )
+    require(
+        "delivered",
+        delivered,
+        least <= delivered <= 1.0,
+        f"{least:.7f} to 1; a clamped contact returns more than exp(-2), whatever its damping",
+    )
     # 2 t acot t = |ln delivered|, and the left side grows with t.
     log = -math.log(delivered)
     t = root(lambda t: 2.0 * t * math.atan2(1.0, t) - log, 0.0, -math.log(smallest) / math.pi)

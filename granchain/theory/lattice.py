@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.errors import CaseError
 from granchain.markup import facts_card, table
 
 # Ours: the frequencies of a cell of n masses take n^3 operations at each wavenumber, a second for
@@ -199,7 +200,7 @@ def dispersion(
 
     Raises
     ------
-    ValueError
+    CaseError
         For anything but as many stiffnesses as masses, 1 to 1024 of them, finite and above 0; and
         for on-site springs or resonators that are none.
     """
@@ -211,28 +212,28 @@ def dispersion(
             or not 1 <= array.size <= MOST_MASSES
             or not (np.isfinite(array) & (array > 0.0)).all()
         ):
-            raise ValueError(
+            raise CaseError(
                 f"{name}: got {array.size} numbers, allowed: one row of 1 to {MOST_MASSES}, "
                 "finite and above 0"
             )
         array.setflags(write=False)
         values.append(array)
     if values[0].size != values[1].size:
-        raise ValueError(
+        raise CaseError(
             f"stiffnesses: got {values[1].size} beside {values[0].size} masses, allowed: as many, "
             "one behind each mass"
         )
     count = values[0].size
     held = np.zeros(count) if on_site is None else np.array(on_site, dtype=float)
     if held.shape != (count,) or not (np.isfinite(held) & (held >= 0.0)).all():
-        raise ValueError(
+        raise CaseError(
             f"on_site: got {held.size} numbers, allowed: {count}, one for each mass, finite and "
             "not below 0"
         )
     own = np.array([] if resonators is None else resonators, dtype=float).reshape(-1, 3)
     good = np.isfinite(own).all() and (own[:, 1:] > 0.0).all() and own.shape[0] <= MOST_MASSES
     if not good or not np.isin(own[:, 0], np.arange(count)).all():
-        raise ValueError(
+        raise CaseError(
             f"resonators: got {len(own)} of them, allowed: at most {MOST_MASSES}, each a place "
             f"from 0 to {count - 1}, and a mass and a stiffness that are finite and above 0"
         )

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from granchain.errors import CaseError
+from granchain.theory.ranges import require
 from granchain.theory.roots import root
 
 # Window of the wave in beads: at 8 beads from the crest the overlap is below 1e-300 of its peak.
@@ -79,8 +81,7 @@ class SolitaryWave:
     def width(self, level: float = 0.5) -> float:
         """Full width [beads, that is diameters] of the velocity pulse at a fraction of its
         peak, 1e-6 to 1."""
-        if not 1e-6 <= level < 1.0:
-            raise ValueError(f"level: got {level!r}, allowed: at least 1e-6 and below 1")
+        require("level", level, 1e-6 <= level < 1.0, "at least 1e-6 and below 1")
         return 2.0 * root(lambda x: float(self.bead_velocity(x)) - level, 0.0, _WINDOW / 3.0)
 
 
@@ -192,7 +193,7 @@ def solitary_speed(
         V [beads/s]; times the diameter it is m/s.
     """
     if (peak_velocity is None) == (peak_force is None):
-        raise ValueError("solitary_speed: give peak_velocity or peak_force, one of the two")
+        raise CaseError("solitary_speed: give peak_velocity or peak_force, one of the two")
     if peak_velocity is not None:
         factor = LONG_WAVE_SPEED_FROM_VELOCITY if long_wave else solitary_wave().speed_from_velocity
         return float(factor * (stiffness / mass) ** 0.4 * peak_velocity**0.2)
@@ -353,9 +354,6 @@ def evanescent_decay(
         before.
     """
     highest = float(small_wave_frequency(math.pi, stiffness, mass, precompression))
-    if not frequency >= highest:
-        raise ValueError(
-            f"frequency: got {frequency!r}, allowed: at least the highest of the chain, "
-            f"{highest:.6g} rad/s"
-        )
+    allowed = f"at least the highest of the chain, {highest:.6g} rad/s"
+    require("frequency", frequency, frequency >= highest, allowed)
     return 2.0 * math.acosh(frequency / highest)
