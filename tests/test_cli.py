@@ -242,7 +242,7 @@ def test_wrong_input_is_told_in_a_sentence(
 ) -> None:
     command, code, *words = row
     if "--out" in command:
-        began = "granchain.simulation.run"
+        began = "granchain.run"
         monkeypatch.setattr(began, lambda *case, **more: pytest.fail("the run began"))
     (here / "folder").mkdir()
     (here / "broken.toml").write_text("chain = = 3")
@@ -300,7 +300,7 @@ def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def raising(*arguments: object, **more: object) -> None:
         raise error
 
-    monkeypatch.setattr("granchain.case.load_case", raising)
+    monkeypatch.setattr("granchain.load_case", raising)
     return obey(["run"])
 
 
@@ -401,7 +401,7 @@ def test_what_the_system_refuses_has_its_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     if isinstance(error, KeyboardInterrupt):
-        monkeypatch.setattr("granchain.contact.laws", lambda: (_ for _ in ()).throw(error))
+        monkeypatch.setattr("granchain.laws", lambda: (_ for _ in ()).throw(error))
         assert obey(["laws"]) == code
     else:
         assert broken(error, monkeypatch) == code

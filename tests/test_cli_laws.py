@@ -113,7 +113,7 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = {name: laws()[name] for name in ("flores", "gonthier", "hertz")}
-    monkeypatch.setattr("granchain.contact.laws", lambda: few)
+    monkeypatch.setattr("granchain.laws", lambda: few)
     text = told(capsys, "laws", "--markdown")
     rows = [re.split(r"(?<!\\)\|", line) for line in text.splitlines() if line.startswith("|")]
     for above, below in pairwise(rows):

@@ -346,7 +346,7 @@ def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     folder = disk(*options)
-    monkeypatch.setattr(simulation, "run", lambda *case, **more: pytest.fail("the run began"))
+    monkeypatch.setattr("granchain.run", lambda *case, **more: pytest.fail("the run began"))
     for more in ((), ("--overwrite",), ("--resume",)):
         assert obey(["run", "--out", str(folder / name), *more]) == 4
         assert sentence in capfd.readouterr().err
@@ -360,7 +360,7 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(
     assert (
         obey(["run", "--out", str(tmp_path / "run.h5"), "--set", "time.end=1.2e-4"]) == 0
     )  # everything is loaded then
-    monkeypatch.setattr(simulation, "run", lambda *case, **more: os._exit(9))
+    monkeypatch.setattr("granchain.run", lambda *case, **more: os._exit(9))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "old.h5").write_bytes(b"granchain_format")

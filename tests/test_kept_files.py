@@ -73,9 +73,7 @@ def contents(folder):
     ],
 )
 def test_a_run_replaces_nothing_but_an_output_file(here, capsys, monkeypatch, command, out, more):
-    monkeypatch.setattr(
-        "granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began")
-    )
+    monkeypatch.setattr("granchain.run", lambda *case, **asked: pytest.fail("the run began"))
     before = contents(here)
     assert obey(["run", *command, "--out", out, more]) == 4
     assert "got a file that granchain did not write" in capsys.readouterr().err
