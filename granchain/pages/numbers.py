@@ -84,17 +84,12 @@ def number_blocks(summary: Summary) -> list[Block]:
 
 
 def check_grid(checks: Sequence[Check]) -> Grid:
-    """The checks of a mechanism; beside them what the source prints."""
+    """The checks of a mechanism."""
     rows = tuple(
-        (
-            check.what,
-            number_text(check.value),
-            "" if check.unit == "1" else check.unit,
-            "" if check.printed is None else f"{check.printed:.5g}",
-        )
+        (check.what, number_text(check.value), "" if check.unit == "1" else check.unit)
         for check in checks
     )
-    return Grid(("check", "value", "", "printed"), rows, "Checks", "<><>")
+    return Grid(("check", "value", ""), rows, "Checks", "<><")
 
 
 PROVENANCE = (
