@@ -12,7 +12,7 @@ import numpy as np
 
 from granchain.analysis.definition import ForceJumps, summit
 from granchain.chain import Masses
-from granchain.contact import laws
+from granchain.contact import law_named
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
@@ -205,9 +205,9 @@ def impact(
     Raises
     ------
     CaseError
-        For an unknown law or input, a value out of range, a speed that is not above 0.
+        For an unknown input, a value out of range, a speed that is not above 0.
     LawError
-        Where the pair misses a quantity, and for a material beside a Pair.
+        For an unknown law, where the pair misses a quantity, and for a material beside a Pair.
     RunError
         Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the
         law's range.
@@ -216,10 +216,7 @@ def impact(
     -----
     The two bodies have twice the effective mass each and fly at each other with half the speed.
     """
-    known = laws()
-    if isinstance(law, str) and law not in known:
-        raise CaseError(f'impact: law: got "{law}", allowed: {", ".join(known)}')
-    law = known[law] if isinstance(law, str) else law
+    law = law_named(law, "impact: law")
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
     pair = pair_of(pair, material)

@@ -463,7 +463,7 @@ def test_example_inputs_refuse_what_a_law_does_not_know_or_allow() -> None:
         "flores: unknown input psi; allowed: restitution, damping"
     )
     assert raised.value.problems[1].startswith("flores: restitution: got 2.0, allowed: ")
-    with pytest.raises(CaseError, match='certificate: got "nonsense", allowed: brake'):
+    with pytest.raises(LawError, match='certificate: got "nonsense", allowed a known name; take'):
         certificate("nonsense")
 
 

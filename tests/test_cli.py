@@ -594,7 +594,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
     ("terminal", "options", "shown"),
     [(True, [], True), (True, ["--quiet"], False), (False, [], False)],
 )
-def test_the_bar_is_on_a_terminal_that_does_not_want_quiet(
+def test_the_line_is_on_a_terminal_that_does_not_want_quiet(
     terminal: bool,
     options: list[str],
     shown: bool,
@@ -602,8 +602,8 @@ def test_the_bar_is_on_a_terminal_that_does_not_want_quiet(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cli_run, "BAR_AFTER", -1.0)
-    monkeypatch.setattr(cli_run, "BAR_EVERY", -1.0)
+    monkeypatch.setattr(cli_run, "LINE_AFTER", -1.0)
+    monkeypatch.setattr(cli_run, "LINE_EVERY", -1.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     assert obey(["run", *options, "--set", "time.end=1e-5"]) == 0
     assert ("%" in capsys.readouterr().err) is shown

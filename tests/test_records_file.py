@@ -148,8 +148,8 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(
 
     draw = Progress._draw
 
-    def again(self: Progress, fraction: float, what: str) -> None:
-        draw(self, fraction, what)
+    def again(self: Progress, what: str, fraction: float, of_run: float) -> None:
+        draw(self, what, fraction, of_run)
         if (
             fraction > 0.4
             and what.startswith("writing")

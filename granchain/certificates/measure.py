@@ -28,11 +28,11 @@ from granchain.certificates.faults import (
     problems_of_units,
 )
 from granchain.certificates.words import findings, toml
-from granchain.contact import laws
+from granchain.contact import law_named
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.errors import CaseError, GranchainError
+from granchain.errors import GranchainError
 from granchain.jit.options import fingerprint
 from granchain.markup import card, folded, table
 from granchain.two_body import (
@@ -167,15 +167,12 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     Raises
     ------
     CaseError
-        For an unknown law or input, or a value out of range.
+        For an unknown input, or a value out of range.
     LawError
-        Where the law has no coefficients for its inputs, or cannot be run: see
-        granchain.jit.fingerprint.
+        For an unknown law, and where the law has no coefficients for its inputs, or cannot be run:
+        see granchain.jit.fingerprint.
     """
-    known = laws()
-    if isinstance(law, str) and law not in known:
-        raise CaseError(f'certificate: got "{law}", allowed: {", ".join(known)}')
-    law = known[law] if isinstance(law, str) else law
+    law = law_named(law, "certificate")
     fingerprint(*law.functions())  # what no run would take is refused here as there
     values = example_inputs(law, **inputs)
     contact = Contact(law, values)

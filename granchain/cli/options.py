@@ -234,9 +234,9 @@ def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainErr
 
 def chosen_laws(names: Iterable[str]) -> list[type[gc.ContactLaw]]:
     """The contact laws of these names, each once."""
+    from granchain.contact import law_named
 
-    known = gc.laws()
-    return [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)]
+    return [law_named(name) for name in dict.fromkeys(names)]
 
 
 def named_values(option: str, items: Iterable[str], example: str, parts: int = 1) -> dict[str, Any]:

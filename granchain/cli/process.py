@@ -156,6 +156,8 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     arguments : sequence of str
         Without the name of the program.
     """
+    from granchain.keys import shown
+
     context, option = getattr(error, "ctx", None), getattr(error, "option_name", None)
     path, command = (
         command_of(arguments, option)
@@ -167,7 +169,7 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     where = path
     if hasattr(error, "possibilities"):
         names = [*(name for name in options if name.startswith("-")), "--help"]
-        got, allowed = f"the option {quoted(option)}", ", ".join(names)
+        got, allowed = f"the option {shown(option)}", ", ".join(names)
         advice = suggestion(option, names, "take it out")
     elif option is not None and (parameter is None or parameter.is_flag):
         where, got = [*path, option], "a value"
@@ -175,19 +177,19 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     elif parameter is not None:
         where, missing = [*path, written(parameter)], option is not None
         missing = missing or hasattr(error, "param_type")
-        got = "nothing" if missing else quoted(value_in(arguments, parameter))
+        got = "nothing" if missing else shown(value_in(arguments, parameter))
         number = "whole number" if "int" in str(parameter.type_descriptor.annotation) else "number"
         kind = parameter.metavar if missing else f"a {number}"
         allowed = f"{kind} ({parameter.help.rstrip('.')})"
         advice = "give it" if missing else "write it so"
     elif hasattr(command, "commands"):
         word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
-        where, got = [*path, "command"], "nothing" if word is None else quoted(word)
+        where, got = [*path, "command"], "nothing" if word is None else shown(word)
         allowed = ", ".join(command.commands)
         advice = suggestion(word, command.commands, "name one of these")
     else:
         extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
-        got = f"{quoted(extra[1] if extra else error.format_message())} beside what it takes"
+        got = f"{shown(extra[1] if extra else error.format_message())} beside what it takes"
         taken = [written(one) for one in command.params if one.param_type_name == "argument"]
         allowed = f"options and {', '.join(taken) or 'no argument'}"
         advice = "take it out, or quote a value with spaces"
@@ -223,9 +225,3 @@ def value_in(arguments: Sequence[str], parameter: Any) -> str:
         if name in parameter.opts:
             found = value if equals else following
     return found
-
-
-def quoted(word: str | None) -> str:
-    """A word of a command line, shortened."""
-    text = word or ""
-    return f'"{text[:60]}{"..." if len(text) > 60 else ""}"'

@@ -40,16 +40,17 @@ from granchain.cli.text import (
 from granchain.engine.garbage import no_collection
 from granchain.errors import CaseError, FileError, GranchainError, LawError, RunError, clean
 from granchain.plain_data import plain_data
+from granchain.progress import ProgressLine
 from granchain.status import Status
 
 if TYPE_CHECKING:
     from granchain.mechanism.checks import Check
     from granchain.store import Checkpoint
 
-# A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often
-# [s].
-BAR_AFTER = 1.0
-BAR_EVERY = 0.1
+# A run shorter than this ends before a line of progress can be read [s]; it is written again this
+# often [s].
+LINE_AFTER = 1.0
+LINE_EVERY = 0.1
 
 # What a loop takes that is in no cache, by machine and law: measured, docs/speed.md.
 COMPILING = "4 to 10 s"
@@ -77,7 +78,7 @@ def run(
     threads: ThreadsOption = 1,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line of progress.")] = False,
 ) -> None:
     """Run a case: its output file, and the numbers of the run."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
@@ -118,7 +119,7 @@ def computed_run(
     from granchain.store import Checkpoint, claim
 
     target, replaced = progress.target, overwrite or resume
-    progress.title = case.title
+    progress.case_title = clean(case.title)[:60]
     with claim(target, replaced):
         checkpoint = Checkpoint.beside(target, every or math.inf)
         done = before(case, target, overwrite, resume, checkpoint)
@@ -223,9 +224,9 @@ def before(
     return gc.open_result(target)
 
 
-class Progress:
-    """What looks on while a run advances: hears an interruption, and draws a bar where the run or
-    its file takes long.
+class Progress(ProgressLine):
+    """What looks on while a run advances: hears an interruption, and writes how far it is where
+    the run or its file takes long.
 
     Parameters
     ----------
@@ -233,29 +234,27 @@ class Progress:
     target : Path
         The output file.
     shown : bool
-        Whether there is someone to see the bar.
+        Whether there is someone to see it.
     title : str
         Of the case.
     """
 
     def __init__(self, interruption: Interruption, target: Path, shown: bool, title: str = ""):
-        self.interruption, self.target, self.title = interruption, target, title
+        super().__init__(stream=sys.stderr, every=LINE_EVERY)
+        self.interruption, self.target = interruption, target
         self.waiting: Waiting | None = None
-        self._shown = shown
-        self._started = self._drawn = time.monotonic()
-        self._bar: Any = None
-        self._lasts = False
+        self._shown, self._lasts, self.case_title = shown, False, clean(title)[:60]
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._width:
+            print(file=sys.stderr)
 
     def tell_of_compiling(self, law: str) -> None:
-        """Say before a loop is compiled that it is, where there is someone to see it: the bar
+        """Say before a loop is compiled that it is, where there is someone to see it: the line
         stands still until then."""
         from granchain.jit.cache import compiling
 
@@ -289,8 +288,8 @@ class Progress:
         notify(f"going on at {100.0 * fraction:.3g} %")
 
     def show(self, fraction: float) -> None:
-        """Draw how far it is, where it lasts."""
-        if not self._lasts and time.monotonic() - self._started > BAR_AFTER:
+        """Write how far it is, where it lasts."""
+        if not self._lasts and time.monotonic() - self._started > LINE_AFTER:
             self._lasts = True
             # From here on garbage counts; what was loaded until now is none.
             garbage.freeze()
@@ -298,34 +297,16 @@ class Progress:
             # What the end of the run needs: an interruption then need not wait for it.
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
-        self._draw(fraction, clean(self.title)[:60])
+        self._draw(self.case_title, fraction, fraction if fraction < 1.0 else 0.0)
 
     def writing(self, file: Path) -> Callable[[float], None]:
         """Gives a function to call with the part of a file that is written."""
-        return lambda part: self._draw(part, f"writing {clean(file.name)[:50]}")
+        return lambda part: self._draw(f"writing {clean(file.name)[:50]}", part, 0.0)
 
-    def _draw(self, fraction: float, what: str) -> None:
-        now = time.monotonic()
-        if not self._shown or now - self._started < BAR_AFTER or now - self._drawn < BAR_EVERY:
-            return
-        self._drawn = now
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-                auto_refresh=False,
-            )
-            self._bar.add_task("", total=1.0)
-            self._bar.start()
-        self._bar.update(0, completed=fraction, description=what, refresh=True)
+    def _draw(self, title: str, part: float, part_of_run: float) -> None:
+        if self._shown and time.monotonic() - self._started > LINE_AFTER:
+            self.title = title
+            self._write(f"{100.0 * part:.0f} %", part_of_run)
 
 
 # --------------------------------------------------------------------------------------------------

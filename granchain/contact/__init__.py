@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from granchain.contact.law import ContactLaw, registered
+from granchain.errors import LawError, suggestion
 
 
 def laws() -> dict[str, type[ContactLaw]]:
@@ -19,10 +20,16 @@ def laws() -> dict[str, type[ContactLaw]]:
     return dict(sorted(registered().items()))
 
 
-def law_named(name: str) -> type[ContactLaw]:
-    """The law of a name that is known."""
+def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[ContactLaw]:
+    """The law of a name; a law itself as it is."""
+    if not isinstance(law, str):
+        return law
     _import_all()
-    return registered()[name]
+    known = registered()
+    if law not in known:
+        advice = suggestion(law, known, f"take one of: {', '.join(sorted(known))}")
+        raise LawError(f'{where}: got "{law[:60]}", allowed a known name; {advice}')
+    return known[law]
 
 
 class Family(NamedTuple):
