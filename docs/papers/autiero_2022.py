@@ -8,6 +8,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+import autiero_tables
 import numpy as np
 from items import Erratum, Paper, Row, Shown, Verdict
 from matplotlib.figure import Figure
@@ -157,7 +158,7 @@ def fits(number: int) -> list[Row]:
     rows = []
     for dR, (k, n, error) in zip(CLEARANCES, printed, strict=True):
         # Goldsmith knows the radius too: the outer body has 100 mm
-        fit = theory.tabulated_power_law(law, modulus, dR, 100.0 * (100.0 - dR) / dR)
+        fit = autiero_tables.tabulated_power_law(law, modulus, dR, 100.0 * (100.0 - dR) / dR)
         found = fit.stiffness, fit.exponent, 100.0 * fit.largest_error
         for (name, unit), text, value in zip(
             (("K", "N/mm^n"), ("n", "1"), ("error", "%")), (k, n, error), found, strict=True
@@ -1056,9 +1057,9 @@ def table_11() -> Shown:
         for at, (track, (R, dR)) in zip((0, 1, 2, 0), radii.items(), strict=True):
             Rp = 7.5 if track not in TRACKS else 7.9
             if law.startswith("lankarani"):
-                K, n = theory.tabulated_lankarani_nikravesh(STEEL, R * Rp / dR), 1.5
+                K, n = autiero_tables.tabulated_lankarani_nikravesh(STEEL, R * Rp / dR), 1.5
             else:
-                fit = theory.tabulated_power_law(law, STEEL, dR, R * Rp / dR)
+                fit = autiero_tables.tabulated_power_law(law, STEEL, dR, R * Rp / dR)
                 K, n = fit.stiffness, fit.exponent
             for name, text, value in (("K", printed[at][0], K), ("n", printed[at][1], n)):
                 row = Row(f"{law}, {track}: {name}", str(text), value)

@@ -16,13 +16,6 @@ from granchain.theory.chains import (
     pairwise_velocity,
     struck_chain,
 )
-from granchain.theory.cylinders import (
-    TABULATED_LAWS,
-    PowerLaw,
-    tabulated_lankarani_nikravesh,
-    tabulated_overlap,
-    tabulated_power_law,
-)
 from granchain.theory.dashpots import (
     HysteresisImpact,
     asked_for_clamped,
@@ -77,14 +70,12 @@ __all__ = [
     "STRUCK_FIRST_FORCE",
     "STRUCK_PEAK_VELOCITY",
     "STRUCK_REBOUND",
-    "TABULATED_LAWS",
     "WU_FIRST",
     "WU_SECOND",
     "DepthExponents",
     "Dispersion",
     "ElasticImpact",
     "HysteresisImpact",
-    "PowerLaw",
     "SolitaryWave",
     "StruckChain",
     "asked_for_clamped",
@@ -116,9 +107,6 @@ __all__ = [
     "solitary_speed",
     "solitary_wave",
     "struck_chain",
-    "tabulated_lankarani_nikravesh",
-    "tabulated_overlap",
-    "tabulated_power_law",
     "thornton_restitution",
     "thornton_yield_speed",
     "weir_tallon_restitution",
