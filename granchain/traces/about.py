@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -229,29 +229,6 @@ def written(about: AboutTable) -> str:
                 *(f"{key} = {_toml_text(value)}" for key, value in entry if value != ""),
             ]
     return "\n".join(lines) + "\n"
-
-
-def revised(text: str, about: AboutTable, names: Collection[str]) -> str:
-    """The text of an about.toml with such keys above its tables as a trace has them; the comments
-    at its head, which are of the time before, are left out."""
-    lines = text.splitlines()
-    while lines[0].startswith("#") or not lines[0].strip():
-        del lines[0]
-    end = next((i for i, line in enumerate(lines) if line.startswith("[")), len(lines))
-    stated = {
-        line.partition("=")[0].strip(): i
-        for i, line in enumerate(lines[:end])
-        if "=" in line and not line.startswith("#")
-    }
-    new = []
-    for name in names:
-        line = f"{name} = {_toml_text(getattr(about, name))}"
-        if name in stated:
-            lines[stated[name]] = line
-        else:
-            new.append(line)
-    after = max(stated.values()) + 1
-    return "\n".join([*lines[:after], *new, *lines[after:]]) + "\n"
 
 
 def _toml_text(value: Any) -> str:

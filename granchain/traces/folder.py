@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from granchain.keys import Problems, shown
 from granchain.store import write_whole
 from granchain.store.files import folder_for
 from granchain.store.limit import DEFAULT_LIMIT, Limit
-from granchain.traces.about import AboutTable, about_of, revised, written
+from granchain.traces.about import AboutTable, about_of, written
 from granchain.traces.columns import Asked, Record, in_file, joined, trace_of
 from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
@@ -152,8 +151,8 @@ def import_trace(
         clock, such as one a channel, make one trace.
     folder : str or path
         Made where it is missing. An `about.toml` beside a `trace.csv` stays; one without a curve,
-        of a folder that was prepared for it, gets `changes` and the origin, and loses the comments
-        at its head, or all of them where a change is of one of its tables.
+        of a folder that was prepared for it, is written anew, without its comments, with `changes`
+        and the origin.
     kind : str
         "measured", "digitised" or "synthetic".
     asked : Asked, optional
@@ -242,7 +241,7 @@ def import_trace(
                 )
         # first what a folder prepared for the curve says: broken off here, it is still prepared
         if prepared:
-            write_whole(target / ABOUT, text_with_curve(target, about, changes), overwrite=True)
+            write_whole(target / ABOUT, written(about).encode(), overwrite=True)
         write_whole(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
@@ -269,18 +268,6 @@ def common_name(files: Sequence[Path]) -> str:
     # T0001CH1 and T0001CH2: T0001
     common = re.sub(r"[ _-]*(?:ch(?:an(?:nel)?)?)?[ _-]*$", "", common, flags=re.IGNORECASE)
     return names[0] if len(names) == 1 or not common else common
-
-
-def text_with_curve(folder: Path, about: AboutTable, changes: Sequence[str]) -> bytes:
-    """The `about.toml` of a folder whose curve has come, as it stood where that says the same."""
-    path = folder / ABOUT
-    names = dict.fromkeys([*(change.partition("=")[0].strip() for change in changes), "origin"])
-    if not any("." in name for name in names):
-        text = revised(read_text(path, str(path)), about, names)
-        with suppress(CaseError, TraceError):
-            if about_of(parsed(text, path.name), str(path)).model_dump() == about.model_dump():
-                return text.encode()
-    return written(about).encode()
 
 
 def csv_blocks(trace: Trace) -> Iterator[bytes]:
