@@ -173,7 +173,7 @@ def _unit_factor(text: str, unit: str) -> Decimal:
             '"granchain[units]"'
         ) from None
     try:
-        registry = _registry()
+        registry = pint.get_application_registry()
         factor = (
             registry.Quantity(1.0, registry.parse_units(text))
             .to(registry.parse_units(unit))
@@ -189,17 +189,6 @@ def _unit_factor(text: str, unit: str) -> Decimal:
     ):
         raise ValueError(f'"{text}" is no unit of this quantity; write a number [{unit}]') from None
     return Decimal(f"{factor:.15g}")
-
-
-@lru_cache(maxsize=1)
-def _registry() -> Any:
-    import pint
-
-    return pint.UnitRegistry()
-
-
-# --------------------------------------------------------------------------------------------------
-# Kinds of keys
 
 
 def key(
