@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,6 +46,8 @@ STUCK = 1e-12
 # Numbers of an impact, their units, and what they are.
 SCALARS = {
     "restitution": ("1", "separation speed over approach speed"),
+    "restitution_impulse": ("1", "impulse of recovery over that of approach"),
+    "restitution_energy": ("1", "root of the work given back over the work taken"),
     "max_overlap": ("m", "largest overlap"),
     "max_force": ("N", "largest force"),
     "duration": ("s", "time until the force is zero for good"),
@@ -75,9 +78,13 @@ class ImpactResult:
     Parameters
     ----------
     restitution : float
-        Separation speed over approach speed [1]. Where nothing but the contact acts, as here, it
-        is Poisson's ratio of impulses and Stronge's of works too (Stronge 1990,
-        doi:10.1098/rspa.1990.0125).
+        Separation speed over approach speed [1], Newton's.
+    restitution_impulse : float
+        Impulse of the force from the largest overlap on over that up to it [1], Poisson's.
+    restitution_energy : float
+        Root of the work that the force gives back from there on over what it took [1], Stronge's.
+        Where nothing but the contact acts, as here, the three are one: how far they are from each
+        other is what the samples leave of the integrals. Stronge 1990, doi:10.1098/rspa.1990.0125.
     max_overlap, max_force : float
         [m], [N].
     duration, approach_time, recovery_time : float
@@ -106,6 +113,8 @@ class ImpactResult:
     law: str
     speed: float
     restitution: float
+    restitution_impulse: float
+    restitution_energy: float
     max_overlap: float
     max_force: float
     duration: float
@@ -460,6 +469,7 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
         apart = float(time[inside] + overlap[inside] / outgoing)
+    impulses, works = of_both_phases(state.functions, c, h, record, dt, rate, last, part)
     span = slice(0, last + 2)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
@@ -486,6 +496,8 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         law=model.name,
         speed=speed,
         restitution=outgoing / speed,
+        restitution_impulse=impulses[1] / impulses[0],
+        restitution_energy=math.sqrt(max(-works[1] / works[0], 0.0)),
         max_overlap=max_overlap,
         max_force=max_force,
         duration=ended,
@@ -506,6 +518,42 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
         model=model,
         coefficients=c,
     )
+
+
+def of_both_phases(
+    law: Functions,
+    c: tuple,
+    h: tuple,
+    record: ContactRecord,
+    dt: float,
+    rate: np.ndarray,
+    last: int,
+    part: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Impulses [N s] and works [J] of the force up to the largest overlap and from there on: sums
+    over trapezia, of a force as it is beside its jumps at the onset and at the end."""
+    time, overlap = record.steps[: last + 2] * dt, record.overlap[: last + 2].copy()
+    force, rate = record.force[: last + 2].copy(), rate[: last + 2]
+    force[0] = law.force(2.0 * OPEN, float(rate[0]), c, h)
+    # the end of the force lies inside the last step
+    time[-1] = time[-2] + part * (time[-1] - time[-2])
+    overlap[-1] = overlap[-2] + part * (overlap[-1] - overlap[-2])
+    force[-1] = law.force(float(overlap[-1]), float(rate[-1]), c, h)
+    # the largest overlap lies inside a step too, where the rate on a straight line is zero
+    k = int(np.flatnonzero(rate > 0.0)[-1])
+    within = rate[k] / (rate[k] - rate[k + 1])
+    at_top = [column[k] + within * (column[k + 1] - column[k]) for column in (time, force)]
+    top = overlap[k] + 0.5 * rate[k] * (at_top[0] - time[k])
+    time, force, overlap = (
+        np.insert(column, k + 1, value)
+        for column, value in ((time, at_top[0]), (force, at_top[1]), (overlap, top))
+    )
+    mean = 0.5 * (force[1:] + force[:-1])
+    impulse, work = mean * np.diff(time), mean * np.diff(overlap)
+    impulses, works = (
+        np.array([one[: k + 1].sum(), one[k + 1 :].sum()]) for one in (impulse, work)
+    )
+    return impulses, works
 
 
 def force_ends(

@@ -850,8 +850,11 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
         "rate": np.linspace(speed, -0.83906 * speed, len(overlap)),
         "force": force,
     }
+    restitutions = dict.fromkeys(
+        ("restitution", "restitution_impulse", "restitution_energy"), 0.83906
+    )
     return ImpactResult(
-        law=law, speed=speed, residual_overlap=residual, effective_mass=1e-3, restitution=0.83906,
+        law=law, speed=speed, residual_overlap=residual, effective_mass=1e-3, **restitutions,
         **numbers, **series,
     )  # fmt: skip
 

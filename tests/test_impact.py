@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from support.kinds import every_law
 
 import granchain as gc
 from granchain import theory
@@ -437,16 +438,31 @@ def test_an_elastoplastic_force_has_no_damping_part_and_a_clamp_cancels_the_elas
     assert clamped.force[-1] == 0.0 < clamped.elastic_force[-1] == -clamped.damping_force[-1]
 
 
-def test_the_recorded_force_gives_the_restitution_by_impulse_and_by_work() -> None:
+@pytest.mark.parametrize("law", every_law(["hertz", "ma-liu", "flores", "tsuji", "kelvin-voigt"]))
+def test_restitution_by_impulse_and_by_energy_is_newtons(law, figure):
     # nothing but the contact acts on the two bodies: m v' over m v, and m v'^2 over m v^2
+    inputs = vars(example_inputs(laws()[law]))
+    for more in [
+        {"separation": way} for way in ("clamped", "tensile") if "separation" in inputs
+    ] or [{}]:
+        found = impact(law=law, pair=BEADS, speed=1.0, **inputs | more)
+        for one in (found.restitution_impulse, found.restitution_energy):
+            # the integrals of the samples of the automatic step
+            figure(
+                "restitution by impulse and energy over Newton's, relative",
+                abs(one / found.restitution - 1.0),
+                at_most=3e-3,
+            )
+
+
+def test_restitution_by_impulse_and_energy_tells_them_from_the_force():
     for e in (0.3, 0.9):
         found = impact(law="gonthier-exact", pair=BEADS, speed=1.0, refine=4.0, restitution=e)
         k = int(np.argmax(found.overlap))
-        mean = 0.5 * (found.force[1:] + found.force[:-1])
-        work, impulse = mean * np.diff(found.overlap), mean * np.diff(found.time)
-        by_work = math.sqrt(-work[k:].sum() / work[:k].sum())
-        assert by_work == pytest.approx(found.restitution, rel=1e-4)
-        assert impulse[k:].sum() / impulse[:k].sum() == pytest.approx(found.restitution, rel=1e-2)
+        work = 0.5 * (found.force[1:] + found.force[:-1]) * np.diff(found.overlap)
+        given, taken = -work[k:].sum(), work[:k].sum()
+        assert found.restitution_energy == pytest.approx(math.sqrt(given / taken), rel=1e-4)
+        assert found.restitution_energy == pytest.approx(found.restitution, rel=1e-4)
 
 
 def test_two_beads_of_a_material_need_no_pair():
