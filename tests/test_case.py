@@ -415,8 +415,18 @@ def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: 
             '"case.toml": got more than 1 MB, allowed a case file of at most 1 MB; keep drive '
             "tables in files of their own",
         ),
+        (
+            b"\n" + b".".join([b"a"] * 300_000) + b" = 1",
+            '"case.toml": got more than 64 dots in line 2, allowed a key of at most five parts; '
+            "break the line",
+        ),
+        (
+            "'\u2028' . ".encode() * 50_000 + b"a = 1",
+            '"case.toml": got more than 64 dots in line 1, allowed a key of at most five parts; '
+            "break the line",
+        ),
     ],
-    ids=["bytes", "brackets", "long"],
+    ids=["bytes", "brackets", "long", "dots", "quoted dots"],
 )
 def test_a_file_that_is_no_case_file_is_refused_at_once(
     tmp_path: Path, content: bytes, sentence: str

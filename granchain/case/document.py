@@ -35,8 +35,12 @@ CASES = Path(__file__).parents[1] / "cases"
 
 # Ours: a case is a page of text; a drive table of 16 MiB holds some 400,000 rows.
 CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
+# tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a
+# case has more than five.
+MOST_DOTS = 64
 # The first bytes of a file of a run.
 HDF5_MARK = b"\x89HDF\r\n\x1a\n"
+_DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
 # Numbers that TOML wants a digit more of.
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
@@ -127,6 +131,16 @@ def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) ->
 
 def parsed(text: str, name: str) -> dict[str, Any]:
     """Tables of a TOML text."""
+    for i, line in enumerate(text.split("\n"), start=1):
+        if (
+            line.count(".") > MOST_DOTS
+            and not line.lstrip().startswith("#")
+            and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS
+        ):
+            raise CaseError(
+                f"{shown(name)}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at "
+                "most five parts; break the line"
+            )
     try:
         return tomllib.loads(text)
     except RecursionError:
