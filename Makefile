@@ -14,7 +14,7 @@ WORKERS ?= 2
 # Where the package is built.
 WHEEL ?= dist
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package clean
+.PHONY: help env run test test-fast test-plain test-bounds test-versions test-arm64 test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,14 @@ test-bounds: env
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long" \
 	    $$(grep -l "mark\.bounds" tests/*.py)
 
+test-versions: env ## the lowest versions that are allowed, and every other Python that is here: the main job, fast tests
+	@echo "test: lowest versions, other Pythons"
+	@$(PYTHON) tests/support/elsewhere.py versions $$(for wheel in "$(WHEEL)"/*.whl; do [ ! -e "$$wheel" ] || echo --wheel "$$wheel"; done)
+
+test-arm64: env ## the pinned states, the main job and fast tests on an emulated arm64; Debian's packages, an hour
+	@echo "test: arm64"
+	@$(PYTHON) tests/support/elsewhere.py arm64
+
 test-long: env ## the tests that take minutes
 	@echo "test: long"
 	@$(PYTHON) -m pytest -n $(WORKERS) -m long --timeout 3600
@@ -77,6 +85,7 @@ check: env ## style, types, layers, tables of the documentation
 	if ! grep -qx "version: $$version" CITATION.cff; then echo "CITATION.cff: version is not $$version" >&2; exit 1; fi
 	@$(PYTHON) docs/laws.py --check
 	@$(PYTHON) benchmarks/table.py --check
+	@$(PYTHON) docs/where_it_runs.py --check
 
 # A short one shows that all of them run, beside each other; figures are from scripts that have the machine for themselves.
 bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
@@ -109,6 +118,9 @@ package: env ## sdist and wheel, in WHEEL (dist); checked, and the wheel's own t
 	cp tests/test_package.py "$$folder"; \
 	python="$$PWD/$(PYTHON)"; cd "$$folder"; \
 	PYTHONPATH="$$folder/installed" GRANCHAIN_INSTALLED="$$folder/installed" "$$python" -m pytest -q -p no:cacheprovider test_package.py
+
+release-check: env ## what people have to fill in before a release: names, address, tracker, authorship, funding
+	@$(PYTHON) docs/release_check.py $(TAG)
 
 verification: env ## docs/verification.md anew: elastic chains against exact results
 	@echo "verification: docs/verification.md"

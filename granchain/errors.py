@@ -3,6 +3,8 @@
 Every message says where, what was got, what is allowed and what to do.
 """
 
+import sys
+
 # In place of typing's own, which takes longer to import than all of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,3 +104,31 @@ def text_of(error: BaseException) -> str:
 
 class GranchainWarning(UserWarning):
     """Something the user should know, and that does not stop the run."""
+
+
+class MissingPackage(GranchainError, ModuleNotFoundError):  # noqa: N818
+    """A package that is not installed, and that what was asked for needs."""
+
+
+class _Missing:
+    """Asked last for a module that nobody has found: of these, where a module of granchain asks,
+    the sentence says how to install it. Who asks otherwise is told nothing else than before."""
+
+    PACKAGES = ("scipy", "matplotlib", "xarray", "h5netcdf")
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
+        """Nothing, but for the sentence."""
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_globals.get("__name__", "").startswith("importlib."):
+            frame = frame.f_back
+        asks = str(frame.f_globals.get("__name__"))
+        if name in cls.PACKAGES and asks.startswith("granchain."):
+            raise MissingPackage(
+                f"{name}: got no such package, allowed one that is installed, which this needs; "
+                f"install it: pip install {name}",
+                name=name,
+            )
+
+
+sys.meta_path.append(_Missing)

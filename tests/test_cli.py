@@ -311,7 +311,7 @@ def test_a_bug_is_one_sentence_and_exit_1(
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "ZeroDivisionError: of  [31mall things" in said
     assert (
-        "this is a defect of granchain, not of what you asked for; please report it" in said
+        "this is a defect of granchain, not of what you asked for; who mends it needs" in said
         and "granchain info --system" in said
     )
     monkeypatch.setenv("GRANCHAIN_DEBUG", "1")
@@ -341,7 +341,7 @@ def test_every_exit_code_is_listed_also_without_a_command(
     told = " ".join(capsys.readouterr().out.split())
     for words in (
         "0 done",
-        "1 a defect of granchain, please report it with what `granchain info --system` prints",
+        "1 a defect of granchain",
         "2 wrong input",
         "3 the run failed",
         "4 file or disk",

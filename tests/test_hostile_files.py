@@ -220,7 +220,8 @@ def read_in_a_process(paths, setup="", good="", seconds=120):
 def test_no_hostile_file_takes_memory(folder):
     said, memory = read_in_a_process([folder / f"{name}.h5" for name in HOSTILE])
     assert set(said) == {"refused"}
-    assert memory < 150  # 69 MB for good files too, 250 MB where the bomb goes off.
+    # good files too take 69 MB with Python 3.11, 159 with 3.13; a bomb that goes off 180 more
+    assert memory < 200
 
 
 def hanging(content):

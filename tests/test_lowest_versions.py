@@ -4,17 +4,15 @@ to the same bits."""
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import textwrap
-import tomllib
 from pathlib import Path
 
 import pytest
 from support import state_hashes
+from support.elsewhere import PROJECT, locked, lowest
 
-PROJECT = Path(__file__).parents[1]
 # What is tried with them: the checks of a case, output files, compiled loops and their cache, laws
 # of a user's own; of the command line all but what is timed or stopped by a signal.
 TRIED = (
@@ -32,16 +30,8 @@ TRIED = (
 )
 
 
-def lowest() -> list[str]:
-    """Every dependency in the lowest version that its bound allows."""
-    needs = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
-    found = [re.match(r"([A-Za-z0-9_.-]+)>=([0-9.]+)", need) for need in needs]
-    assert all(found), needs
-    return [f"{bound[1]}=={bound[2]}" for bound in found if bound]
-
-
 def test_every_dependency_has_a_lowest_version() -> None:
-    assert len(lowest()) >= 8
+    assert len(lowest()) >= 8 and len(locked()) > 60
 
 
 @pytest.mark.long
@@ -72,6 +62,7 @@ def test_the_lowest_versions_that_are_allowed_work_and_give_the_same_bits(tmp_pa
     code = """
         import json, sys; sys.path.insert(0, "tests")
         from support import state_hashes
+from support.elsewhere import PROJECT, locked, lowest
         print(json.dumps({law: state_hashes.few(law) for law in ("hertz", "ma-liu", "tsuji")}))
     """
     command = [python, "-c", textwrap.dedent(code)]

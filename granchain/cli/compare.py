@@ -17,6 +17,7 @@ from granchain.cli.options import (
     FigureOption,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     NumbersOption,
     OverwriteOption,
     SetOption,
@@ -145,13 +146,14 @@ def bands(
     ] = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     check_width(width)
 
     asked = gc.load_case(case, changes or ())
@@ -235,6 +237,7 @@ def equivalent(
     ] = True,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
@@ -242,7 +245,7 @@ def equivalent(
 ) -> None:
     """Find the inputs, such as the restitution, with which laws come nearest to what another
     law does in a chain."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     from granchain.pages.conclusions import equivalence_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
 
@@ -314,6 +317,7 @@ def fit(
     cutoff: CutoffOption = None,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     out: NumbersOption = None,
     overwrite: OverwriteOption = False,
@@ -321,7 +325,7 @@ def fit(
 ) -> None:
     """Find numbers of a case from a measured trace, with errors, correlations and what is left
     at each sensor; of several laws, which one describes it best, and what is not told apart."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     from granchain.pages.conclusions import fit_tables, fits_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
 

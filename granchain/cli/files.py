@@ -21,6 +21,7 @@ from granchain.cli.options import (
     MECHANISMS,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     UnsealedOption,
     app,
     completion,
@@ -283,9 +284,10 @@ def cite(
         ),
     ] = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
 ) -> None:
     """Print BibTeX: of granchain, of the contact laws' sources, and of the data."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     from granchain.citation import cite as cited
 
     print_text(cited(*(one for name in what or () for one in objects_of(name))).rstrip("\n"))

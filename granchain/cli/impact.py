@@ -15,6 +15,7 @@ import granchain as gc
 from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     OverwriteOption,
     app,
     blamed,
@@ -88,6 +89,7 @@ def impact(
         ),
     ] = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")
     ] = None,
@@ -105,7 +107,7 @@ def impact(
 ) -> None:
     """Let two bodies collide: restitution, largest overlap and force, times, losses; or compare
     laws with measured impacts."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all
     from granchain.keys import Problems

@@ -14,6 +14,7 @@ from granchain.cli.options import (
     MISSED,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     app,
     blamed,
     chosen_laws,
@@ -48,6 +49,7 @@ def laws(
         ),
     ] = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
     as_markdown: Annotated[
         bool,
@@ -63,7 +65,7 @@ def laws(
     """
     if as_json and as_markdown:
         raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
-    load_laws(law_module)
+    load_laws(law_module, law_package)
 
     if name is None and not as_markdown:
         facts = {"laws": [law_facts(law) for law in gc.laws().values()]}

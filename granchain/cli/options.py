@@ -31,9 +31,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Discrete-element simulation of one-dimensional chains of beads.",
     epilog=(
-        "Exit codes: 0 done, 1 a defect of granchain, please report it with what `granchain info "
-        "--system` prints, 2 wrong input, 3 the "
-        "run failed, 4 file or disk, 5 a stated tolerance missed, 130 or 143 interrupted."
+        "Exit codes: 0 done, 1 a defect of granchain, 2 wrong input, 3 the run failed, 4 file or "
+        "disk, 5 a stated tolerance missed, 130 or 143 interrupted."
     ),
 )
 
@@ -131,6 +130,14 @@ LawModuleOption = Annotated[
         "--law-module",
         metavar="FILE",
         help="Python file with contact laws of your own. The code in it is run.",
+    ),
+]
+LawPackageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--law-package",
+        metavar="NAME",
+        help="Installed package that announces contact laws. Its code is run.",
     ),
 ]
 OutOption = Annotated[
@@ -310,25 +317,32 @@ def save_figure(
     gc.figures.save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
 
 
-def load_laws(law_module: str | None) -> None:
-    """Load a user's contact laws; what their file prints is no result of ours."""
-    if law_module is not None:
-        from granchain.contact.user import load_law_module
+def load_laws(law_module: str | None, law_package: str | None) -> None:
+    """Load contact laws of a user's file, and of an installed package; what their code prints is
+    no result of ours."""
+    if law_module is None and law_package is None:
+        return
+    from granchain.contact.user import load_law_module, load_law_package
 
-        with contextlib.redirect_stdout(sys.stderr), Waiting(f"the code of law file {law_module}"):
-            load_law_module(law_module)
+    for load, name, what in (
+        (load_law_package, law_package, "law package"),
+        (load_law_module, law_module, "law file"),
+    ):
+        if name is not None:
+            with contextlib.redirect_stdout(sys.stderr), Waiting(f"the code of {what} {name}"):
+                load(name)
 
 
 @contextlib.contextmanager
 def blamed(law: type[gc.ContactLaw]) -> Iterator[Waiting | None]:
     """Where a user's law fails, or does not end, the message names the law."""
-    from granchain.contact.user import blame, file_of, from_outside
+    from granchain.contact.user import PREFIX, blame, from_outside, package_of
 
-    file = file_of(law)
-    if file is None:
+    file, package = getattr(sys.modules.get(law.__module__), "__file__", None), package_of(law)
+    if file is None or (package is None and not law.__module__.startswith(PREFIX)):
         yield None
         return
-    named = f'contact law "{law.name}" of {file}'
+    named = f'contact law "{law.name}" of {file if package is None else package.package}'
     try:
         with Waiting(f"what compiles and runs the functions of {named}") as waiting:
             yield waiting

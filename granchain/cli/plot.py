@@ -20,6 +20,7 @@ from granchain.cli.options import (
     FilesArgument,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     OverwriteOption,
     SetOption,
     TitleOption,
@@ -369,6 +370,7 @@ def spectrum(
         ),
     ] = 8,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     no_title: TitleOption = False,
@@ -378,7 +380,7 @@ def spectrum(
 ) -> None:
     """Say what a chain lets through: transmission between two places, band edges with their
     errors, frequency over wavenumber."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     check_width(width)
 
     start = int(source) if source and source.isdecimal() and len(source) < 10 else source
@@ -420,11 +422,12 @@ def dispersion(
     case: CaseArgument,
     changes: SetOption = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say which small waves run in a precompressed chain: bands of frequency, the gaps between
     them, and the speed of long waves; nothing is run."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
 
     found = gc.dispersion(gc.load_case(case, changes or ()))
     speed = found.long_wave_speed * (found.length or math.nan)
@@ -459,6 +462,7 @@ def modes(
         ),
     ] = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
     overwrite: OverwriteOption = False,
@@ -466,7 +470,7 @@ def modes(
 ) -> None:
     """Say how a chain under a static load oscillates: frequency and damping of each mode, and how
     many beads take part; nothing is run."""
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     check_width(width)
 
     found = gc.modes(
@@ -488,11 +492,12 @@ def report(
     date: Annotated[str, typer.Option(help="Default: when the files were computed.")] = "",
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     unsealed: UnsealedOption = False,
 ) -> None:
     """Write a page of HTML about output files: it needs no network and no script to be read."""
     check_new(out, (".html", ".htm"), overwrite)
-    load_laws(law_module)
+    load_laws(law_module, law_package)
 
     gc.report(
         files,

@@ -129,10 +129,23 @@ def outcome(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
             "the permissions and the room that is left"
         )
     return BUG, (
-        "this is a defect of granchain, not of what you asked for; please report it with this "
-        "line, the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 "
-        f"adds to it: {type(error).__name__}: {text_of(error)}"
+        f"this is a defect of granchain, not of what you asked for; {who_mends_it()} this line, "
+        "the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to "
+        f"it: {type(error).__name__}: {text_of(error)}"
     )
+
+
+def who_mends_it() -> str:
+    """Where a defect is reported, with what follows; who mends it needs that too, where the
+    package names no tracker."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    with contextlib.suppress(PackageNotFoundError):
+        for line in metadata("granchain").get_all("Project-URL") or ():
+            name, _, address = line.partition(", ")
+            if name == "Issues":
+                return f"please report it at {address} with"
+    return "who mends it needs"
 
 
 def _show_warning(

@@ -21,6 +21,7 @@ from granchain.cli.options import (
     CaseArgument,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     OutOption,
     OverwriteOption,
     ResumeOption,
@@ -77,6 +78,7 @@ def run(
     ] = 30.0,
     threads: ThreadsOption = 1,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line of progress.")] = False,
 ) -> None:
@@ -89,7 +91,7 @@ def run(
     ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
         try:
-            load_laws(law_module)
+            load_laws(law_module, law_package)
 
             shown = not quiet and sys.stderr.isatty()
             progress = Progress(interruption, target, shown)
@@ -326,12 +328,13 @@ def mechanism(
     out: OutOption = None,
     overwrite: OverwriteOption = False,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a mechanism with play in a joint: its output file, and its table of checks."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     with no_collection():
-        load_laws(law_module)
+        load_laws(law_module, law_package)
         from granchain.contact import law_named
         from granchain.store import claim
 

@@ -19,6 +19,7 @@ from granchain.cli.options import (
     CaseArgument,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     OutOption,
     OverwriteOption,
     ResumeOption,
@@ -66,6 +67,7 @@ def sweep(
         ),
     ] = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a case over values of its keys, and over what is drawn of them."""
@@ -75,7 +77,7 @@ def sweep(
         # what is done is in FILE.part: there is nothing that an interruption could lose
         interruption.in_vain = partial(interrupted, target)
         try:
-            load_laws(law_module)
+            load_laws(law_module, law_package)
             from granchain.contact import law_named
             from granchain.studies.elsewhere import dask_at
             from granchain.studies.sweep import estimate, load_sweep, swept
@@ -190,6 +192,7 @@ def verify(
         ),
     ] = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a case at three or four time steps: observed order, error bars of peaks and arrivals, and
@@ -197,7 +200,7 @@ def verify(
 
     With --tolerance, exit code 5 where an error bar is larger or the order is not the law's.
     """
-    load_laws(law_module)
+    load_laws(law_module, law_package)
     from granchain.contact import law_named
 
     asked = gc.load_case(case, changes or ())

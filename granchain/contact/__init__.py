@@ -27,7 +27,10 @@ def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[C
     _import_all()
     known = registered()
     if law not in known:
-        advice = suggestion(law, known, f"take one of: {', '.join(sorted(known))}")
+        from granchain.contact.user import advice_about
+
+        one = f"take one of: {', '.join(sorted(known))}"
+        advice = advice_about(law) or suggestion(law, known, one)
         raise LawError(f'{where}: got "{law[:60]}", allowed a known name; {advice}')
     return known[law]
 

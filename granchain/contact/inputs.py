@@ -60,14 +60,11 @@ def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] |
         if base is ContactLaw
         else "an elastoplastic law: " + ", ".join(known)
     )
-    return Slip(
-        "",
-        "law",
-        name,
-        allowed,
-        "check the name; a law in a file of your own is named by --law-module",
-        tuple(known),
-    )
+    from granchain.contact.user import advice_about
+
+    installed = advice_about(name)
+    advice = installed or "check the name; a law in a file of your own is named by --law-module"
+    return Slip("", "law", name, allowed, advice, () if installed else tuple(known))
 
 
 def filled(

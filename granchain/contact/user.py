@@ -1,4 +1,5 @@
-"""Contact laws in a user's own file, loaded by its path."""
+"""Contact laws of others: in a user's own file, loaded by its path, or in an installed package,
+which announces them by the entry point `granchain.laws`."""
 
 from __future__ import annotations
 
@@ -12,14 +13,19 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import NamedTuple
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
-from granchain.errors import FileError, LawError, text_of
+from granchain.errors import FileError, LawError, printable, suggestion, text_of
 
+# Under which a package announces laws: the law's name, and the module that defines it.
+ANNOUNCED = "granchain.laws"
 # What a user's module is called; the stem of its file follows.
 PREFIX = "granchain_law_"
 # Folders of files that are not edited while a law is worked on: Python's own, the installed
@@ -90,6 +96,106 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
             "granchain.ContactLaw and set its name"
         )
     return found
+
+
+class Announced(NamedTuple):
+    """Where an installed package has a law."""
+
+    package: str
+    version: str
+    module: str
+
+
+def announced() -> dict[str, Announced]:
+    """The laws that installed packages announce, by name; no code of theirs is loaded for it."""
+    from importlib.metadata import entry_points
+
+    return {
+        point.name: Announced(point.dist.name, point.dist.version, point.module)
+        for point in entry_points(group=ANNOUNCED)
+        if point.dist is not None
+    }
+
+
+def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
+    """Import the modules in which an installed package announces contact laws, by the entry point
+    `granchain.laws`; from then on a case can name them.
+
+    Parameters
+    ----------
+    package : str
+        What it is installed as.
+
+    Returns
+    -------
+    dict
+        Its laws, by name.
+
+    Raises
+    ------
+    LawError
+        Where no such package announces a law, where its code fails, or does not define what it
+        announces.
+    """
+    known = announced()
+    named = {law: one for law, one in known.items() if _plain(one.package) == _plain(package)}
+    if not named:
+        others = sorted({one.package for one in known.values()})
+        raise LawError(
+            f'law package: got "{printable(package[:60])}", allowed an installed package that '
+            f"announces contact laws, {', '.join(others) or 'of which there is none'}; "
+            f"{suggestion(package, others, 'install it with pip')}"
+        )
+    before = laws()
+    for module in dict.fromkeys(one.module for one in named.values()):
+        try:
+            import_module(module)
+        except BaseException as error:
+            reinstate(before)
+            if from_outside(error):
+                raise
+            raise LawError(
+                f"law package {package}: {module}: {blame(error, '')}; mend it, or install another "
+                "version"
+            ) from error
+    missing = sorted(named.keys() - registered().keys())
+    if missing:
+        raise LawError(
+            f"law package {package}: got no law {', '.join(missing)}, allowed what it announces; "
+            "ask who made it"
+        )
+    return {law: registered()[law] for law in named}
+
+
+def _plain(package: str) -> str:
+    """A package's name as all its spellings have it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def package_of(law: type[ContactLaw]) -> Announced | None:
+    """The installed package that announces a law; None for one of granchain, or of a file."""
+    module = law.__module__
+    return None if module.startswith(("granchain.", PREFIX)) else _announced_by(law.name, module)
+
+
+@lru_cache
+def _announced_by(law: str, module: str) -> Announced | None:
+    found = announced().get(law)
+    return found if found is not None and found.module == module else None
+
+
+def advice_about(law: object) -> str:
+    """What to do about a law that is not known, where an installed package has it; nothing where
+    none has."""
+    found = announced().get(law) if isinstance(law, str) else None
+    return (
+        ""
+        if found is None
+        else (
+            f"the installed package {found.package} {found.version} has it: name that with "
+            f"--law-package {found.package} (in Python: import {found.module})"
+        )
+    )
 
 
 def check_imports(module: ModuleType, file: Path) -> None:

@@ -18,7 +18,13 @@ from granchain.markup import card, folded, table
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.files import LARGEST_FILE, claim
-from granchain.store.provenance import data_sha256, granchain_version, source_hash, versions
+from granchain.store.provenance import (
+    data_sha256,
+    granchain_version,
+    law_packages,
+    source_hash,
+    versions,
+)
 from granchain.store.variables import (
     FORMAT,
     SPARSE,
@@ -309,6 +315,7 @@ class Result:
             # As the case hashes it, but for what changes nothing.
             found["case_resolved_json"] = canonical(self._case.resolved())
             found["case_sha256"] = self._case.sha256
+            found |= law_packages(self.law.split(", "))
         return found | self._given | {"data_sha256": self.data_sha256}
 
     @property

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import math
 import os
 import time
@@ -24,7 +25,7 @@ from typing import Any
 from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
-from granchain.contact.user import file_of, load_law_module
+from granchain.contact.user import announced, file_of, load_law_module, load_law_package, package_of
 from granchain.errors import GranchainError, LawError, RunError, text_of
 from granchain.keys import shown
 from granchain.plain_data import canonical
@@ -35,6 +36,9 @@ from granchain.store.study import columns_in, content_of_columns
 from granchain.studies.measures import Measures, measure
 from granchain.studies.members import as_they_end
 
+# What workers say of their tasks: nothing, where nobody asks for it.
+LOG = logging.getLogger("granchain")
+LOG.addHandler(logging.NullHandler())
 # What a task takes at least [s]: sending it takes some milliseconds.
 TASK_SECONDS = 0.3
 # Wall time in which a scheduler answers [s].
@@ -46,7 +50,8 @@ Places = tuple[int, ...]
 
 
 def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
-    """Path and hash of the file of each user's law that some cases name.
+    """Path and hash of the file of each user's law that some cases name, or the installed package
+    that has it, and its version.
 
     Raises
     ------
@@ -62,6 +67,8 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
         file = file_of(law)
         if file is not None:
             found.append({"path": os.path.abspath(file), "sha256": content_hash(file)})
+        elif (package := package_of(law)) is not None:
+            found.append({"package": package.package, "version": package.version})
         elif not law.__module__.startswith("granchain."):
             raise LawError(
                 f'executor: got the law "{name}", which no file holds, allowed one of granchain, '
@@ -92,10 +99,13 @@ def compute(text: str) -> bytes:
             "install the same on every worker, and start it anew"
         )
     for law in task["laws"]:
-        load_same(law["path"], law["sha256"])
+        (load_same if "path" in law else load_same_package)(**law)
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
+    LOG.info("a task of %d members of %s", len(cases), cases[0].contact.law)
+    clock = time.perf_counter()
     found = measure(cases, 1, traces=task["traces"])
+    LOG.info("%d members done in %.3g s", len(cases), time.perf_counter() - clock)
     return b"".join(content_of_columns(found.columns(range(len(cases)), task["traces"])))
 
 
@@ -135,6 +145,17 @@ def load_same(path: str, sha256: str) -> None:
     if _LOADED.get(path) != sha256:
         load_law_module(path)
         _LOADED[path] = sha256
+
+
+def load_same_package(package: str, version: str) -> None:
+    """Load a package's laws at a worker, if it is the version that was asked for."""
+    here = {one.version for one in announced().values() if one.package == package}
+    if here != {version}:
+        raise GranchainError(
+            f"worker: got the law package {package} {', '.join(here) or 'not installed'}, allowed "
+            f"{version}, which the study was begun with; install that"
+        )
+    load_law_package(package)
 
 
 class Elsewhere:

@@ -11,6 +11,7 @@ import numpy as np
 
 from granchain.contact import laws as known_laws
 from granchain.contact.law import Quantity
+from granchain.contact.user import advice_about
 from granchain.keys import Problems, shown, suggestion
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
@@ -89,13 +90,14 @@ class Apart(NamedTuple):
 def is_law(where: str, name: Any, problems: Problems) -> bool:
     """Whether there is a law of this name; reported where there is none."""
     known = known_laws()
+    installed = advice_about(name)
     advice = "check the name; a law in a file of your own is named by --law-module"
     return problems.check(
         isinstance(name, str) and name in known,
         where,
         shown(name),
         'a name that "granchain laws" lists',
-        suggestion(name, known, advice),
+        installed or suggestion(name, known, advice),
     )
 
 

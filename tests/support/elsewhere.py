@@ -1,0 +1,269 @@
+"""The package elsewhere: with the lowest versions that it allows, with other Pythons, on another
+processor. As a script, from the project's folder:
+
+    python tests/support/elsewhere.py versions [--wheel FILE]
+    python tests/support/elsewhere.py arm64
+    python tests/support/elsewhere.py here
+
+The last is for the machine of a workflow, with the package and its tests installed. Each place
+computes the main job, to the bits that it has here, and passes some fast tests. What ran is kept in
+docs/where-it-runs.json, from which docs/where_it_runs.py prints the table of README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[2]
+FILE = PROJECT / "docs" / "where-it-runs.json"
+# What tests of physics need beside the package.
+TOOLS = ("pytest", "pytest-timeout", "hypothesis")
+# Plain Python, some seconds: forces, coefficients and steps of all laws, spheres, dashpots.
+FAST = ("test_spheres", "test_setup", "test_timestep", "test_viscous", "test_specialise")
+# Compiled, each loop a minute where the processor is emulated: a law without memory, one with a
+# dent, one with an exponent.
+PINNED = "a_run_has_the_pinned_bits and (hertz or ma-liu or tsuji)"
+
+
+def lowest() -> list[str]:
+    """Every dependency in the lowest version that its bound allows."""
+    needs = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+    found = [re.match(r"([A-Za-z0-9_.-]+)>=([0-9.]+)", need) for need in needs]
+    assert all(found), needs
+    return [f"{bound[1]}=={bound[2]}" for bound in found if bound]
+
+
+def locked() -> list[str]:
+    """Every package of requirements.lock in its version."""
+    text = (PROJECT / "requirements.lock").read_text()
+    return re.findall(r"^([A-Za-z0-9_.\[\]-]+==[^ ;\\]+)", text, re.MULTILINE)
+
+
+def pythons() -> dict[str, str]:
+    """The other Pythons from 3.11 on that are here, by their version with two numbers: on the path,
+    and those of pyenv."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    named = [shutil.which(f"python3.{minor}") for minor in range(11, 30)]
+    there = [*filter(None, named), *map(str, sorted(pyenv.glob("*/bin/python")))]
+    found: dict[str, str] = {}
+    for python in there:
+        code = "import sys; print('%d %d %s' % (*sys.version_info[:2], sys.implementation.name))"
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+        major, minor, kind = (done.stdout.split() or ["0", "0", ""])[:3]
+        if (int(major), int(minor)) >= (3, 11) and kind == "cpython" and not done.returncode:
+            found.setdefault(f"{major}.{minor}", python)
+    return {version: python for version, python in found.items() if version != here()}
+
+
+def here() -> str:
+    """Version of this Python, two numbers."""
+    return "{}.{}".format(*sys.version_info)
+
+
+def said(command: Sequence[str | os.PathLike[str]], cwd: Path = PROJECT, **environment: str) -> str:
+    """What a command prints; its last lines where it fails."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        command, cwd=cwd, env=clean | environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(
+            f"elsewhere: {' '.join(map(str, command))}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
+        )
+    return done.stdout
+
+
+def main_job(python: Sequence[str], folder: Path, **environment: str) -> str:
+    """Hash of the data of the main job, computed and saved by the command line."""
+    file = folder / "steel-chain.h5"
+    run = [*python, "-m", "granchain", "run", "steel-chain", "--out", file]
+    said(run, folder, **environment)
+    code = f"import granchain; print(granchain.open_result({str(file)!r}).data_sha256)"
+    return said([*python, "-c", code], folder, **environment).strip()
+
+
+def passed(text: str) -> int:
+    """How many tests a run of pytest says have passed."""
+    found = re.search(r"(\d+) passed", text)
+    assert found is not None, text
+    return int(found[1])
+
+
+def in_environment(
+    python: str, packages: Sequence[str], constraints: Sequence[str], bits: str, folder: Path
+) -> dict[str, Any]:
+    """What a new environment of this Python with these packages passes."""
+    began, place = time.monotonic(), folder / "environment"
+    uv = [sys.executable, "-m", "uv"]
+    said([*uv, "venv", "-q", "--python", python, place])
+    mine = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    listed = folder / "constraints.txt"
+    listed.write_text("\n".join(constraints))
+    said([*uv, "pip", "install", "-q", "--python", mine, "-c", listed, *packages, *TOOLS])
+    own = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    found = main_job([str(mine)], folder, **own)
+    assert found == bits, f"{python}: data hash {found}, here {bits}"
+    # not python -m pytest, which would find the tree's own package
+    options = ("-q", "-p", "no:cacheprovider", "-m", "plain and not long")
+    files = [f"tests/{name}.py" for name in FAST]
+    tests = said([mine.with_name("pytest"), *options, *files], **own, NUMBA_DISABLE_JIT="1")
+    code = (
+        "import json, platform; from importlib.metadata import version as v; "
+        "print(json.dumps([platform.python_version(), v('numba'), v('numpy')]))"
+    )
+    versions = json.loads(said([mine, "-c", code]))
+    return dict(zip(("python", "numba", "numpy"), versions, strict=True)) | {
+        "tests": passed(tests),
+        "seconds": round(time.monotonic() - began),
+    }
+
+
+def versions(wheel: str | None) -> list[dict[str, Any]]:
+    """The lowest versions with this Python, and the lock's with every other one."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if wheel is None:
+            build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder]
+            said([*build, PROJECT])
+            (wheel,) = map(str, folder.glob("*.whl"))
+        bits = main_job([sys.executable], folder, PYTHONPATH=str(PROJECT))
+        places = [("lowest", here(), sys.executable, lowest())]
+        places += [("lock", version, python, []) for version, python in pythons().items()]
+        print(f"elsewhere: lowest versions, and Python {', '.join(pythons()) or 'no other'}")
+
+        def at(place: tuple[str, str, str, list[str]]) -> dict[str, Any]:
+            packages, version, python, pins = place
+            mine = folder / f"{packages}-{version}"
+            mine.mkdir()
+            pinned = [] if pins else locked()
+            row = in_environment(python, [str(wheel), *pins], pinned, bits, mine)
+            print(f"elsewhere: {packages} {row}", flush=True)
+            return {**machine(), "packages": packages, **row}
+
+        own = {**machine(), "packages": "lock", **own_versions(), "tests": "all", "bits": bits}
+        with ThreadPoolExecutor(2) as pool:
+            return [own, *pool.map(at, places)]
+
+
+def in_place() -> list[dict[str, Any]]:
+    """This environment, against the bits of the machine that the table was printed on."""
+    (bits,) = {row["bits"] for row in json.loads(FILE.read_text()) if "bits" in row}
+    with tempfile.TemporaryDirectory() as name:
+        found = main_job([sys.executable], Path(name))
+    assert found == bits, f"data hash {found}, in docs/where-it-runs.json {bits}"
+    options = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    compiled = said([*options, "-m", "not long", "-k", PINNED, "tests/test_pinned.py"])
+    files = [f"tests/{name}.py" for name in FAST]
+    plain = said([*options, "-m", "plain and not long", *files], NUMBA_DISABLE_JIT="1")
+    tests = passed(compiled) + passed(plain)
+    return [{**machine(), "packages": "newest", **own_versions(), "tests": tests}]
+
+
+def machine() -> dict[str, str]:
+    """Kind of system and of processor."""
+    return {"system": platform.system(), "processor": platform.machine()}
+
+
+def own_versions() -> dict[str, Any]:
+    """Of this environment."""
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in ("numba", "numpy")}
+    return {"python": platform.python_version(), **found}
+
+
+def debian(folder: Path, packages: Sequence[str], architecture: str, into: Path) -> None:
+    """Packages of Debian for an architecture with what they need, unpacked, not installed."""
+    for name in ("state/lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "status").touch()
+    settings = [
+        f"-oAPT::Architecture={architecture}",
+        f"-oAPT::Architectures={architecture}",
+        f"-oDir::State={folder}/state",
+        f"-oDir::State::status={folder}/status",
+        f"-oDir::Cache={folder}/cache",
+        "-oAPT::Sandbox::User=root",
+    ]
+    said(["apt-get", *settings, "update", "-q"])
+    wanted = ["install", "-q", "-y", "--download-only", "--no-install-recommends", *packages]
+    said(["apt-get", *settings, *wanted])
+    into.mkdir(exist_ok=True)
+    for file in sorted((folder / "cache" / "archives").glob("*.deb")):
+        said(["dpkg-deb", "-x", file, into])
+
+
+def arm64() -> list[dict[str, Any]]:
+    """Debian's Python for arm64, with the lock's packages for it, under user-mode emulation."""
+    folder = PROJECT / "build" / "arm64"
+    root, site, qemu = folder / "root", folder / "site", folder / "qemu"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not site.exists():
+        native = said(["dpkg", "--print-architecture"]).strip()
+        debian(folder / "apt-native", ["qemu-user-static"], native, qemu)
+        debian(folder / "apt-arm64", ["python3.11", "libstdc++6", "libgomp1"], "arm64", root)
+        listed = folder / "constraints.txt"
+        listed.write_text("\n".join(locked()))
+        needs = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+        target = ["--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.11"]
+        install = ["pip", "install", "-q", "--only-binary", ":all:", "-c", listed, *target]
+        said([sys.executable, "-m", "uv", *install, "--target", site, *needs, *TOOLS])
+    emulated = [f"{qemu}/usr/bin/qemu-aarch64-static", "-L", str(root)]
+    python = [*emulated, f"{root}/usr/bin/python3.11", "-B"]
+    own = {"PYTHONPATH": f"{PROJECT}{os.pathsep}{site}", "NUMBA_CACHE_DIR": str(folder / "cache")}
+    with tempfile.TemporaryDirectory() as name:
+        bits = main_job([sys.executable], Path(name), PYTHONPATH=str(PROJECT))
+        there = Path(name, "there")
+        there.mkdir()
+        found = main_job(python, there, **own)
+        assert found == bits, f"arm64: data hash {found}, here {bits}"
+    print("elsewhere: arm64 has the bits of the main job", flush=True)
+    options = [*python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "3600"]
+    compiled = said([*options, "-m", "not long", "-k", PINNED, "tests/test_pinned.py"], **own)
+    files = [f"tests/{name}.py" for name in FAST]
+    plain = said([*options, "-m", "plain and not long", *files], **own, NUMBA_DISABLE_JIT="1")
+    code = (
+        "import json, platform, numba, numpy; "
+        "print(json.dumps([platform.machine(), platform.python_version(), numba.__version__, "
+        "numpy.__version__]))"
+    )
+    facts = json.loads(said([*python, "-c", code], **own))
+    row = dict(zip(("processor", "python", "numba", "numpy"), facts, strict=True))
+    row |= {"tests": passed(compiled) + passed(plain), "emulated": True}
+    return [{"system": "Linux", "packages": "lock", **row}]
+
+
+def keep(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write what ran over what ran before in the same places."""
+
+    def place(row: Mapping[str, Any]) -> tuple[str, ...]:
+        minor = row["python"].rpartition(".")[0]
+        return row["system"], row["processor"], minor, row["packages"]
+
+    before = json.loads(FILE.read_text()) if FILE.exists() else []
+    kept = {place(row): {**row} for row in before} | {place(row): {**row} for row in rows}
+    lines = ",\n".join(json.dumps(kept[name], sort_keys=True) for name in sorted(kept))
+    FILE.write_text(f"[\n{lines}\n]\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("versions", "arm64", "here"))
+    parser.add_argument("--wheel", help="the built package; without it, it is built")
+    asked = parser.parse_args()
+    ways = {"versions": lambda: versions(asked.wheel), "arm64": arm64, "here": in_place}
+    keep(ways[asked.what]())

@@ -1,0 +1,61 @@
+"""Without scipy, matplotlib, xarray and pandas a chain runs, is saved and opened; what needs one of
+them says how to install it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from support.processes import answer
+
+CODE = """
+import json, sys
+from importlib.machinery import PathFinder
+
+found = PathFinder.find_spec
+OUT = ("scipy", "matplotlib", "xarray", "pandas", "h5netcdf", "netCDF4")
+
+
+def find_spec(name, path=None, target=None):
+    return None if name.partition(".")[0] in OUT else found(name, path, target)
+
+
+PathFinder.find_spec = find_spec
+import granchain as gc
+from granchain.cli import obey
+from granchain.errors import GranchainError
+
+codes = [
+    obey(["run", "steel-chain", "--set", "time.end=2.2e-5", "--out", "a.h5", "--json"]),
+    obey(["info", "a.h5", "--verify"]),
+    obey(["plot", "a.h5", "--out", "figures"]),
+]
+result = gc.open_result("a.h5")
+said = []
+for ask in (
+    result.to_xarray,
+    lambda: gc.figures.force_traces(result),
+    lambda: gc.spectrum(result, segments=2),
+    lambda: gc.sweep(result.case, {"striker.speed": [1.0, 2.0]}, progress=False),
+):
+    try:
+        ask()
+    except GranchainError as error:
+        said.append([str(error), isinstance(error, ImportError)])
+try:
+    import scipy
+except ModuleNotFoundError as error:
+    said.append([str(error), type(error) is ModuleNotFoundError])
+print(json.dumps([codes, said, sorted(name for name in sys.modules if name in OUT)]))
+"""
+
+
+def test_a_core_without_them_runs_saves_and_opens_and_the_rest_says_what_to_install(here: Path):
+    codes, said, loaded = json.loads(answer(CODE, NUMBA_DISABLE_JIT="1").splitlines()[-1])
+    assert codes == [0, 0, 2] and loaded == []
+    *ours, others = said
+    assert others == ["No module named 'scipy'", True]
+    wanted = ["xarray", "matplotlib", "scipy", "xarray"]
+    for (sentence, is_import_error), package in zip(ours, wanted, strict=True):
+        assert sentence.startswith(f"{package}: got no such package, allowed one that is installed")
+        assert sentence.endswith(f"install it: pip install {package}") and is_import_error

@@ -1,0 +1,44 @@
+"""What is written for a release: what people have to fill in is asked for, the paper names what its
+list has, and the table of README is of what ran."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_release_is_refused_until_people_have_filled_in_what_is_theirs() -> None:
+    check = [sys.executable, "docs/release_check.py", "v9.9.9"]
+    done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
+    told = done.stdout.splitlines()
+    missing = 0
+    for page, marks in (
+        ("pyproject.toml", ("developers",)),
+        ("CITATION.cff", ("developers",)),
+        ("paper.md", ("TO FILL IN",)),
+        ("SECURITY.md", ("TO FILL IN",)),
+    ):
+        for mark in marks:
+            if mark in (ROOT / page).read_text(encoding="utf-8"):
+                assert any(line.startswith(page) for line in told), page
+                missing += 1
+    assert done.returncode == 1 and "the tag: got v9.9.9, allowed v" in done.stdout
+    assert int(re.search(r"release-check: (\d+) missing", told[-1])[1]) == len(told) - 1 > missing
+
+
+def test_the_paper_names_what_its_list_has() -> None:
+    paper, listed = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("paper.md", "paper.bib")
+    )
+    named = set(re.findall(r"@([a-z-]+-\d{4})", paper))
+    assert named == set(re.findall(r"^@\w+\{([a-z-]+-\d{4}),", listed, re.MULTILINE))
+
+
+def test_the_table_of_what_ran_is_printed_and_every_stated_python_has_run() -> None:
+    check = [sys.executable, "docs/where_it_runs.py", "--check"]
+    done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
