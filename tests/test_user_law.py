@@ -268,7 +268,7 @@ def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path) 
         ("pipe.py", FileError, "got one that cannot be read (a folder or a device), allowed"),
         ("none.py", FileError, "got one that cannot be read (No such file or directory), allowed"),
         (".", FileError, "got one that cannot be read (a folder or a device), allowed"),
-        ("nu\0ll.py", FileError, "got one that cannot be read (embedded null byte), allowed"),
+        ("nu\0ll.py", FileError, "got one that cannot be read (embedded null "),
         ("x" * 300 + ".py", FileError, "got one that cannot be read (File name too long), allowed"),
     ],
 )
