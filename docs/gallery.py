@@ -311,6 +311,24 @@ def orbit() -> Any:
     return figures.orbit(gc.orbit(case))
 
 
+def bifurcation() -> Any:
+    """Orbits of two precompressed beads over the frequency of the drive: the softening resonance
+    leans over, and between its folds no run would settle on the branch."""
+    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 5e-8, "frequency": 26.5e3}
+    case = gc.Case(
+        title="Two steel beads under 20 N, the left wall shaken by 50 nm",
+        chain={
+            "beads": 2, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0,
+            "drag": 1.5e3,
+        },
+        contact={"law": "hertz"},
+        ends={"left": drive, "right": "wall"},
+        time={"end": 1e-3, "step": "fast"},
+    )  # fmt: skip
+    along = "ends.left.frequency"
+    return figures.bifurcation(gc.continuation(case, gc.orbit(case), along=along, stop=30e3))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends
     nothing back."""
@@ -488,6 +506,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     local_resonances,
     mode_shapes,
     orbit,
+    bifurcation,
     dimer,
     vertical_chain,
     impact_loops,

@@ -37,6 +37,8 @@ from granchain.studies import open_ensemble as open_ensemble
 from granchain.studies import run_many as run_many
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts
+from granchain.studies.continuation import Branch as Branch
+from granchain.studies.continuation import continuation as continuation
 from granchain.studies.equivalent import Equivalent as Equivalent
 from granchain.studies.equivalent import equivalent as equivalent
 from granchain.studies.fit import Fit as Fit

@@ -217,8 +217,8 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     energies = fields.Energies(*table)
     # what the static start had already lost to yield is no loss of the run
     table[_PLASTIC] -= energies.plastic[0]
-    if state.chain.start is not None:
-        # nor is work on the way to the state
+    if state.chain.start is not None or state.chain.displacement is not None:
+        # nor is work on the way to the state, or to where the beads begin
         table[_EXTERNAL:] -= table[_EXTERNAL:, :1]
     parts = ("gravity", "precompression", "drives")
     data = {

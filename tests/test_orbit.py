@@ -115,7 +115,7 @@ def test_a_run_from_the_orbit_closes_and_its_guess_needs_one_shot(hertz):
 
 
 REFUSED = {
-    "a chain without a drive": ({"ends.left": "wall"}, {}, "without a drive"),
+    "a chain without a drive": ({"ends.left": "wall"}, {}, "without a drive that loses energy"),
     "a period between two": ({}, {"period": 1.3e-4}, "whole multiple of the period of each drive"),
     "a period of few steps": ({"ends.left.frequency": 2e6}, {}, "time steps of .* at least 20"),
     "no static load": ({"chain.precompression": 0.0}, {}, "carry no force at rest"),

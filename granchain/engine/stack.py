@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from granchain.engine.fields import Followed, Records, Tables, member_of
+from granchain.engine.fields import BODY, Followed, Records, Tables, member_of
 from granchain.engine.inspection import RUNNING
 from granchain.engine.state import RECORDING_STEPS, Memory, State
 from granchain.jit.cache import compiled
@@ -86,6 +86,46 @@ class Stack:
         for m in range(first, last):
             if self.status[m] == RUNNING:
                 self.status[m] = self.states[m].advance(steps)
+
+
+class Copies:
+    """One run from many states, each to its end: what it was set up to is copied for each.
+
+    Parameters
+    ----------
+    state : State
+        Before its first step; it stays there.
+    displacement, velocity : (n_copies, n_bodies) array
+        That each begins with [m], [m/s].
+
+    Attributes
+    ----------
+    displacement, velocity : (n_copies, n_bodies) array
+        At the end.
+    status : (n_copies,) integer array
+        How each has ended.
+    memory : Memory
+        Of their tables and records.
+    """
+
+    def __init__(self, state: State, displacement: np.ndarray, velocity: np.ndarray):
+        count, inside = len(displacement), slice(1, state.chain.n_bodies + 1)
+        self.memory, self.status = Memory([state] * count), np.full(count, RUNNING)
+        mine = *self.memory.tables, *self.memory.followed
+        for copied, own in zip(mine, (*state.tables, *state.followed), strict=True):
+            copied[:] = own
+        for name in state.plan:
+            getattr(self.memory.records, name)[:] = getattr(state.records, name)
+        self.memory.clocks[:] = state.clock
+        names = [field.name for field in BODY]
+        moving = [self.memory.tables.bodies[:, names.index(name), inside] for name in ("u", "v")]
+        moving[0][:], moving[1][:] = displacement, velocity
+        memory = self.memory
+        stack_of(state.loop)(
+            0, count, state.time_step.n_steps + 1, memory.tables, memory.clocks, memory.followed,
+            memory.records, self.status, False,
+        )  # fmt: skip
+        self.displacement, self.velocity = moving
 
 
 def shape_of(state: State) -> tuple:

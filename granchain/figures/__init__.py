@@ -42,7 +42,7 @@ from granchain.figures.mechanism import (
 )
 from granchain.figures.modes import mode_shapes
 from granchain.figures.motion import animation, save_animation
-from granchain.figures.orbit import orbit
+from granchain.figures.orbit import bifurcation, orbit
 from granchain.figures.pulses import force_traces, peaks
 from granchain.figures.registry import (
     all_figures,
@@ -71,6 +71,7 @@ __all__ = [
     "animation",
     "band_traces",
     "bead_velocities",
+    "bifurcation",
     "comparison",
     "crank_energy",
     "damping_transition",

@@ -5,44 +5,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.case.initial import MOTION_COLUMNS
 from granchain.errors import CaseError, RunError
-from granchain.keys import Problems
+from granchain.keys import Problems, shown
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
-from granchain.simulation import prepare
-from granchain.status import Status
+from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
-from granchain.studies.many import run_many
+from granchain.studies.shooting import INSTANTS, MOVED, Course, Period
 from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
-# Part of the smallest static overlap by which a state is moved for a column of the Jacobian: with
-# smaller ones rounding takes digits, with larger ones the curvature of the law.
-_MOVED = 1e-4
 # Ours: the first step from the static state is the linear answer, and an orbit takes 2 to 6.
-_MOST_SHOTS = 24
+MOST_SHOTS = 24
 # A step of Newton's is halved so many times before it is given up.
-_MOST_HALVINGS = 6
+MOST_HALVINGS = 6
 # Ours: a period of fewer steps is no oscillation that is followed.
-_FEWEST_STEPS = 20
+FEWEST_STEPS = 20
 # The driven period is known to this part of itself.
 _SAME_PERIOD = 1e-9
 # A guess that ends this part of a period from the drive's phase 0 is of another phase.
 _SAME_PHASE = 0.01
-# Instants at which the trajectory is kept.
-_INSTANTS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Orbit:
-    """A periodic orbit of a driven chain.
+    """A periodic orbit of a chain.
 
     Attributes
     ----------
@@ -77,7 +72,12 @@ class Orbit:
     begun : str
         What Newton's method began from.
     result : Result
-        The trajectory over the period, from the drive's phase 0.
+        The trajectory over the period, from the drive's phase 0, or where the bead that swings
+        furthest turns.
+    energy : float
+        Of a breather, over the static state [J]; nan of a driven orbit.
+    period_error : float
+        What the time step leaves open in the period of a breather [s]; 0 where the period is given.
     """
 
     title: str
@@ -98,6 +98,8 @@ class Orbit:
     opens: tuple[int, ...]
     begun: str
     result: Result
+    energy: float = math.nan
+    period_error: float = 0.0
 
     def __repr__(self) -> str:
         return (
@@ -135,27 +137,38 @@ def orbit(
     period: float | None = None,
     guess: Orbit | Result | None = None,
     tolerance: float = 1e-8,
+    hold: str | None = None,
     threads: int | None = None,
 ) -> Orbit:
-    """Find a periodic orbit of a chain under a static load with a harmonic drive.
+    """Find a periodic orbit of a chain under a static load: with a harmonic drive at an end, or
+    without a drive and damping, a breather.
 
     Newton's method on the state x at the drive's phase 0, its ramp and end left out: P(x) = x, P
     the run over one period in equal steps, at most as long as the case's. The columns of the
-    Jacobian DP are central differences, all in one `granchain.run_many`; its eigenvalues are the
-    Floquet multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their error
-    is from the orbit in twice as long steps, with twice the differences: a third of what changes.
+    Jacobian DP are central differences, all runs set up once; its eigenvalues are the Floquet
+    multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their error is from
+    the orbit in twice as long steps, with twice the differences: a third of what changes.
+
+    A breather begins where the bead that swings furthest turns; its period is free, and its energy,
+    or that displacement, is held. Of its multipliers those that are 1 by themselves, of a shift in
+    time and along the family, and of a free chain's translation, are left out; it is stable where
+    every other modulus is 1 within its error.
 
     Parameters
     ----------
     case : Case
-        A precompressed chain, or one under gravity; how its beads start is left out.
+        A precompressed chain, or one under gravity; how its beads start is left out, but of a chain
+        without a drive and guess it is where to begin: a mode's shape times an amplitude, say.
     period : float, optional
-        A whole multiple of the drive's period [s]; without, that period.
+        A whole multiple of the drive's period [s]; without, that period. Of a chain without a drive
+        it is held; without, it is free.
     guess : Orbit or Result, optional
         Where to begin: an orbit, at a weaker drive say, or a run that ends at the drive's phase 0;
         without, the static state.
     tolerance : float
         How nearly the orbit closes, as a part of its largest excursion.
+    hold : {"energy", "amplitude"}, optional
+        What of the guess is kept where the period is free; the energy, unless given.
     threads : int, optional
         As of `granchain.run_many`.
 
@@ -173,33 +186,47 @@ def orbit(
         Where no orbit is found: what was tried, and the residual; `.result` is the nearest.
     """
     check_case(case)
-    shooting = Shooting(case, _period_of(case, period), threads)
     if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
         raise CaseError(
             f"tolerance: got {tolerance!r}, allowed a number between 0 and 1; leave it out"
         )
+    if not case.drives:
+        # it stands on what is here
+        from granchain.studies.breather import breather
+
+        return breather(case, period, guess, tolerance, hold, threads)
+    if hold is not None:
+        raise CaseError(
+            f"hold: got {shown(hold)} of a driven chain, allowed nothing: its drive holds the "
+            "period; leave it out"
+        )
+    shooting = Shooting.of(case, _period_of(case, period), threads)
     state, begun = _begin(case, guess, shooting)
     best, shots, halved, why = None, 0, 0, "each step of Newton's was halved six times"
     move = np.zeros_like(state)
-    while shots < _MOST_SHOTS:
-        shot, shots = shooting.shoot(state, shooting.base), shots + 1
-        if isinstance(shot, Shot) and (best is None or shot.residual < best.residual):
+    while shots < MOST_SHOTS:
+        shots += 1
+        try:
+            shot = shooting.shoot(state)
+        except RunError as error:
+            if best is None:
+                raise RunError(
+                    f"guess: got {begun}, from which a period cannot be computed: {error}; allowed "
+                    "a state near an orbit; begin with a weaker drive"
+                ) from None
+            shot = best
+        if best is None or shot.residual < best.residual:
             best, halved = shot, 0
             if best.residual <= tolerance:
-                return _found(case, shooting, best, shots, begun)
-            moved = best.newton()
+                return orbit_of(shooting, best, shots, begun)
+            moved = newton(best.state, best.image, best.jacobian)
             if moved is None:
                 why = "its Jacobian is singular, as where the drive meets an undamped resonance"
                 break
             move = moved
-        elif best is None:
-            raise RunError(
-                f"guess: got {begun}, from which a period cannot be computed: {shot}; allowed a "
-                "state near an orbit; begin with a weaker drive"
-            )
         else:
             halved += 1
-            if halved > _MOST_HALVINGS:
+            if halved > MOST_HALVINGS:
                 break
         state = best.state + move * 0.5**halved
     else:
@@ -210,7 +237,7 @@ def orbit(
         f"Newton's method {why}, and the nearest state is {best.residual:.3g} of its largest "
         f"excursion from closing, allowed {tolerance:g}; give as guess= the orbit at a weaker "
         "drive or another frequency, or a run that has settled, or ask for a larger tolerance",
-        best.result,
+        shooting.run(best.state),
     )
 
 
@@ -223,8 +250,7 @@ class Shot:
     state, image : (2 n,) array
         At its start and its end.
     jacobian : (2 n, 2 n) array
-    result : Result
-        The trajectory.
+    course : Course
     residual : float
         Largest difference of the two, as a part of the largest excursion.
     """
@@ -232,136 +258,138 @@ class Shot:
     state: np.ndarray
     image: np.ndarray
     jacobian: np.ndarray
-    result: Result
+    course: Course
     residual: float
 
-    def newton(self) -> np.ndarray | None:
-        """Newton's step; None where there is none."""
-        matrix = np.eye(self.state.size) - self.jacobian
-        try:
-            step: np.ndarray = np.linalg.solve(matrix, self.image - self.state)
-        except np.linalg.LinAlgError:
-            return None
-        return step if np.isfinite(step).all() else None
+
+def newton(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.ndarray | None:
+    """Newton's step towards a fixed point; None where there is none."""
+    try:
+        step: np.ndarray = np.linalg.solve(np.eye(state.size) - jacobian, image - state)
+    except np.linalg.LinAlgError:
+        return None
+    return step if np.isfinite(step).all() else None
+
+
+class Grid(NamedTuple):
+    """Steps of a period, an even number; the smallest static overlap [m]; and what states are
+    scaled by, (2 n,) [m], [m/s]."""
+
+    steps: int
+    overlap: float
+    scale: np.ndarray
+
+
+def grid_of(case: Case, one_period: Case) -> Grid:
+    """Steps and scale, after what is not covered is refused."""
+    _check_covered(case)
+    period = one_period.time.end
+    # contacts without a force at rest, and chains that are too long, are refused here
+    omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
+    chain, contacts, planned = prepare(one_period)
+    n, exists = chain.n_bodies, chain.contacts
+    if contacts.model.history:
+        _check_memory(case, contacts, range(n + 1)[exists], float(chain.mass.min()))
+    if planned.n_steps < FEWEST_STEPS:
+        raise CaseError(
+            f"period: got {period:.6g} s, which is {planned.n_steps} time steps of "
+            f"{planned.value:.3g} s, allowed at least {FEWEST_STEPS}; give a smaller time.step"
+            f", {period / 100.0:.3g} s say, or a lower frequency of the drive"
+        )
+    # an even number, of which the half is stable as well
+    steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
+    overlap = float(contacts.overlaps[exists].min())
+    return Grid(steps + steps % 2, overlap, np.repeat([overlap, omega * overlap], n))
 
 
 class Shooting:
-    """The run over one period of a case, from any state.
+    """The run over one period of a driven case, from any state.
 
     States are scaled: displacements by the smallest static overlap, velocities by that times the
     highest frequency of the chain.
 
     Parameters
     ----------
-    case : Case
-    period : float
-        [s].
+    bare : Case
+        A period from rest in equal steps.
+    grid : Grid
     threads : int, optional
-
-    Attributes
-    ----------
-    base, coarse : Case
-        A period from rest in equal steps, and in half as many.
-    scale : (2 n,) array
-        [m], [m/s].
     """
 
-    def __init__(self, case: Case, period: float, threads: int | None):
-        self.period, self.threads = period, threads
-        _check_covered(case)
-        # contacts without a force at rest, and chains that are too long, are refused here
-        omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
-        one_period = case.replace(**_one_period(case, period))
-        chain, contacts, planned = prepare(one_period)
-        n, exists = chain.n_bodies, chain.contacts
-        if contacts.model.history:
-            _check_memory(case, contacts, range(n + 1)[exists], float(chain.mass.min()))
-        if planned.n_steps < _FEWEST_STEPS:
-            raise CaseError(
-                f"period: got {period:.6g} s, which is {planned.n_steps} time steps of "
-                f"{planned.value:.3g} s, allowed at least {_FEWEST_STEPS}; give a smaller time.step"
-                f", {period / 100.0:.3g} s say, or a lower frequency of the drive"
-            )
-        # an even number, of which the half is stable as well
-        steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
-        steps += steps % 2
-        every = period * max(1, steps // _INSTANTS) / steps
-        self.base = one_period.replace(
-            **{
-                "time.step": period / steps,
-                "snapshots": {"interval": every},
-                "sensors": {"beads": "all", "contacts": "all", "interval": every},
-                "energy": dict(case.energy) | {"ledger": True, "interval": every},
-            }
-        )
-        self.member = self._sparse(self.base)
-        self.coarse = self.base.replace(**{"time.step": 2.0 * period / steps})
-        self.beads, self.labels = n, chain.body_labels
-        overlap = float(contacts.overlaps[exists].min())
-        self.overlap = overlap
-        self.scale = np.repeat([overlap, omega * overlap], n)
+    def __init__(self, bare: Case, grid: Grid, threads: int | None = None):
+        self.bare, self.grid, self.threads = bare, grid, threads
+        self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
+        self.fine = Period(bare, self.scale, threads)
+        self.beads, self.labels = self.fine.beads, self.fine.chain.body_labels
 
-    def _sparse(self, case: Case) -> Case:
-        """The same run, of which the end alone is kept."""
-        changes: dict[str, Any] = {
-            "snapshots": None,
-            "sensors": {"beads": [1], "interval": self.period},
-            "energy.interval": self.period,
-        }
-        return case.replace(**changes)
+    @classmethod
+    def of(cls, case: Case, period: float, threads: int | None = None) -> Shooting:
+        """That of a case."""
+        grid = grid_of(case, one_period := one_period_of(case, period))
+        return cls(one_period.replace(**{"time.step": period / grid.steps}), grid, threads)
 
-    def at(self, case: Case, state: np.ndarray) -> Case:
-        """The case from a state."""
+    @cached_property
+    def coarse(self) -> Period:
+        """The period in twice as long steps."""
+        doubled = {"time.step": 2.0 * self.period / self.steps}
+        return Period(self.bare.replace(**doubled), self.scale, self.threads)
+
+    def run(self, state: np.ndarray) -> Result:
+        """The period from a state, recorded."""
         own = (state * self.scale).tolist()
-        initial = {"displacement": own[: self.beads], "velocity": own[self.beads :]}
-        return case.replace(initial=initial)
+        every = self.period * max(1, self.steps // INSTANTS) / self.steps
+        recorded = {
+            "initial": {"displacement": own[: self.beads], "velocity": own[self.beads :]},
+            "snapshots": {"interval": every},
+            "sensors": {"beads": "all", "contacts": "all", "interval": every},
+            "energy": dict(self.bare.energy) | {"ledger": True, "interval": every},
+        }
+        return run(self.bare.replace(**recorded))
 
-    def shoot(self, state: np.ndarray, case: Case, moved: float = _MOVED) -> Shot | str:
-        """A period from a state with its Jacobian; why there is none, where a run fails."""
-        member = self.member if case is self.base else self._sparse(case)
-        sides = [
-            self.at(member, state + sign * moved * column)
-            for column in np.eye(state.size)
-            for sign in (1.0, -1.0)
-        ]
-        runs = run_many([self.at(case, state), *sides], threads=self.threads)
-        for status, message in zip(runs.status, runs.messages, strict=True):
-            if status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            if status is not Status.COMPLETE:
-                return message
-        ends = np.array([np.concatenate([r.final_displacement, r.final_velocity]) for r in runs])
-        ends /= self.scale
-        jacobian = (ends[1::2] - ends[2::2]).T / (2.0 * moved)
-        result = runs[0]
+    def shoot(self, state: np.ndarray) -> Shot:
+        """A period from a state with its Jacobian.
+
+        Raises
+        ------
+        RunError
+            Where a run fails.
+        """
+        image, jacobian = self.fine.with_jacobian(state)
+        course = self.fine.course(state)
         # of a chain at rest, a millionth of its static overlap
-        excursion = max(float(np.abs(result.displacement).max()) / self.overlap, 1e-6)
-        residual = float(np.abs(ends[0] - state).max()) / excursion
-        return Shot(state, ends[0], jacobian, result, residual)
+        excursion = max(float(course.excursion.max()) / self.overlap, 1e-6)
+        residual = float(np.abs(image - state).max()) / excursion
+        return Shot(state, image, jacobian, course, residual)
 
 
-def _found(case: Case, shooting: Shooting, best: Shot, shots: int, begun: str) -> Orbit:
-    """The orbit, with its multipliers and their error."""
-    values, vectors = np.linalg.eig(best.jacobian)
+def stability(shooting: Shooting, shot: Shot) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Multipliers, the largest modulus first, their vectors, and the error of the first one and
+    of its modulus."""
+    values, vectors = np.linalg.eig(shot.jacobian)
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors = values[order].astype(complex), vectors[:, order].T * shooting.scale
-    n, first = shooting.beads, values[0]
-    largest = np.abs(vectors[:, :n]).argmax(axis=1)[:, None]
+    largest = np.abs(vectors[:, : shooting.beads]).argmax(axis=1)[:, None]
     vectors = vectors / np.take_along_axis(vectors, largest, axis=1)
-    coarse = _coarse_multipliers(shooting, best)
+    coarse = _coarse_multipliers(shooting, shot.state)
     # order two in the step and in the differences: a third of what doubling both changes; and the
     # rounding of a difference, which adds up as a random walk
-    rounding = (
-        np.finfo(float).eps / _MOVED * math.sqrt(2.0 * shooting.period / best.result.time_step)
-    )
-    off = float(np.abs(coarse - first).min()) / 3.0 + rounding
-    modulus = abs(float(np.abs(coarse).max()) - abs(first)) / 3.0 + rounding
-    result, own = best.result, best.state * shooting.scale
+    rounding = rounding_of(shooting.steps)
+    off = float(np.abs(coarse - values[0]).min()) / 3.0 + rounding
+    modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / 3.0 + rounding
+    return values, vectors, off, modulus
+
+
+def orbit_of(
+    shooting: Shooting, shot: Shot, shots: int, begun: str, known: tuple | None = None
+) -> Orbit:
+    """The orbit that a shot has found, with its multipliers and their error."""
+    values, vectors, off, modulus = known or stability(shooting, shot)
+    result, own, n = shooting.run(shot.state), shot.state * shooting.scale, shooting.beads
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping")
     opens = result.contact_overlap.min(axis=0) <= 0.0
     return Orbit(
-        title=case.title,
-        law=case.contact.law,
+        title=shooting.bare.title,
+        law=shooting.bare.contact.law,
         period=shooting.period,
         bead=shooting.labels,
         displacement=own[:n],
@@ -370,10 +398,10 @@ def _found(case: Case, shooting: Shooting, best: Shot, shots: int, begun: str) -
         vectors=vectors,
         multiplier_error=off,
         modulus_error=modulus,
-        stable=bool(abs(first) <= 1.0 + modulus),
+        stable=bool(abs(values[0]) <= 1.0 + modulus),
         energy_in=_gain(result, "drives"),
         energy_lost=sum(_gain(result, name) for name in lost),
-        residual=best.residual,
+        residual=shot.residual,
         shots=shots,
         opens=tuple(result.sensor_contact[opens].tolist()),
         begun=begun,
@@ -381,19 +409,25 @@ def _found(case: Case, shooting: Shooting, best: Shot, shots: int, begun: str) -
     )
 
 
-def _coarse_multipliers(shooting: Shooting, best: Shot) -> np.ndarray:
+def rounding_of(steps: int) -> float:
+    """What rounding leaves in a central difference of a period, as a random walk."""
+    return float(np.finfo(float).eps / MOVED * math.sqrt(2.0 * steps))
+
+
+def _coarse_multipliers(shooting: Shooting, state: np.ndarray) -> np.ndarray:
     """Multipliers of the orbit in twice as long steps, with twice the differences."""
-    shot = shooting.shoot(best.state, shooting.coarse, 2.0 * _MOVED)
-    move = shot.newton() if isinstance(shot, Shot) else None
-    if isinstance(shot, Shot) and move is not None:
-        shot = shooting.shoot(best.state + move, shooting.coarse, 2.0 * _MOVED)
-    if not isinstance(shot, Shot):
+    try:
+        image, jacobian = shooting.coarse.with_jacobian(state, 2.0 * MOVED)
+        move = newton(state, image, jacobian)
+        if move is not None:
+            _, jacobian = shooting.coarse.with_jacobian(state + move, 2.0 * MOVED)
+    except RunError as error:
         raise RunError(
-            f"orbit: got an orbit whose error cannot be told, for in twice as long steps {shot}; "
+            f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
             "allowed one that is followed in them; give a smaller time.step",
-            best.result,
-        )
-    return np.asarray(np.linalg.eigvals(shot.jacobian))
+            shooting.run(state),
+        ) from None
+    return np.asarray(np.linalg.eigvals(jacobian))
 
 
 def _gain(result: Result, name: str) -> float:
@@ -476,12 +510,6 @@ def _period_of(case: Case, period: float | None) -> float:
             f'{where}: got {got}, allowed signal = "harmonic"; an orbit needs a drive that '
             "comes again"
         )
-    if not drives:
-        raise CaseError(
-            "ends: got a chain without a drive, allowed one with a harmonic drive at an end; give "
-            'ends.left = { drive = "displacement", signal = "harmonic", amplitude = ..., '
-            "frequency = ... }; of free oscillations gc.modes gives those of small amplitude"
-        )
     frequencies = [float(end.frequency or 0.0) for end in drives.values()]
     given = 1.0 / min(frequencies) if period is None else period
     good = isinstance(given, (int, float)) and 0.0 < given < math.inf
@@ -498,8 +526,8 @@ def _period_of(case: Case, period: float | None) -> float:
     return round(counts[0]) / frequencies[0]
 
 
-def _one_period(case: Case, period: float) -> dict[str, Any]:
-    """What turns a case into a period of its drive from phase 0, at rest."""
+def one_period_of(case: Case, period: float) -> Case:
+    """A period of the case's drive from phase 0, at rest."""
     changes: dict[str, Any] = {"title": case.title, "time.end": period, "initial": None}
     for place, segment in case.chain.places():
         changes |= {
@@ -507,7 +535,7 @@ def _one_period(case: Case, period: float) -> dict[str, Any]:
         }
     if case.initial is None:
         del changes["initial"]
-    first = next(iter(case.drives.values())).phase or 0.0
+    first = next((end.phase for end in case.drives.values()), None) or 0.0
     for where, end in case.drives.items():
         given = [name for name in ("ramp", "duration") if getattr(end, name) is not None]
         changes |= {f"{where}.{name}": None for name in given}
@@ -516,7 +544,7 @@ def _one_period(case: Case, period: float) -> dict[str, Any]:
             changes[f"{where}.phase"] = behind or None
     if case.tolerance is not None:
         changes["tolerance"] = None
-    return changes
+    return case.replace(**changes)
 
 
 def _begin(case: Case, guess: Orbit | Result | None, shooting: Shooting) -> tuple[np.ndarray, str]:

@@ -1,0 +1,429 @@
+"""Periodic orbits of a conservative chain: their period is free, and they come in families."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.chain import Chain
+from granchain.engine.setup import Contacts
+from granchain.errors import CaseError, RunError
+from granchain.keys import shown
+from granchain.simulation import prepare, run
+from granchain.store import Result
+from granchain.studies.orbit import (
+    FEWEST_STEPS,
+    MOST_HALVINGS,
+    MOST_SHOTS,
+    Grid,
+    Orbit,
+    Shooting,
+    Shot,
+    one_period_of,
+    rounding_of,
+)
+from granchain.studies.shooting import INSTANTS, MOVED
+from granchain.waves.dispersion import at_rest
+from granchain.waves.modes import modes
+
+HOLDS = ("energy", "amplitude")
+# Within this many of its periods a guess shows where it turns and comes back.
+SEEN = 2.6
+# Part of a guess's period by which the next turn may be off.
+NEAR = 0.3
+
+
+@dataclass
+class Energy:
+    """Energy of a chain over its static state, in closed form.
+
+    Parameters
+    ----------
+    chain : Chain
+    contacts : Contacts
+        Of a law without damping.
+    """
+
+    chain: Chain
+    contacts: Contacts
+
+    def __post_init__(self) -> None:
+        there, n = self.chain.contacts, self.chain.n_bodies
+        start = self.contacts.overlaps.copy()
+        start[1:n] -= self.chain.gap
+        self._start, self._there = start[there], there
+        self._laws = [
+            (tuple(c.tolist()), tuple(h.tolist()))
+            for c, h in zip(self.contacts.c.T[there], self.contacts.history.T[there], strict=False)
+        ]
+        given = self.chain.on_site_stiffness
+        self._site = np.zeros(n) if given is None else given
+        self._rest = 0.0
+        self._rest = self.of(np.zeros(n), np.zeros(n))
+
+    def _overlaps(self, displacement: np.ndarray) -> np.ndarray:
+        return self._start - np.diff(displacement, prepend=0.0, append=0.0)[self._there]
+
+    def of(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
+        """[J]."""
+        energy = self.contacts.model.functions.energy
+        held = [
+            energy(d, c, h)
+            for d, (c, h) in zip(self._overlaps(displacement).tolist(), self._laws, strict=True)
+        ]
+        moving = 0.5 * (self.chain.mass @ velocity**2 + self._site @ displacement**2)
+        return float(moving + math.fsum(held) - self.chain.loads() @ displacement) - self._rest
+
+    def forces(self, displacement: np.ndarray) -> np.ndarray:
+        """(n,) On each body [N]."""
+        law, found = self.contacts.model.functions.force, np.zeros(self.chain.n_bodies + 1)
+        found[self._there] = [
+            law(d, 0.0, c, h)
+            for d, (c, h) in zip(self._overlaps(displacement).tolist(), self._laws, strict=True)
+        ]
+        return np.asarray(found[:-1] - found[1:] + self.chain.loads() - self._site * displacement)
+
+
+@dataclass
+class Turn:
+    """Where a breather begins: the bead that swings furthest stands still.
+
+    Parameters
+    ----------
+    state : (2 n,) array
+        Displacements [m], velocities [m/s].
+    period : float
+        [s].
+    bead : int
+        The bead, as an index.
+    """
+
+    state: np.ndarray
+    period: float
+    bead: int
+
+
+class Family:
+    """Orbits of a chain with one number held: the residual of a state and a period, and its
+    derivative; numbers are scaled."""
+
+    def __init__(self, case: Case, turn: Turn, hold: str, threads: int | None):
+        at_rest_case = one_period_of(case, turn.period)
+        chain, contacts, planned = prepare(at_rest_case)
+        self.case, self.turn, self.hold, self.threads = at_rest_case, turn, hold, threads
+        self.energy = Energy(chain, contacts)
+        if planned.n_steps < FEWEST_STEPS:
+            raise CaseError(
+                f"period: got {turn.period:.6g} s, which is {planned.n_steps} time steps of "
+                f"{planned.value:.3g} s, allowed at least {FEWEST_STEPS}; give a smaller time.step"
+            )
+        steps = max(planned.n_steps, math.ceil(2.0 * turn.period / planned.limit))
+        overlap = float(contacts.overlaps[chain.contacts].min())
+        omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
+        scale = np.repeat([overlap, omega * overlap], chain.n_bodies)
+        self.grid, n = Grid(steps + steps % 2, overlap, scale), chain.n_bodies
+        free = not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
+        ones, zeros = np.ones(n), np.zeros(n)
+        # of a free row: its translation, and its momentum
+        self.moves = [np.concatenate([ones, zeros]) / scale] if free else []
+        self.kept = [np.concatenate([zeros, chain.mass]) * scale] if free else []
+        self.centre = [np.concatenate([chain.mass, zeros]) * scale] if free else []
+        self.held = self._held(turn.state / scale)
+
+    def _held(self, y: np.ndarray) -> float:
+        n = len(y) // 2
+        own = y * self.grid.scale
+        return (
+            self.energy.of(own[:n], own[n:]) if self.hold == "energy" else float(y[self.turn.bead])
+        )
+
+    def slope(self, y: np.ndarray) -> np.ndarray:
+        """Derivative of the energy by a state."""
+        n, own = len(y) // 2, y * self.grid.scale
+        return (
+            np.concatenate([-self.energy.forces(own[:n]), self.energy.chain.mass * own[n:]])
+            * self.grid.scale
+        )
+
+    def flow(self, y: np.ndarray) -> np.ndarray:
+        """How a state changes [1/s]."""
+        n, own = len(y) // 2, y * self.grid.scale
+        change = np.concatenate([own[n:], self.energy.forces(own[:n]) / self.energy.chain.mass])
+        return np.asarray(change / self.grid.scale)
+
+    def shooting(self, period: float, steps: int = 0) -> Shooting:
+        """The period from any state."""
+        grid = self.grid._replace(steps=steps or self.grid.steps)
+        spans = {"time.end": period, "time.step": period / grid.steps}
+        return Shooting(self.case.replace(**spans), grid, self.threads)
+
+    def step(
+        self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
+    ) -> np.ndarray:
+        """Newton's step of (state, part of the period): the equations are more than the unknowns,
+        for the energy is kept, and agree."""
+        n, at = len(y) // 2, self.turn.bead
+        rows = [np.hstack([jacobian - np.eye(2 * n), period * self.flow(image)[:, None]])]
+        off = [image - y]
+        still = np.zeros(2 * n + 1)
+        still[n + at] = 1.0
+        rows, off = [*rows, still[None]], [*off, y[n + at :][:1]]
+        if self.hold != "period":
+            row = np.zeros(2 * n + 1)
+            if self.hold == "energy":
+                slope = self.slope(y)
+                size = float(np.abs(slope).max())
+                row[:-1], missing = slope / size, (self._held(y) - self.held) / size
+            else:
+                row[at], missing = 1.0, self._held(y) - self.held
+            rows, off = [*rows, row[None]], [*off, np.array([missing])]
+        for own in (*self.kept, *self.centre):
+            own = own / np.abs(own).max()
+            rows, off = [*rows, np.append(own, 0.0)[None]], [*off, np.array([own @ y])]
+        matrix = np.vstack(rows)
+        if self.hold == "period":
+            matrix[:, -1] = 0.0
+        return np.linalg.lstsq(matrix, -np.concatenate(off), rcond=1e-10)[0]
+
+    def others(
+        self, y: np.ndarray, jacobian: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Multipliers without those of shifts in time, along the family, and of the translation;
+        their vectors, and how much an error of the Jacobian is in each.
+
+        The energy's derivative is a left vector of 1 and the flow a right one: across both the
+        other multipliers are left.
+        """
+        from scipy.linalg import eig
+
+        out = np.array([self.flow(y), self.slope(y), *self.moves, *self.kept]).T
+        full, _ = np.linalg.qr(out, mode="complete")
+        inner = full[:, out.shape[1] :]
+        values, left, right = eig(inner.T @ jacobian @ inner, left=True, right=True)
+        overlap = np.abs(np.sum(left.conj() * right, axis=0))
+        return values, (inner @ right).T, 1.0 / np.maximum(overlap, 1e-12)
+
+
+def breather(
+    case: Case,
+    period: float | None,
+    guess: Orbit | Result | None,
+    tolerance: float,
+    hold: str | None,
+    threads: int | None,
+) -> Orbit:
+    """A periodic orbit of a chain without a drive; see `granchain.orbit`."""
+    _check_conservative(case)
+    given = period is not None
+    if hold is not None and (given or hold not in HOLDS):
+        beside = " beside a period" if given else ""
+        raise CaseError(
+            f"hold: got {shown(hold)}{beside}, allowed {' or '.join(HOLDS)}, and nothing beside a "
+            "period, which is held; leave one out"
+        )
+    if given and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
+        raise CaseError(f"period: got {shown(period)}, allowed a time above 0 [s]; leave it out")
+    turn, begun = _turn_of(case, period, guess)
+    family = Family(case, turn, "period" if given else hold or "energy", threads)
+    y, span = turn.state / family.grid.scale, turn.period
+    best: Any = None
+    move, halved, shots = np.zeros(y.size + 1), 0, 0
+    while shots < MOST_SHOTS and halved <= MOST_HALVINGS:
+        shots += 1
+        shooting = family.shooting(span)
+        try:
+            shot = shooting.shoot(y)
+        except RunError as error:
+            if best is None:
+                raise RunError(
+                    f"guess: got {begun}, from which a period cannot be computed: {error}; allowed "
+                    "a state near an orbit; begin with a smaller amplitude"
+                ) from None
+            shot = None
+        if shot is not None and (best is None or shot.residual < best[0].residual):
+            best, halved = (shot, shooting), 0
+            move = family.step(y, shot.image, shot.jacobian, span)
+            # what is held is met by the last step
+            if shot.residual <= tolerance and np.abs(move[:-1]).max() <= 1e3 * tolerance:
+                return _found(family, shot, shooting, shots, begun)
+        else:
+            halved += 1
+        part = 0.5**halved
+        y = best[0].state + part * move[:-1]
+        span = best[1].period * (1.0 + part * float(move[-1]))
+    raise RunError(
+        f"orbit: got none from {begun}: after {shots} shots of Newton's method the nearest state, "
+        f"of period {best[1].period:.6g} s, is {best[0].residual:.3g} of its largest excursion "
+        f"from closing, allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or "
+        "another period, or ask for a larger tolerance",
+        best[1].run(best[0].state),
+    )
+
+
+def _found(family: Family, shot: Shot, shooting: Shooting, shots: int, begun: str) -> Orbit:
+    """The orbit, with its multipliers but the trivial ones, and their error."""
+    from scipy.optimize import linear_sum_assignment
+
+    n, span, scale = shooting.beads, shooting.period, family.grid.scale
+    values, vectors, weight = family.others(shot.state, shot.jacobian)
+    order = np.argsort(-np.abs(values), kind="stable")
+    values, vectors, weight = values[order], vectors[order] * scale, weight[order]
+    largest = np.abs(vectors[:, :n]).argmax(axis=1)[:, None]
+    vectors = vectors / np.take_along_axis(vectors, largest, axis=1)
+    coarse = family.shooting(span, shooting.steps // 2)
+    try:
+        image, jacobian = coarse.fine.with_jacobian(shot.state, 2.0 * MOVED)
+        move = family.step(shot.state, image, jacobian, span)
+        changed = family.shooting(span * (1.0 + float(move[-1])), shooting.steps // 2)
+        y = shot.state + move[:-1]
+        _, jacobian = changed.fine.with_jacobian(y, 2.0 * MOVED)
+    except RunError as error:
+        raise RunError(
+            f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
+            "allowed one that is followed in them; give a smaller time.step",
+            shooting.run(shot.state),
+        ) from None
+    others = family.others(y, jacobian)[0]
+    mine, theirs = linear_sum_assignment(np.abs(values[:, None] - others))
+    # a third of what doubling step and differences changes; and what rounding, and the curvature
+    # of the law over a difference, leave in a multiplier: as a root where two of them meet
+    left = rounding_of(shooting.steps) + MOVED**2 * np.abs(shot.jacobian).max()
+    own = np.minimum(weight * left, math.sqrt(left))
+    off = np.abs(values[mine] - others[theirs]) / 3.0 + own
+    modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 3.0 + own
+    result, state = shooting.run(shot.state), shot.state * scale
+    opens = result.contact_overlap.min(axis=0) <= 0.0
+    return Orbit(
+        title=shooting.bare.title,
+        law=shooting.bare.contact.law,
+        period=span,
+        bead=shooting.labels,
+        displacement=state[:n],
+        velocity=state[n:],
+        multipliers=values.astype(complex),
+        vectors=vectors.astype(complex),
+        multiplier_error=float(off[0]),
+        modulus_error=float(modulus[0]),
+        stable=bool((np.abs(np.abs(values) - 1.0) <= modulus).all()),
+        energy_in=0.0,
+        energy_lost=0.0,
+        residual=shot.residual,
+        shots=shots,
+        opens=tuple(result.sensor_contact[opens].tolist()),
+        begun=begun,
+        result=result,
+        energy=family.energy.of(state[:n], state[n:]),
+        period_error=abs(changed.period - span) / 3.0,
+    )
+
+
+def _check_conservative(case: Case) -> None:
+    """Refuse chains that lose energy, have a striker or no static load."""
+    chain, contacts, _ = prepare(case)
+    if case.striker is not None:
+        raise CaseError("striker: got a striker, allowed none: it does not come back; take it out")
+    present = range(chain.contacts.start, chain.contacts.stop)
+    damping = at_rest(contacts, present, float(chain.mass.min()))[1]
+    if chain.n_resonators:
+        raise CaseError(
+            "chain.resonator: got resonators, allowed none: their state is not shot; take them out"
+        )
+    losses = {
+        "drag": chain.has_drag,
+        "on-site damping": chain.on_site_damping is not None and chain.on_site_damping.any(),
+        f"the contacts of {case.contact.law}": damping.any() or contacts.model.history,
+    }
+    for what in (name for name, there in losses.items() if there):
+        raise CaseError(
+            f"ends: got a chain without a drive that loses energy to {what}, allowed a harmonic "
+            "drive at an end, or a conservative chain, whose orbits are breathers; give ends.left "
+            '= { drive = "displacement", signal = "harmonic", amplitude = ..., frequency = ... }, '
+            "or take hertz without drag"
+        )
+
+
+def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> tuple[Turn, str]:
+    """Where Newton's method begins, and what it is."""
+    chain, _, _ = prepare(case)
+    n = chain.n_bodies
+    if guess is None:
+        still = np.zeros(n)
+        u = still if chain.displacement is None else chain.displacement
+        rows, begun = (u, chain.velocity), "how the case's beads start"
+    elif isinstance(guess, Orbit):
+        rows, begun = (guess.displacement, guess.velocity), f"an orbit of {guess.title}"
+    elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
+        rows = guess.final_displacement, guess.final_velocity
+        begun = f"a run of {guess.title or guess.law}"
+    else:
+        raise CaseError(
+            f"guess: got {type(guess).__name__}, allowed an Orbit, or a Result of a chain; leave "
+            "it out for how the case's beads start"
+        )
+    if rows[0].size != n:
+        raise CaseError(
+            f"guess: got {rows[0].size} beads, allowed {n}, as the case has; give one of the same "
+            "chain"
+        )
+    state = np.concatenate(rows)
+    if not state.any():
+        raise CaseError(
+            "guess: got a chain without a drive at rest, allowed one that moves: a breather is "
+            "found from a state near it; give initial.displacement, a mode's shape times an "
+            "amplitude, say (gc.modes(case).shapes), a run or an orbit"
+        )
+    if isinstance(guess, Orbit):
+        return Turn(state, period or guess.period, int(np.abs(rows[0]).argmax())), begun
+    return _first_turn(case, state, period or _span_of(case, chain, state)), begun
+
+
+def _span_of(case: Case, chain: Chain, state: np.ndarray) -> float:
+    """Period of the mode that holds most of a state's energy [s]."""
+    found, n = modes(case), chain.n_bodies
+    omega, weighted = 2.0 * math.pi * found.frequencies, found.shapes * chain.mass
+    size = (weighted * found.shapes).sum(axis=1)
+    energy = ((omega * (weighted @ state[:n])) ** 2 + (weighted @ state[n:]) ** 2) / size
+    energy[omega == 0.0] = 0.0
+    return float(2.0 * math.pi / omega[energy.argmax()])
+
+
+def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
+    """The first instant from a state at which the bead that swings furthest stands still, and
+    when it comes back there."""
+    n, every = len(state) // 2, span / INSTANTS
+    bare = one_period_of(case, SEEN * span)
+    seen = run(
+        bare.replace(
+            **{
+                "initial": {"displacement": state[:n].tolist(), "velocity": state[n:].tolist()},
+                "snapshots": {"interval": every},
+                "sensors": {"beads": [1], "interval": span},
+            }
+        )
+    )
+    u, v, time = seen.displacement, seen.velocity.copy(), seen.snapshot_time
+    v[0] = state[n:]
+    # a state that stands still is a turn
+    bead = int((np.abs(u).max(axis=0) if v[0].any() else np.abs(u[0])).argmax())
+    side = np.sign(u[np.abs(u[:, bead]).argmax() if v[0].any() else 0, bead])
+    speed = side * v[:, bead]
+    turns = [0] if speed[0] == 0.0 and side * u[0, bead] > 0.0 else []
+    turns += np.flatnonzero(
+        (speed[:-1] > 0.0) & (speed[1:] <= 0.0) & (side * u[:-1, bead] > 0.0)
+    ).tolist()
+    places = []
+    for i in turns:
+        part = 0.0 if i == 0 and speed[0] == 0.0 else speed[i] / (speed[i] - speed[i + 1])
+        at = np.concatenate([(1.0 - part) * x[i] + part * x[i + 1] for x in (u, v)])
+        at[n + bead] = 0.0
+        places.append((float(time[i] + part * (time[i + 1] - time[i])), at))
+    first = places[0] if places else (0.0, state)
+    back = [one for one in places[1:] if abs(one[0] - first[0] - span) <= NEAR * span]
+    if not back:
+        return Turn(first[1], span, bead)
+    nearest = min(back, key=lambda one: float(np.abs(one[1][:n] - first[1][:n]).max()))
+    return Turn(first[1], nearest[0] - first[0], bead)

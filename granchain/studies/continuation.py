@@ -1,0 +1,718 @@
+"""Branches of periodic orbits over a number of the case, by pseudo-arclength: where they turn, and
+where they lose stability."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case, check_case
+from granchain.case.document import entry_at
+from granchain.case.listing import quantity_of
+from granchain.case.tables import DriveTable
+from granchain.chain import DRIVEN_FORCE
+from granchain.errors import CaseError, RunError
+from granchain.keys import shown
+from granchain.markup import card, table
+from granchain.progress import progress_of
+from granchain.studies.orbit import (
+    Grid,
+    Orbit,
+    Shooting,
+    Shot,
+    grid_of,
+    one_period_of,
+    orbit_of,
+    stability,
+)
+from granchain.studies.orbit import orbit as find_orbit
+from granchain.studies.shooting import MOVED
+
+# Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
+# shortest before it is given up. Ours.
+FIRST, LONGEST, SHORTEST = 0.02, 0.05, 1e-5
+# Step across which a contact may begin to open: within it no test function is trusted.
+GRAZES = 1e-3
+# How nearly an orbit of a branch closes, as a part of its largest excursion.
+CLOSED = 1e-8
+# Corrections of a step: those that are aimed at, and the most.
+AIMED, MOST = 4, 8
+# Cosine between neighbouring tangents, at least: some 26 degrees.
+STRAIGHT = 0.9
+# How nearly a point that is named is found, as a part of the step that it lies in.
+FOUND = 1e-3
+# The measure of a branch is changed where its states have grown so much.
+GROWN = 1.3
+# Orbits of a branch, at most.
+MOST_ORBITS = 2000
+# How far beside a point the other branch is looked for, in the smallest static overlap.
+ASIDE = (0.1, 0.03, 0.3, 0.01)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An orbit of a branch.
+
+    Attributes
+    ----------
+    kind : str
+        "orbit", or what it is named for: "fold", "period doubling", "Neimark-Sacker", "pitchfork",
+        "branch point", "grazing".
+    parameter : float
+        The number that is varied, in SI.
+    period : float
+        [s].
+    displacement, velocity : (n,) array
+        At the drive's phase 0 [m], [m/s].
+    excursion : (n,) array
+        Largest displacement of each bead, from rest [m].
+    lowest : (n_contacts,) array
+        Smallest overlap of each contact in the period [m], below 0 where it opens.
+    multipliers : (2 n,) complex array
+        Floquet multipliers [1].
+    multiplier_error, modulus_error : float
+        Of the first of them, and of its modulus [1].
+    stable : bool
+        Whether no modulus is above 1 by more than its error.
+    residual : float
+        How far it is from closing, as a part of its largest excursion [1].
+    contact : int or None
+        Of a grazing, the contact that begins to open, or ceases to.
+    """
+
+    kind: str
+    parameter: float
+    period: float
+    displacement: np.ndarray
+    velocity: np.ndarray
+    excursion: np.ndarray
+    lowest: np.ndarray
+    multipliers: np.ndarray
+    multiplier_error: float
+    modulus_error: float
+    stable: bool
+    residual: float
+    contact: int | None
+    path: Path = field(repr=False)
+
+    @cached_property
+    def orbit(self) -> Orbit:
+        """The orbit, with its trajectory, which is computed when it is asked for."""
+        shooting = self.path.shooting(self.path.part_of(self.parameter))
+        state = np.concatenate([self.displacement, self.velocity]) / shooting.scale
+        words = f"the branch along {self.path.along}"
+        return orbit_of(shooting, shooting.shoot(state), 1, words)
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Periodic orbits of a chain over a number of its case.
+
+    Attributes
+    ----------
+    case : Case
+    along : str
+        Key of the number that is varied.
+    points : tuple of Point
+        In their order along the branch.
+    messages : tuple of str
+        How it ended, where it did not come to its stop.
+    """
+
+    case: Case
+    along: str
+    points: tuple[Point, ...]
+    messages: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        named = [f"{one.kind} at {one.parameter:.6g}" for one in self.special]
+        return (
+            f"<Branch: {len(self.points)} orbits along {self.along}, "
+            f"{self.points[0].parameter:.6g} to {self.points[-1].parameter:.6g}"
+            f"{''.join(f'; {one}' for one in named)}>"
+        )
+
+    @property
+    def special(self) -> tuple[Point, ...]:
+        """The points that are named."""
+        return tuple(one for one in self.points if one.kind != "orbit")
+
+    @property
+    def unit(self) -> str:
+        """Of the parameter; empty for a plain number."""
+        *way, last = self.along.split(".")
+        driven = entry_at(dict(self.case), ".".join(way))[0]
+        if last == "amplitude" and isinstance(driven, DriveTable):
+            return "N" if driven.drive == DRIVEN_FORCE else "m"
+        with contextlib.suppress(CaseError):
+            return quantity_of(self.case, self.along).unit.removeprefix("1")
+        return ""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [
+            (one.kind, f"{one.parameter:.6g}", f"{abs(one.multipliers[0]):.6g}")
+            for one in (self.points[0], *self.special, self.points[-1])
+        ]
+        shown_rows = table(("point", self.along, "largest modulus"), rows, styled=True)
+        return card(f"Branch of {len(self.points)} orbits of {self.case.title}", shown_rows)
+
+    def to_xarray(self) -> Any:
+        """The branch as an `xarray.Dataset`, over `point`."""
+        import xarray
+
+        points = self.points
+        units = {
+            "parameter": self.unit or "1", "period": "s",
+            "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m",
+        }  # fmt: skip
+        dims = {"displacement": "bead", "velocity": "bead", "excursion": "bead"}
+        dims |= {"lowest": "contact", "multipliers": "multiplier"}
+        names = [*units, "multipliers", "modulus_error", "stable", "residual", "kind"]
+        chain = points[0].path.shooting(points[0].path.part_of(points[0].parameter)).fine.chain
+        return xarray.Dataset(
+            {
+                name: (
+                    ("point", *([dims[name]] if name in dims else [])),
+                    np.array([getattr(one, name) for one in points]),
+                    {"units": units.get(name, "1")},
+                )
+                for name in names
+            },
+            {"bead": chain.body_labels, "contact": chain.contact_labels[chain.contacts]},
+            {"along": self.along, "title": self.case.title},
+        )
+
+    def switch(self, point: Point) -> Orbit:
+        """The orbit of the branch that leaves this one at a period doubling, a pitchfork or a
+        branch point.
+
+        Its period is twice as long at a period doubling; it lies a little aside, where the
+        parameter is that of its case: `granchain.continuation` goes on from it.
+
+        Parameters
+        ----------
+        point : Point
+
+        Raises
+        ------
+        CaseError
+            For a point at which no such branch leaves.
+        RunError
+            Where none is found.
+        """
+        factor = {"period doubling": 2, "pitchfork": 1, "branch point": 1}.get(
+            point.kind if isinstance(point, Point) else ""
+        )
+        if factor is None:
+            got = f"a point of kind {point.kind}" if isinstance(point, Point) else shown(point)
+            raise CaseError(
+                f"point: got {got}, allowed a period doubling, a pitchfork or a branch point; take "
+                "one of branch.points"
+            )
+        return point.path.other(point, factor)
+
+
+@dataclass
+class Node:
+    """An orbit on the way, in the measure of its path.
+
+    Parameters
+    ----------
+    z : (2 n + 1,) array
+        State and parameter.
+    shot : Shot
+    by_parameter : (2 n,) array
+        Derivative of the image.
+    tangent : (2 n + 1,) array
+        Of length 1.
+    values, vectors, off, modulus
+        As of `stability`.
+    """
+
+    z: np.ndarray
+    shot: Shot
+    by_parameter: np.ndarray
+    tangent: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+    off: float
+    modulus: float
+
+    @property
+    def lowest(self) -> np.ndarray:
+        """Smallest overlap of each contact [m]."""
+        return self.shot.course.lowest
+
+    def count(self) -> int:
+        """Multipliers beyond the unit circle."""
+        return int((np.abs(self.values) > 1.0).sum())
+
+    def flips(self) -> float:
+        """Changes its sign where a real multiplier passes -1."""
+        return self._signed(-1.0)
+
+    def _signed(self, at: float) -> float:
+        matrix = self.shot.jacobian - at * np.eye(len(self.values))
+        return float(np.linalg.slogdet(matrix)[0] * np.abs(self.values - at).min())
+
+    def branches(self, weight: np.ndarray) -> float:
+        """Changes its sign where another branch crosses, and not where this one turns."""
+        matrix = bordered(self.shot.jacobian, self.by_parameter, self.tangent, weight)
+        return float(np.linalg.slogdet(matrix)[0] * np.abs(self.values - 1.0).min())
+
+
+def bordered(
+    jacobian: np.ndarray, by_parameter: np.ndarray, normal: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Derivative of (P(y) - y, normal z) by z, the state y and the parameter in the measure of a
+    path."""
+    inner = np.hstack([jacobian - np.eye(len(jacobian)), by_parameter[:, None]]) * weight
+    return np.vstack([inner, normal])
+
+
+class Path:
+    """Orbits of a case over a number of it.
+
+    A point is measured by z = (y/w, s): y the scaled state, s the part of the way from start to
+    stop, and w so that both change alike.
+
+    Parameters
+    ----------
+    case : Case
+    along : str
+    start, stop : float
+    multiple : int
+        Periods of the drive in one of the orbit.
+    threads : int, optional
+    grid : Grid, optional
+        Of another path along the same chain; its steps are of one period of the drive.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        along: str,
+        start: float,
+        stop: float,
+        multiple: int,
+        threads: int | None,
+        grid: Grid | None = None,
+    ):
+        self.case, self.along, self.start, self.stop = case, along, start, stop
+        self.multiple, self.threads = multiple, threads
+        periods = [self._one_period(value) for value in (start, stop)]
+        if grid is None:
+            grids = [
+                grid_of(self._case_at(one), two)
+                for one, two in zip((start, stop), periods, strict=True)
+            ]
+            grid = grids[0]._replace(steps=max(one.steps for one in grids))
+        self.grid, self.weight = grid, np.ones(grid.scale.size + 1)
+        self._bare, self._known = periods[0], dict[float, Shooting]()
+
+    def _case_at(self, value: float) -> Case:
+        return self.case.replace(**{self.along: value})
+
+    def _one_period(self, value: float) -> Case:
+        case = self._case_at(value)
+        frequency = next(iter(case.drives.values())).frequency or 0.0
+        return one_period_of(case, self.multiple / frequency)
+
+    def value_of(self, part: float) -> float:
+        """The parameter at a part of the way."""
+        return self.start + part * (self.stop - self.start)
+
+    def part_of(self, value: float) -> float:
+        """The part of the way at a parameter."""
+        return (value - self.start) / (self.stop - self.start)
+
+    def shooting(self, part: float) -> Shooting:
+        """The period at a part of the way; the last ones are kept."""
+        if part not in self._known:
+            if len(self._known) > 4:
+                self._known.pop(next(iter(self._known)))
+            value = self.value_of(part)
+            drive = next(iter(self._bare.drives.values()))
+            period = self.multiple / (drive.frequency or 0.0)
+            if self.along.endswith(".frequency"):
+                period = self.multiple / value
+            steps = {"time.end": period, "time.step": period / self.grid.steps}
+            bare = self._bare.replace(**{self.along: value, **steps})
+            self._known[part] = Shooting(bare, self.grid, self.threads)
+        return self._known[part]
+
+    def image(self, z: np.ndarray) -> np.ndarray:
+        """What a period makes of a state."""
+        y = z[:-1] * self.weight[:-1]
+        return self.shooting(float(z[-1])).fine.images(y[None])[0]
+
+    def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Derivative of the image by the part of the way; to the side of its middle."""
+        aside = np.zeros_like(z)
+        aside[-1] = MOVED if z[-1] < 0.5 else -MOVED
+        return (self.image(z + aside) - image) / aside[-1]
+
+    def node(self, z: np.ndarray, before: np.ndarray) -> Node:
+        """The orbit at z, with its multipliers; its tangent goes on in the direction of another."""
+        shooting, y = self.shooting(float(z[-1])), z[:-1] * self.weight[:-1]
+        shot = shooting.shoot(y)
+        by_parameter = self.by_parameter(z, shot.image)
+        last = np.append(np.zeros(y.size), 1.0)
+        tangent = np.linalg.solve(bordered(shot.jacobian, by_parameter, before, self.weight), last)
+        return Node(
+            z, shot, by_parameter, tangent / np.linalg.norm(tangent), *stability(shooting, shot)
+        )
+
+    def first(self, found: Orbit) -> Node:
+        """The orbit at the start; sets the measure."""
+        y = np.concatenate([found.displacement, found.velocity]) / self.grid.scale
+        z = np.append(y, 0.0)
+        upward = np.append(np.zeros(y.size), 1.0)
+        try:
+            z = self.corrected(z, z, upward)[0]
+        except RunError:
+            # beside a fold or a branch point the parameter moves a little
+            z = self.corrected(z, z, np.append(y / np.linalg.norm(y), 0.0))[0]
+        node = self.node(z, upward)
+        return self.measured(node, rms(node.tangent[:-1]) / abs(node.tangent[-1]))
+
+    def measured(self, node: Node, size: float = 0.0) -> Node:
+        """The orbit in a measure in which its state is of the size of the way from start to stop,
+        or smaller."""
+        y = node.z[:-1] * self.weight[:-1]
+        grown = max(size, rms(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
+        if self.weight[0] == 1.0 or grown > GROWN:
+            for part in (node.z, node.tangent):
+                part[:-1] /= grown
+            node.tangent /= np.linalg.norm(node.tangent)
+            self.weight = self.weight * np.append(np.full(y.size, grown), 1.0)
+        return node
+
+    def corrected(
+        self,
+        z: np.ndarray,
+        through: np.ndarray,
+        normal: np.ndarray,
+        near: Node | None = None,
+    ) -> tuple[np.ndarray, int]:
+        """The orbit in the plane through a point, by Newton's method from z with the Jacobian of
+        an orbit nearby, that Broyden's updates mend (Broyden 1965,
+        doi:10.1090/S0025-5718-1965-0198670-6), and how many
+        steps it took.
+
+        Raises
+        ------
+        RunError
+            Where it does not come nearer.
+        """
+        if near is None:
+            shot = self.shooting(float(z[-1])).shoot(z[:-1] * self.weight[:-1])
+            by_parameter = self.by_parameter(z, shot.image)
+        else:
+            shot, by_parameter = near.shot, near.by_parameter
+        matrix = bordered(shot.jacobian, by_parameter, normal, self.weight)
+        excursion = max(float(shot.course.excursion.max()) / self.grid.overlap, 1e-6)
+        last, move = math.inf, np.zeros_like(z)
+        for count in range(MOST + 1):
+            y = z[:-1] * self.weight[:-1]
+            image = self.image(z)
+            off = np.append(image - y, normal @ (z - through))
+            # half of what is asked for: the excursion is that of an orbit nearby
+            if np.abs(image - y).max() <= 0.5 * CLOSED * excursion:
+                return z, count
+            size = float(np.abs(off).max())
+            if not size < 2.0 * last:
+                break
+            if count:
+                matrix = matrix + np.outer(off, move) / (move @ move)
+            last, move = size, -np.linalg.solve(matrix, off)
+            z = z + move
+        raise RunError(f"a step came no nearer to an orbit in {MOST} corrections")
+
+    def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
+        """The orbit a step along the tangent, and the corrections it took."""
+        z = node.z + length * node.tangent
+        return self.corrected(z, z, node.tangent, node)
+
+    def at_part(self, node: Node, part: float) -> np.ndarray:
+        """The orbit at a part of the way, from one nearby."""
+        upward = np.append(np.zeros(len(node.z) - 1), 1.0)
+        z = node.z + (part - node.z[-1]) / node.tangent[-1] * node.tangent
+        z[-1] = part
+        return self.corrected(z, z, upward, node)[0]
+
+    def point(self, node: Node, kind: str = "orbit", contact: int | None = None) -> Point:
+        """As a branch has it."""
+        shooting, n = self.shooting(float(node.z[-1])), len(node.z) // 2
+        own = node.shot.state * self.grid.scale
+        return Point(
+            kind, self.value_of(float(node.z[-1])), shooting.period, own[:n], own[n:],
+            node.shot.course.excursion, node.lowest, node.values, node.off, node.modulus,
+            bool(abs(node.values[0]) <= 1.0 + node.modulus), node.shot.residual, contact, self,
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------------------------------------
+
+    def named(self, node: Node, after: Node, length: float) -> list[Point]:
+        """The points in a step that have a name, in their order."""
+        tests: list[tuple[Callable[[Node], float], str]] = []
+        turned = node.tangent[-1] * after.tangent[-1] < 0.0
+        if turned:
+            tests.append((lambda one: float(one.tangent[-1]), "fold"))
+        if node.flips() * after.flips() < 0.0:
+            tests.append((Node.flips, "period doubling"))
+        crossed = node.branches(self.weight) * after.branches(self.weight) < 0.0
+        if crossed:
+            tests.append((lambda one: one.branches(self.weight), "branch point"))
+        real = len(tests)
+        if abs(after.count() - node.count()) > real or (
+            not real and abs(after.count() - node.count()) == 2
+        ):
+            few = min(node.count(), after.count())
+
+            def pairs(one: Node) -> float:
+                turning = one.values[one.values.imag != 0.0]
+                near = np.abs(np.abs(turning) - 1.0).min(initial=1.0)
+                return float(near if one.count() > few else -near)
+
+            tests.append((pairs, "Neimark-Sacker"))
+        found = [
+            (one, kind)
+            for test, kind in tests
+            if (one := self.where(node, after, length, test)) is not None
+        ]
+        found.sort(key=lambda pair: float((pair[0].z - node.z) @ node.tangent))
+        return [
+            self.point(one, self._symmetric(one) if kind == "branch point" else kind)
+            for one, kind in found
+        ]
+
+    def where(
+        self, node: Node, after: Node, length: float, test: Callable[[Node], float]
+    ) -> Node | None:
+        """The orbit in a step at which a test function is zero."""
+        from scipy.optimize import brentq
+
+        known = {0.0: node, length: after}
+
+        def value(part: float) -> float:
+            if part not in known:
+                known[part] = self.node(self.stepped(node, part)[0], node.tangent)
+            return test(known[part])
+
+        try:
+            at = brentq(value, 0.0, length, xtol=FOUND * length, maxiter=30)
+        except (RunError, ValueError):
+            return None
+        value(at)
+        return known[at]
+
+    def _symmetric(self, node: Node) -> str:
+        """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
+        images, and the multiplier's vector is not."""
+        n = len(node.z) // 2
+        y, vector = node.shot.state, node.vectors[np.abs(node.values - 1.0).argmin()].real
+
+        def mirrored(state: np.ndarray) -> np.ndarray:
+            return -np.concatenate([state[:n][::-1], state[n:][::-1]])
+
+        fine = self.shooting(float(node.z[-1])).fine
+        aside = y + MOVED * np.cos(np.arange(y.size))
+        one, other = fine.images(np.vstack([aside, mirrored(aside)]))
+        size, own = np.abs(one).max(), vector / self.grid.scale
+        same = np.abs(mirrored(one) - other).max() <= 1e-9 * size
+        closed = np.abs(mirrored(y) - y).max() <= 1e-6 * size
+        broken = np.abs(mirrored(own) + own).max() <= 1e-3 * np.abs(own).max()
+        return "pitchfork" if same and closed and broken else "branch point"
+
+    def other(self, point: Point, factor: int) -> Orbit:
+        """The orbit of the branch that leaves at a point, beside it."""
+        longer = Path(
+            self.case, self.along, self.start, self.stop, self.multiple * factor, self.threads,
+            self.grid._replace(steps=factor * self.grid.steps),
+        )  # fmt: skip
+        longer.weight = self.weight
+        part, scale = self.part_of(point.parameter), self.grid.scale
+        y = np.concatenate([point.displacement, point.velocity]) / scale
+        values, vectors = np.linalg.eig(self.shooting(part).shoot(y).jacobian)
+        critical = vectors[:, np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
+        away = np.append(critical / np.linalg.norm(critical), 0.0)
+        z = np.append(y / self.weight[:-1], part)
+        for aside in ASIDE:
+            for side in (1.0, -1.0):
+                through = z + side * aside / self.weight[0] * away
+                try:
+                    found = longer.corrected(through, through, away)[0]
+                except RunError:
+                    continue
+                if abs(found[-1] - part) > 0.5:
+                    continue
+                state = found[:-1] * self.weight[:-1]
+                shooting = longer.shooting(float(found[-1]))
+                begun = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
+                return orbit_of(shooting, shooting.shoot(state), 1, begun)
+        raise RunError(
+            f"point: got none of the other branch's orbits near {self.along} = "
+            f"{point.parameter:.6g}, allowed a point where one leaves; take a smaller step"
+        )
+
+
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def continuation(
+    case: Case,
+    orbit: Orbit,
+    *,
+    along: str,
+    start: float | None = None,
+    stop: float,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
+) -> Branch:
+    """Follow a periodic orbit over a number of the case, through folds.
+
+    Pseudo-arclength: each orbit is looked for in the plane across the tangent, ahead of the last
+    one (Seydel 2010, doi:10.1007/978-1-4419-1740-9, sec. 4.5); the Jacobian of the last orbit is
+    taken on, with Broyden's updates. Test functions name what lies between two orbits, and it is
+    found there: a fold, where the tangent turns back; a period doubling, where a multiplier passes
+    -1; Neimark-Sacker, where a pair leaves the unit circle; a pitchfork or a branch point, where
+    another branch crosses; a grazing, where a contact begins to open: in a short step, across
+    which no test function is trusted, for the map has a kink in its slope there.
+
+    Parameters
+    ----------
+    case : Case
+        A chain as `granchain.orbit` takes it.
+    orbit : Orbit
+        Of this chain, at the start or near.
+    along : str
+        Key with dots of a number, such as "ends.left.amplitude".
+    start : float, optional
+        Where it begins, in SI; without, where the orbit is.
+    stop : float
+        Where it ends, in SI, unless it turns back to the start before.
+    threads : int, optional
+        As of `granchain.run_many`.
+    progress : callable or bool, optional
+        Called with how much of the way is done, of 100.
+
+    Returns
+    -------
+    Branch
+
+    Raises
+    ------
+    CaseError
+        For a key that holds no number, values that it cannot take, an orbit of another chain.
+    RunError
+        Where there is no orbit at the start.
+    """
+    path, first = _begun(case, orbit, along, start, stop, threads)
+    told = progress_of(progress, "continuation")
+    points, messages = [path.point(first)], []
+    node, length = first, FIRST
+    while len(points) < MOST_ORBITS:
+        try:
+            z, count = path.stepped(node, length)
+            ends = z[-1] >= 1.0 or z[-1] <= 0.0
+            if ends:
+                z = path.at_part(node, 1.0 if z[-1] >= 1.0 else 0.0)
+                length = float((z - node.z) @ node.tangent)
+            after = path.node(z, node.tangent)
+        except (RunError, CaseError) as error:
+            why, after, ends, count = str(error), None, False, 0
+        opened = None if after is None else (after.lowest <= 0.0) != (node.lowest <= 0.0)
+        bent = after is None or after.tangent @ node.tangent < STRAIGHT
+        if bent or (opened is not None and opened.any() and length > GRAZES):
+            length *= 0.5
+            if length >= SHORTEST:
+                continue
+            if after is None:
+                messages.append(
+                    f"got no orbit beyond {along} = {path.value_of(float(node.z[-1])):.6g}: {why}; "
+                    f"allowed a branch as far as {stop:.6g}"
+                )
+                break
+        assert after is not None and opened is not None
+        if opened.any():
+            points += _grazings(path, node, after, length, opened)
+        else:
+            points += path.named(node, after, length)
+        points.append(path.point(after))
+        if told is not None:
+            told(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
+        node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
+        if ends:
+            break
+    else:
+        messages.append(
+            f"got {MOST_ORBITS} orbits before {along} = {stop:.6g}; go on from the last"
+        )
+    if told is not None:
+        told(100, 100)
+    return Branch(case, along, tuple(points), tuple(messages))
+
+
+def _overlap_of(place: int, node: Node) -> float:
+    return float(node.lowest[place])
+
+
+def _grazings(
+    path: Path, node: Node, after: Node, length: float, opened: np.ndarray
+) -> list[Point]:
+    """Where in a short step contacts begin to open, or cease to."""
+    labels = path.shooting(float(node.z[-1])).fine.chain
+    found = []
+    for place in np.flatnonzero(opened).tolist():
+        one = path.where(node, after, length, partial(_overlap_of, place))
+        label = int(labels.contact_labels[labels.contacts][place])
+        found.append(path.point(one or after, "grazing", label))
+    return found
+
+
+def number_at(case: Case, along: Any) -> float:
+    """The number that a case holds under a key."""
+    value = entry_at(case.resolved(), along)[0] if isinstance(along, str) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CaseError(
+            f"along: got {shown(along)}, at which the case holds {shown(value)}, allowed a key at "
+            'which it holds a number; write for example along="ends.left.amplitude"'
+        )
+    return float(value)
+
+
+def _begun(
+    case: Case, found: Orbit, along: str, start: float | None, stop: float, threads: int | None
+) -> tuple[Path, Node]:
+    """The path, and its first orbit."""
+    check_case(case)
+    number_at(case, along)
+    if not isinstance(found, Orbit):
+        raise CaseError(
+            f"orbit: got {type(found).__name__}, allowed an Orbit; find one with granchain.orbit"
+        )
+    held = number_at(found.result.case, along)
+    begin = held if start is None else start
+    for name, value in (("start", begin), ("stop", stop)):
+        good = isinstance(value, (int, float)) and math.isfinite(value)
+        if not good or (name == "stop" and value == begin):
+            raise CaseError(
+                f"{name}: got {shown(value)}, allowed a number, another for the stop than for the "
+                "start; give two numbers in SI"
+            )
+    at_start = case.replace(**{along: begin})
+    if begin != held:
+        found = find_orbit(at_start, period=None, guess=found, threads=threads)
+    frequency = float(next(iter(at_start.drives.values())).frequency or 0.0)
+    path = Path(case, along, begin, stop, round(found.period * frequency), threads)
+    return path, path.first(found)

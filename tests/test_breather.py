@@ -1,0 +1,158 @@
+"""Breathers of a conservative chain, against a harmonic balance of the tests' own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import root
+
+import granchain as gc
+from granchain.errors import CaseError
+
+RADIUS, LOAD, BEADS = 9.53e-3, 20.0, 7
+# Young's modulus [Pa], Poisson's ratio, density [kg/m3]: 6061-T6 and 316 as materials.csv has them
+KINDS = ("aluminium-6061-t6", "steel-316")
+AMPLITUDES = (2e-7, 6e-7, 1.2e-6)
+
+
+def diatomic(beads=BEADS, right="wall", **changes):
+    """Aluminium and steel beads in turn between walls under 20 N."""
+    cell = [{"count": 1, "material": kind} for kind in KINDS]
+    case = gc.Case(
+        chain={"radius": RADIUS, "segment": (cell * beads)[:beads], "precompression": LOAD},
+        contact={"law": "hertz"},
+        ends={"left": "wall" if right == "wall" else "free", "right": right},
+        time={"end": 1e-3},
+    )
+    return case.replace(**changes)
+
+
+def edge_mode(case):
+    """The first mode above the gap."""
+    found = gc.modes(case)
+    above = int(np.diff(found.frequencies).argmax()) + 1
+    return found.frequencies[above], found.shapes[above], found.frequencies[above - 1]
+
+
+def started(case, amplitude):
+    return case.replace(initial={"displacement": (amplitude * edge_mode(case)[1]).tolist()})
+
+
+@pytest.fixture(scope="module")
+def family():
+    case, found = diatomic(), []
+    state = edge_mode(case)[1]
+    for amplitude in AMPLITUDES:
+        u = amplitude * state / np.abs(state).max()
+        begun = case.replace(initial={"displacement": u.tolist()})
+        found.append(gc.orbit(begun, hold="amplitude"))
+        state = found[-1].displacement
+    return found
+
+
+def by_harmonic_balance(orbit, harmonics=16, instants=64):
+    """Frequency [Hz] of the breather with the largest displacement of an orbit: Fourier series in
+    time, cosines alone, for it stands still at its turn, with the forces at instants."""
+    case = diatomic()
+    mass = orbit.result.mass
+    modulus = []
+    for left, right in [(0, 0), *[(i, i + 1) for i in range(BEADS - 1)], (BEADS - 1,) * 2]:
+        one, other = (gc.materials()[KINDS[i % 2]] for i in (left, right))
+        modulus.append(
+            1.0 / sum((1.0 - m.poissons_ratio**2) / m.youngs_modulus for m in (one, other))
+        )
+    radius = RADIUS * np.array([1.0, *[0.5] * (BEADS - 1), 1.0])
+    stiffness = 4.0 / 3.0 * np.array(modulus) * np.sqrt(radius)
+    rest = (LOAD / stiffness) ** (2.0 / 3.0)
+    phase = math.pi * (np.arange(instants) + 0.5) / instants
+    waves = np.cos(np.outer(np.arange(harmonics + 1), phase))
+    weight = np.full(harmonics + 1, 2.0 / instants)
+    weight[0] = 1.0 / instants
+    bead = int(np.abs(orbit.displacement).argmax())
+    size = orbit.displacement[bead]
+
+    def series(x):
+        return size * x[:-1].reshape(harmonics + 1, BEADS)
+
+    def off(x):
+        c, turn = series(x), 2.0 * math.pi * x[-1] / orbit.period
+        u = waves.T @ c
+        overlap = np.maximum(rest - np.diff(u, axis=1, prepend=0.0, append=0.0), 0.0)
+        force = stiffness * overlap**1.5
+        pushed = force[:, :-1] - force[:, 1:]
+        balance = weight[:, None] * (waves @ pushed)
+        balance += mass * (np.arange(harmonics + 1)[:, None] * turn) ** 2 * c
+        return np.append(balance.ravel() / LOAD, c[:, bead].sum() / size - 1.0)
+
+    t = orbit.result.snapshot_time / orbit.period
+    u = np.array(
+        [np.interp(phase / (2.0 * math.pi), t, one) for one in orbit.result.displacement.T]
+    )
+    first = (weight[:, None] * (waves @ u.T)) / size
+    found = root(off, np.append(first.ravel(), 1.0), method="hybr", tol=1e-12)
+    assert np.abs(found.fun).max() <= 1e-9, case
+    return found.x[-1] / orbit.period
+
+
+def test_a_breather_goes_into_the_gap_as_harmonic_balance_has_it(family):
+    upper, _, lower = edge_mode(diatomic())
+    known = [by_harmonic_balance(one) for one in family]
+    assert upper > known[0] > known[1] > known[2] > lower
+    for orbit, frequency in zip(family, known, strict=True):
+        assert abs(1.0 / orbit.period - frequency) <= 1.1 * orbit.period_error / orbit.period**2
+        assert orbit.residual <= 1e-8
+    # order two in the step: from two steps the depth in the gap is known to 1e-4
+    last, step = family[-1], family[-1].result.time_step
+    finer = gc.orbit(diatomic(**{"time.step": 0.5 * step}), guess=last, hold="amplitude")
+    period = finer.period + (finer.period - last.period) / 3.0
+    assert abs(1.0 / period - known[-1]) <= 1e-4 * (upper - known[-1])
+
+
+def test_what_is_held_is_held(family):
+    case, one = diatomic(), family[1]
+    assert np.abs(np.abs(one.displacement) / AMPLITUDES[1] - 1.0).min() <= 1e-9
+    begun = started(case, 3e-7)
+    free = gc.orbit(begun)
+    # of a state that stands still, the springs' energy alone
+    above, rest = (
+        gc.run(one.replace(**{"time.end": 1e-6})).energy_recoverable[0] for one in (begun, case)
+    )
+    assert free.energy == pytest.approx(above - rest, rel=1e-6)
+    period = 0.9997 * one.period
+    held = gc.orbit(case, period=period, guess=one)
+    assert held.period == period and held.residual <= 1e-8
+    # along the family energy and amplitude go with the period
+    assert held.energy < 0.8 * one.energy
+    with pytest.raises(CaseError, match='hold: got "energy" beside a period'):
+        gc.orbit(case, period=period, guess=one, hold="energy")
+
+
+def test_what_is_conserved_is_left_out_of_the_multipliers(family):
+    one = family[0]
+    assert one.multipliers.size == 2 * BEADS - 2 and one.stable
+    assert np.abs(np.abs(one.multipliers) - 1.0).max() <= 1e-6
+    # those of the other modes, of small oscillations
+    turns = 2.0 * math.pi * gc.modes(diatomic()).frequencies * one.period
+    known = np.exp(1j * np.delete(turns, int(np.diff(turns).argmax()) + 1))
+    nearest = np.abs(one.multipliers[:, None] - np.concatenate([known, known.conj()])).min(axis=1)
+    assert nearest.max() <= 0.05
+
+
+@pytest.mark.long
+def test_a_free_row_has_its_translation_left_out():
+    orbit = gc.orbit(started(diatomic(right="free"), 2e-7))
+    assert orbit.multipliers.size == 2 * BEADS - 4 and orbit.stable
+    assert abs(orbit.result.mass @ orbit.velocity) <= 1e-9 * np.abs(
+        orbit.result.mass @ np.abs(orbit.result.velocity).max(axis=0)
+    )
+
+
+def test_a_row_that_is_no_breather_is_refused():
+    with pytest.raises(CaseError, match="guess: got a chain without a drive at rest"):
+        gc.orbit(diatomic())
+    with pytest.raises(CaseError, match="loses energy to drag"):
+        gc.orbit(started(diatomic(), 1e-7).replace(**{"chain.drag": 10.0}))
+    with pytest.raises(CaseError, match='hold: got "period"'):
+        gc.orbit(started(diatomic(), 1e-7), hold="period")

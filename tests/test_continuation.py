@@ -1,0 +1,165 @@
+"""Branches of orbits: what is named on them, against variational integration of the tests' own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import granchain as gc
+from granchain.errors import CaseError
+
+RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
+# E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
+STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
+
+
+def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
+    """Steel beads between walls under 20 N, the left one shaken, or both towards each other."""
+    shaken = {"drive": "displacement", "signal": "harmonic", "amplitude": amplitude}
+    shaken |= {"frequency": frequency}
+    case = gc.Case(
+        chain={
+            "beads": beads,
+            "radius": RADIUS,
+            "mass": MASS,
+            "material": "steel-316",
+            "precompression": LOAD,
+            "drag": drag,
+        },
+        contact={"law": "hertz"},
+        ends={"left": shaken, "right": dict(shaken) if both else "wall"},
+        time={"end": 1e-3, "step": "fast"},
+    )
+    return case.replace(**changes)
+
+
+def by_integration(case, point):
+    """What becomes of an orbit in its period, and its multipliers; the equations integrated."""
+    n, (left, right) = case.beads, (case.ends.left, case.ends.right)
+    elastic = STIFFNESS * np.array([math.sqrt(2.0), *[1.0] * (n - 1), math.sqrt(2.0)])
+    rest = (LOAD / elastic) ** (2.0 / 3.0)
+    turn = 2.0 * math.pi * left.frequency
+    other = 0.0 if right == "wall" else right.amplitude
+
+    def slope(t, y):
+        x = y.reshape(2 * n, 2 * n + 1)
+        u, v = x[:n], x[n:]
+        ends = np.zeros((2, 2 * n + 1))
+        ends[:, 0] = np.array([left.amplitude, -other]) * math.sin(turn * t)
+        apart = np.vstack([ends[:1], u]) - np.vstack([u, ends[1:]])
+        overlap = np.maximum(rest + apart[:, 0], 0.0)
+        force = 1.5 * elastic[:, None] * np.sqrt(overlap)[:, None] * apart
+        force[:, 0] = elastic * overlap**1.5
+        return np.vstack([v, (force[:-1] - force[1:]) / MASS - case.chain.drag * v]).ravel()
+
+    state = np.concatenate([point.displacement, point.velocity])
+    start = np.hstack([state[:, None], np.eye(2 * n)]).ravel()
+    made = solve_ivp(slope, (0.0, point.period), start, method="DOP853", rtol=1e-9, atol=1e-14)
+    end = made.y[:, -1].reshape(2 * n, 2 * n + 1)
+    return end[:, 0] - state, np.linalg.eigvals(end[:, 1:])
+
+
+def kinds(branch):
+    return [one.kind for one in branch.special]
+
+
+def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
+    case = row(2, 28.36e3, 1.5e3, 5e-8)
+    branch = gc.continuation(case, gc.orbit(case), along="ends.left.frequency", stop=29e3)
+    assert kinds(branch) == ["fold"]
+    (fold,) = branch.special
+    assert max(one.parameter for one in branch.points) == pytest.approx(fold.parameter, rel=1e-5)
+    assert abs(fold.multipliers[0] - 1.0) <= 1e-4
+    at = branch.points.index(fold)
+    assert all(one.stable for one in branch.points[:at])
+    # beside the fold the error of the multiplier is large
+    assert not any(one.stable for one in branch.points[at + 3 :])
+    assert branch.points[0].parameter == branch.points[-1].parameter == 28.36e3
+    # a run would leave it; it closes all the same
+    last = branch.points[-3]
+    varied = case.replace(**{"ends.left.frequency": last.parameter})
+    apart, multipliers = by_integration(varied, last)
+    assert np.abs(apart[:2]).max() <= 3e-3 * last.excursion.max()
+    assert np.abs(multipliers).max() == pytest.approx(abs(last.multipliers[0]), abs=5e-3)
+    orbit = last.orbit
+    assert orbit.multipliers == pytest.approx(last.multipliers) and not orbit.stable
+    data = branch.to_xarray()
+    assert data.sizes["point"] == len(branch.points) and data.displacement.dims == ("point", "bead")
+
+
+def test_a_contact_that_begins_to_open_is_named():
+    case = row(1, 40.7e3, 1e3, 2e-8, both=True)
+    branch = gc.continuation(case, gc.orbit(case), along="ends.left.amplitude", stop=1.6e-7)
+    assert kinds(branch)[0] == "grazing"
+    point = branch.special[0]
+    at = branch.points.index(point)
+    before, after = branch.points[at - 1], branch.points[at + 1]
+    assert abs(point.lowest[point.contact]) <= 1e-12 < before.lowest[point.contact]
+    assert after.lowest[point.contact] <= 0.0
+    # the step is a short one there
+    assert abs(after.parameter - before.parameter) <= 2e-3 * 1.4e-7
+
+
+def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
+    case = row(1, 81.5e3, 5e2)
+    branch = gc.continuation(case, gc.orbit(case), along="ends.left.amplitude", stop=8e-8)
+    assert kinds(branch) == ["period doubling"]
+    (point,) = branch.special
+    assert [one.stable for one in branch.points[:2]] == [True, True]
+    assert not branch.points[-1].stable
+    _, multipliers = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)
+    assert np.abs(multipliers + 1.0).min() <= 2e-3
+    other = branch.switch(point)
+    assert other.period == pytest.approx(2.0 * point.period, rel=1e-12)
+    assert other.residual <= 1e-8 and other.begun.startswith("a period doubling at")
+    halfway = other.result.displacement[len(other.result.displacement) // 2]
+    excursion = np.abs(other.result.displacement).max()
+    assert np.abs(halfway - other.displacement).max() > 0.1 * excursion
+    followed = gc.continuation(case, other, along="ends.left.amplitude", stop=1e-8)
+    assert followed.points[0].period == other.period and len(followed.points) > 5
+
+
+def test_a_pair_of_multipliers_leaves_the_circle_where_two_modes_are_driven_together():
+    case = row(2, 7.5e4, 1.5e3)
+    branch = gc.continuation(case, gc.orbit(case), along="ends.left.amplitude", stop=3e-7)
+    assert kinds(branch) == ["Neimark-Sacker"]
+    (point,) = branch.special
+    assert np.abs(point.multipliers[:2]) == pytest.approx([1.0, 1.0], abs=1e-5)
+    known = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)[1]
+    assert np.abs(known).max() == pytest.approx(1.0, abs=3e-3)
+    with pytest.raises(CaseError, match="point: got a point of kind Neimark-Sacker, allowed"):
+        branch.switch(point)
+
+
+def test_a_symmetric_row_loses_its_symmetry_at_a_pitchfork():
+    case = row(1, 40.5e3, 5e3, 7e-7, both=True)
+    branch = gc.continuation(case, gc.orbit(case), along="chain.drag", stop=1e3)
+    assert kinds(branch) == ["pitchfork"]
+    (point,) = branch.special
+    assert np.abs(point.displacement).max() <= 1e-12
+    known = by_integration(case.replace(**{"chain.drag": point.parameter}), point)[1]
+    assert np.abs(known - 1.0).min() <= 2e-3
+    other = branch.switch(point)
+    assert np.abs(other.displacement).max() >= 1e-9 and other.residual <= 1e-8
+
+
+REFUSED = {
+    "a key without a number": ({"along": "contact.law", "stop": 1.0}, "along: got .*contact.law"),
+    "a key of nothing": ({"along": "chain.colour", "stop": 1.0}, "at which the case holds"),
+    "a stop at the start": ({"along": "chain.drag", "stop": 2e3}, "stop: got 2000"),
+    "a start that is none": ({"along": "chain.drag", "start": "a", "stop": 1.0}, "start: got"),
+    "a value out of range": ({"along": "chain.drag", "stop": -1.0}, "chain.drag: got -1"),
+}
+
+
+def test_what_cannot_be_followed_is_refused_with_a_sentence():
+    case = row(1, 2e4, 2e3)
+    orbit = gc.orbit(case)
+    for arguments, sentence in REFUSED.values():
+        with pytest.raises(CaseError, match=sentence):
+            gc.continuation(case, orbit, **arguments)
+    with pytest.raises(CaseError, match="orbit: got str, allowed an Orbit"):
+        gc.continuation(case, "guess", along="chain.drag", stop=1e3)
