@@ -11,7 +11,11 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import linear_sum_assignment
 
 import granchain as gc
+from granchain.engine.stack import Copies
+from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, RunError
+from granchain.simulation import prepare
+from granchain.status import Status
 
 RADIUS, MASS, LOAD, DRAG, FREQUENCY = 2.38e-3, 0.45e-3, 20.0, 5e3, 8e3
 # E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
@@ -154,3 +158,17 @@ def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz):
         gc.orbit(row(), guess=hertz, tolerance=1e-17)
     assert error.value.result.displacement.shape[1] == 8
     assert np.abs(error.value.result.final_displacement - hertz.displacement).max() < 1e-12
+
+
+@pytest.mark.plain
+def test_copies_of_a_run_end_where_runs_from_their_states_do():
+    case = row(**{"time.step": 2e-7, "time.end": 6e-6, "chain.beads": 3})
+    chain, contacts, step = prepare(case)
+    states = 1e-8 * np.arange(18.0).reshape(3, 6)
+    copies = Copies(State(contacts, chain, step, Recording()), states[:, :3], 1e4 * states[:, 3:])
+    assert (copies.status == Status.COMPLETE).all()
+    for u, v, end, speed in zip(
+        states[:, :3], 1e4 * states[:, 3:], copies.displacement, copies.velocity, strict=True
+    ):
+        known = gc.run(case.replace(initial={"displacement": u.tolist(), "velocity": v.tolist()}))
+        assert (known.final_displacement == end).all() and (known.final_velocity == speed).all()
