@@ -15,6 +15,7 @@ import granchain as gc
 from granchain import figures, theory
 from granchain.analysis import bead_energy, energy_balance, observed_order
 from granchain.case import Case
+from granchain.engine.loop import time_loop
 from granchain.engine.state import State
 from granchain.errors import CaseError, RunError
 from granchain.figures.motion import contact_forces
@@ -27,6 +28,12 @@ RIDING = {"mass": 2e-4, "stiffness": 4e6, "damping": 2.0}
 TWO = [RIDING, {"mass": 5e-5, "stiffness": 3e6, "damping": 1.0}]
 HELD = {"on_site_stiffness": 3e6, "on_site_damping": 3.0}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
+# Each compiles a loop of its own.
+OTHERS = (
+    {"law": "hertz"},
+    {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
+    {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 0.6},
+)
 
 
 def row(chain: dict[str, Any] | None = None, **tables: Any) -> Case:
@@ -123,16 +130,20 @@ def test_a_bead_with_resonators_is_the_exponential_of_its_matrix_to_order_two(
     assert runs[0].resonator_bead.tolist() == [1, 1, 2, 2]
 
 
-def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes() -> None:
-    case = row({**HELD, "resonator": TWO, "drag": 1e3, "gravity": 9.81}, contact=TSUJI)
+@pytest.mark.parametrize(
+    "law", [TSUJI, *(pytest.param(law, marks=pytest.mark.long) for law in OTHERS)], ids=str
+)
+def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(law: dict[str, Any]) -> None:
+    case = row({**HELD, "resonator": TWO, "drag": 1e3, "gravity": 9.81}, contact=law)
     steps = round(case.time.end / prepare(case)[2].value)
     runs = [gc.run(case.replace(**{"time.step": 4e-5 / (steps * n)})) for n in (1, 2, 4)]
     found = energy_balance(runs[0])
     # (w dt)^2/8 of Verlet's energy, w dt = .02 of the bound on the frequency at auto
     assert found is not None and found.largest_residual < 5e-5
     assert found.largest_residual > 3.5 * energy_balance(runs[1]).largest_residual
-    lost = ("viscous", "drag", "on_site_damping", "resonator_damping")
+    lost = ("drag", "on_site_damping", "resonator_damping")
     assert all(found.parts[name] > 0.0 for name in lost)
+    assert (found.viscous > 0.0) == (law != OTHERS[0] and law != OTHERS[1])
     first, second = (np.abs(at_end(runs[i + 1]) - at_end(runs[i])).max() for i in range(2))
     assert math.log2(first / second) == pytest.approx(2.0, abs=0.15)
     _, axes = figures.energy(runs[0])
@@ -235,7 +246,9 @@ def test_modes_have_one_a_body_and_are_those_of_the_closed_form() -> None:
     assert (two.on_site.tolist(), two.resonators.tolist()) == ([0.0, 1e6], [[0.0, 2e-4, 4e6]])
 
 
-def test_members_checkpoints_states_and_files_have_the_same_bits(tmp_path: Path) -> None:
+def test_members_checkpoints_and_plain_python_have_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = row({**HELD, "resonator": TWO}, contact=TSUJI)
     held = row(HELD, contact=TSUJI)
     cases = [case, held, case.replace(**{"chain.on_site_damping": 1.0})]
@@ -248,18 +261,30 @@ def test_members_checkpoints_states_and_files_have_the_same_bits(tmp_path: Path)
     whole, first, second = (State(contacts, chain, step, recording_of(case)) for _ in range(3))
     # looked at after the same steps: what step the state allows is of the looks
     whole.advance(120)
-    whole.advance(180)
+    whole.advance(80)
     first.advance(120)
     second.take({name: values.copy() for name, values in first.arrays().items()})
-    second.advance(180)
+    second.advance(80)
     assert {"sites", "resonators"} <= whole.arrays().keys()
     assert all(
         values.tobytes() == second.arrays()[name].tobytes()
         for name, values in whole.arrays().items()
     )
+    # and the compiled loop those of plain Python
+    short = case.replace(**{"time.step": step.value, "time.end": 40 * step.value})
+    compiled = gc.run(short)
+    monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
+    assert compiled.equals(gc.run(short))
+
+
+@pytest.mark.plain
+def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
+    tmp_path: Path, plain_loop: None
+) -> None:
+    case = row({**HELD, "resonator": TWO}, contact=TSUJI)
     dt = prepare(case)[2].value
-    until = case.replace(**{"time.step": dt, "time.end": 200 * dt})
-    begun, unbroken = gc.run(until), gc.run(until.replace(**{"time.end": 400 * dt}))
+    until = case.replace(**{"time.step": dt, "time.end": 40 * dt})
+    begun, unbroken = gc.run(until), gc.run(until.replace(**{"time.end": 80 * dt}))
     begun.save(tmp_path / "begun.h5")
     opened = gc.open_result(tmp_path / "begun.h5")
     assert opened.equals(begun) and opened.variables["resonator_displacement"].unit == "m"
@@ -347,6 +372,22 @@ def test_segments_have_their_own_and_the_striker_has_none() -> None:
 def test_what_is_no_spring_or_resonator_is_refused(chain: dict[str, Any], sentence: str) -> None:
     with pytest.raises(CaseError, match=sentence):
         row(chain, initial=None)
+
+
+@pytest.mark.long
+def test_multipliers_of_beads_held_by_equal_dashpots_have_the_modulus_of_the_scheme() -> None:
+    # c/m of each bead is a rate g of every mode: (1 - g dt/2)/(1 + g dt/2) for two steps of each
+    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-9, "frequency": 8e3}
+    line = {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 1.0}
+    case = row(
+        {"beads": 5, "on_site_stiffness": 1e6, "on_site_damping": 5e3 * MASS},
+        contact=line, ends={"left": drive, "right": "wall"}, initial=None,
+    )  # fmt: skip
+    found = gc.orbit(case)
+    dt = found.result.time_step
+    known = ((1.0 - 2.5e3 * dt) / (1.0 + 2.5e3 * dt)) ** (0.5 * found.period / dt)
+    assert np.abs(np.abs(found.multipliers) - known).max() < 1e-10
+    assert found.energy_lost == pytest.approx(found.energy_in, rel=1e-5)
 
 
 def test_orbits_of_chains_with_resonators_are_refused() -> None:
