@@ -17,6 +17,7 @@ from granchain.chain import Chain
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
 from granchain.engine import fields
+from granchain.engine.mixture import models_of
 from granchain.engine.outcome import contact_radii, final_phases, losses_for_good, phases
 from granchain.engine.scans import alike
 from granchain.engine.state import State
@@ -172,9 +173,14 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
                 data[name] = getattr(records, name)[:snapshots]
     if records.snapshot_reach.size:
         data |= histories_of(run)
+    models = models_of(state.model)
+    which = state.c[0, exists].astype(np.int64) if len(models) > 1 else np.zeros(1, np.int64)
+    if len(models) > 1:
+        data["contact_law"] = which
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output and quantity.name not in data:
-            data[quantity.name] = row[exists].copy()
+            without = np.array([model.remembered(quantity.name) < 0 for model in models])[which]
+            data[quantity.name] = np.where(without, np.nan, row[exists])
     kept = records.energy_at.size and state.clock.entry
     if kept:
         data |= ledger_of(state)
@@ -264,8 +270,10 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     ]
     if state.step:
         messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
+    # 0 where a contact's law has none
     power = model.coefficient("exponent")
-    if power >= 0 and (state.c[power, chain.contacts] < 1.0).any():
+    softens = (state.c[power, chain.contacts] < 1.0) & (state.c[power, chain.contacts] > 0.0)
+    if power >= 0 and softens.any():
         loose = not (chain.static_forces()[chain.contacts] > 0.0).all()
         if loose or opened_contacts(state):
             messages.append(
@@ -288,6 +296,7 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
     if floors >= 0:
         floored = int(state.h[floors].sum())
         own = state.c[model.coefficient("impact_speed_floor"), chain.contacts]
+        own = own[own > 0.0]
         floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
         messages.append(
             Message(
@@ -324,6 +333,7 @@ def impact_speeds(case: Case) -> list[str]:
     named = [
         ("", case.law_inputs()),
         *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs()),
+        *((f" of {law}", inputs) for _, law, inputs in case.own_contacts()),
     ]
     return [
         f"impact_speed{words}: {inputs.impact_speed:.6g} m/s"

@@ -44,7 +44,10 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
             )
             chains.append(chain)
-            rows.append(RowInputs(chain, pair, limits, case.law_inputs(), others))
+            own = tuple(
+                (there, law_named(law), inputs) for there, law, inputs in case.own_contacts()
+            )
+            rows.append(RowInputs(chain, pair, limits, case.law_inputs(), others, own))
         contacts: dict[int, Contacts] = {}
         for places in alike(case.contact.law for case in cases):
             law = law_named(cases[places[0]].contact.law)

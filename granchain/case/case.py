@@ -11,6 +11,7 @@ import copy
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from pydantic import PrivateAttr
 
 from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import PER_BODY, bodies_in, check_across, ledger_interval, sizes
+from granchain.case.contacts import own_contacts_in, read_own_contacts
 from granchain.case.document import (
     CASES,
     Files,
@@ -108,6 +110,7 @@ class Case(CheckedCase):
             values = law_values("contact", given, problems)
             law = laws().get(values["law"])
             tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, law, problems))
+        read_own_contacts(tables, problems)
         if tables.get("tolerance") is not None:
             tolerances = tolerances_of(tables["tolerance"], "tolerance", problems)
             tables["tolerance"] = ToleranceTable(**tolerances)
@@ -216,8 +219,34 @@ class Case(CheckedCase):
         that has its own."""
         return [(pair.materials, self._inputs(pair.inputs())) for pair in self.contact.pair or ()]
 
+    def own_contacts(self) -> list[tuple[np.ndarray, str, SimpleNamespace]]:
+        """Contacts that have a law of their own, (n_bodies + 1,) boolean, with its name and a
+        value for each of its inputs: within segments, and at walls."""
+        first = 0 if self.striker is None else 1
+        n, found, place = self.beads + first, [], first
+        inside: dict[int, np.ndarray] = {}
+        for repeat, group in self.chain.groups() if self.chain.has_own_contacts else ():
+            for _, segment in product(range(repeat), group):
+                there = inside.setdefault(id(segment), np.zeros(n + 1, dtype=bool))
+                there[place + 1 : place + segment.count] = True
+                place += segment.count
+        for _, segment in self.chain.places():
+            if segment.contact is not None:
+                found.append((inside[id(segment)], segment.contact))
+        for side, k in (("left", 0), ("right", n)):
+            contact = getattr(self.ends, f"{side}_contact")
+            if contact is not None:
+                found.append((np.arange(n + 1) == k, contact))
+        return [
+            (there, contact.law, self._with_speed(contact.inputs()))
+            for there, contact in found
+            if there.any()
+        ]
+
     def _inputs(self, own: dict[str, Any]) -> SimpleNamespace:
-        inputs = self.contact.inputs() | own
+        return self._with_speed(self.contact.inputs() | own)
+
+    def _with_speed(self, inputs: dict[str, Any]) -> SimpleNamespace:
         if inputs.get("impact_speed") == "striker":
             inputs["impact_speed"] = (
                 fastest_closing(dict(self)) if self.striker is None else self.striker.speed
@@ -230,7 +259,10 @@ class Case(CheckedCase):
         and those that restitutions are taken from."""
         shared = self.contact.inputs()
         met = [(self.contact.law, bool(shared.get("as_printed", False)))]
-        for inputs in (shared, *(pair.inputs() for pair in self.contact.pair or ())):
+        own = [(contact.law, contact.inputs()) for _, contact in own_contacts_in(dict(self))]
+        met += [(law, bool(inputs.get("as_printed", False))) for law, inputs in own]
+        pairs = [pair.inputs() for pair in self.contact.pair or ()]
+        for inputs in (shared, *pairs, *(inputs for _, inputs in own)):
             other = inputs.get("restitution")
             if isinstance(other, Mapping):
                 met.append((other["law"], bool(other.get("as_printed", False))))

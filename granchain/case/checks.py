@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.case.contacts import own_contacts_in
 from granchain.case.document import Files, first_few
 from granchain.case.drives import check_drive, check_signal, read_drive
 from granchain.case.initial import (
@@ -29,6 +30,7 @@ from granchain.case.tables import (
     ALL,
     Body,
     ChainTable,
+    ContactTable,
     DriveTable,
     EndsTable,
     EnergyTable,
@@ -96,11 +98,18 @@ def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> di
         )
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         tables["sensors"] = read_sensors(tables["sensors"], chain, ends, striker, problems)
-    speeds = ("contact.impact_speed", "contact.impact_speed_floor")
-    if contact and problems.clear("chain", "ends", "striker", "initial", "contact.law", *speeds):
-        check_impact_speed(tables, problems)
+    laws_of = [("contact", contact)] if contact else []
+    for where, one in laws_of + own_contacts_in(tables):
+        speeds = [f"{where}.{name}" for name in ("law", "impact_speed", "impact_speed_floor")]
+        if problems.clear("chain", "ends", "striker", "initial", *speeds):
+            check_impact_speed(where, one, one.inputs(), tables, problems)
     if contact and contact.pair and problems.clear("chain", "ends", "striker", "contact.law"):
         check_pairs(contact, tables, problems)
+        for i, pair in enumerate(contact.pair):
+            # only what a pair gives itself
+            if problems.clear(f"contact.pair.{i}") and "impact_speed" in pair.inputs():
+                given = {"impact_speed": pair.inputs()["impact_speed"], "impact_speed_floor": 0.0}
+                check_impact_speed(f"contact.pair.{i}", contact, given, tables, problems)
     if "time" in tables and problems.clear(
         "chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"
     ):
@@ -368,31 +377,36 @@ def read_sensors(
     return sensors.model_copy(update=numbers)
 
 
-def check_impact_speed(tables: Mapping[str, Any], problems: Problems) -> None:
+def check_impact_speed(
+    where: str,
+    contact: ContactTable,
+    inputs: Mapping[str, Any],
+    tables: Mapping[str, Any],
+    problems: Problems,
+) -> None:
     """A law that asks for an impact speed gets one; contacts that touch at rest have none of
     their own."""
-    contact, chain = tables["contact"], tables["chain"]
-    law, inputs = laws()[contact.law], contact.inputs()
+    law, chain = laws()[contact.law], tables["chain"]
     if inputs.get("impact_speed") == "striker" and needs_speed(contact):
         (words,) = (one.choices for one in law.inputs if one.name == "impact_speed")
         allowed = "a number above 0" + ', or "onset"' * ("onset" in words)
         if "onset" not in words and (chain.precompression or chain.gravity):
             problems.add(
-                "contact.impact_speed",
+                f"{where}.impact_speed",
                 '"striker" in a row that carries a load at rest',
                 allowed,
                 "give the speed [m/s] at which the restitution is meant: contacts that are closed "
                 "at rest have none of their own",
             )
         else:
-            check_striker("contact.impact_speed", tables, allowed, problems)
+            check_striker(f"{where}.impact_speed", tables, allowed, problems)
     if (
         inputs.get("impact_speed") == "onset"
         and inputs.get("impact_speed_floor") is None
         and touches_at_rest(tables["chain"], tables["ends"], tables.get("striker"))
     ):
         problems.add(
-            "contact.impact_speed_floor",
+            f"{where}.impact_speed_floor",
             'nothing, with "onset" in a chain whose contacts touch at rest',
             "a number above 0",
             "give the smallest speed [m/s] that the damping term may take: here it decides the "

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from granchain.case.base import add_slips
-from granchain.case.initial import check_striker
 from granchain.case.tables import ChainContactTable, ContactTable, PairTable, body_like
 from granchain.chain import RIGID
 from granchain.contact import laws
@@ -131,8 +130,6 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         )
         if problems.clear(*shared):
             check_form(where, contact, pair, problems)
-        if pair.inputs().get("impact_speed") == "striker" and needs_speed(contact):
-            check_striker(f"{where}.impact_speed", tables, "a number above 0", problems)
 
 
 def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems: Problems) -> None:

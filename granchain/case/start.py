@@ -202,6 +202,10 @@ def same_of(case: Any) -> dict[str, Any]:
     materials = [_constants(one) for one in bodies["material"]]
     met = [plain_tables(vars(case.law_inputs()), problems)]
     met += [[names, plain_tables(vars(inputs), problems)] for names, inputs in case.pair_inputs()]
+    met += [
+        [sha256_of(there.tolist()), law, plain_tables(vars(inputs), problems)]
+        for there, law, inputs in case.own_contacts()
+    ]
     loads = [case.chain.precompression, case.chain.gravity, bodies["drag"].tolist()]
     # of chains with them, so that others keep their digests
     own = [bodies[name].tolist() for name in ("on_site_stiffness", "on_site_damping")]

@@ -146,6 +146,31 @@ def resonators_key(default: Any) -> Any:
     )
 
 
+class LawInputs(Table):
+    """Keys that a contact law declares, beside those of the table."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def inputs(self) -> dict[str, Any]:
+        """A copy of each input of the law that is given here."""
+        return {name: copy(value) for name, value in (self.model_extra or {}).items()}
+
+
+class ContactTable(LawInputs):
+    """The contact law and its inputs, which the law itself declares."""
+
+    law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
+
+
+def own_contact(where: str) -> Any:
+    """A key that holds a contact law of its own."""
+    return key(
+        f"the contact law {where}, where it is not that of [contact]",
+        "a table { law = ..., and its inputs }",
+        None,
+    )
+
+
 class SegmentTable(Table):
     """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which
     comes that many times in all."""
@@ -176,6 +201,7 @@ class SegmentTable(Table):
     on_site_stiffness: float | None = on_site_key("N/m", "stiffness of a spring", None)
     on_site_damping: float | None = on_site_key("kg/s", "damping of a dashpot", None)
     resonator: ResonatorKey | None = resonators_key(None)
+    contact: ContactTable | None = own_contact("between these beads")
     repeat: int | None = whole_key(
         "how many times the group of segments that ends here comes", None
     )
@@ -258,6 +284,11 @@ class ChainTable(Table):
         if not self.segment:
             return [("chain", self.groups()[0][1][0])]
         return [(f"chain.segment.{i}", segment) for i, segment in enumerate(self.segment)]
+
+    @property
+    def has_own_contacts(self) -> bool:
+        """Whether the contacts within a segment have a law of their own."""
+        return any(segment.contact is not None for segment in self.segment)
 
     def each(self, value: Callable[[SegmentTable], float]) -> np.ndarray:
         """(n_beads,) A number of each bead, from that of its segment."""
@@ -484,27 +515,13 @@ class EndsTable(Table):
     right: EndKey = choice("the right end", *_END)
     left_material: MaterialKey | None = material_of("the left wall")
     right_material: MaterialKey | None = material_of("the right wall")
+    left_contact: ContactTable | None = own_contact("at the left wall")
+    right_contact: ContactTable | None = own_contact("at the right wall")
 
     def has_wall(self, side: str) -> bool:
         """Whether a wall, fixed or driven, touches the chain there."""
         end = getattr(self, side)
         return end.drive == "displacement" if isinstance(end, DriveTable) else end != "free"
-
-
-class LawInputs(Table):
-    """Keys that a contact law declares, beside those of the table."""
-
-    model_config = ConfigDict(extra="allow")
-
-    def inputs(self) -> dict[str, Any]:
-        """A copy of each input of the law that is given here."""
-        return {name: copy(value) for name, value in (self.model_extra or {}).items()}
-
-
-class ContactTable(LawInputs):
-    """The contact law and its inputs, which the law itself declares."""
-
-    law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
 
 class PairTable(LawInputs):

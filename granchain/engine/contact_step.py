@@ -269,7 +269,7 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
             theta = onset_fraction(d, half, dt)
             renewed = update((d, r, onset_rate(r, half, theta), theta), c, h)
             if FORGETS and d <= OPEN:
-                lost = plastic(c, h)
+                lost = plastic(c, h) - plastic(c, renewed)
         if ONSET >= 0:
             kick = record = force(d, r, c, renewed)
             if d > OPEN:

@@ -21,6 +21,7 @@ from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.coefficients import own_coefficients, with_windows
+from granchain.engine.mixture import mixture, models_of, rows_of
 from granchain.engine.restitution import with_restitutions
 from granchain.engine.scans import (
     alike,
@@ -79,6 +80,8 @@ class RowInputs(NamedTuple):
         A value for each of the law's inputs.
     others : tuple of ((n_contacts,) boolean array, namespace)
         Contacts that have other inputs, and these; no contact is in two.
+    own : tuple of ((n_contacts,) boolean array, type of ContactLaw, namespace)
+        Contacts that have a law of their own, and its inputs.
     """
 
     masses: Masses
@@ -86,6 +89,21 @@ class RowInputs(NamedTuple):
     limits: np.ndarray
     inputs: SimpleNamespace
     others: tuple[tuple[np.ndarray, SimpleNamespace], ...] = ()
+    own: tuple[tuple[np.ndarray, type[ContactLaw], SimpleNamespace], ...] = ()
+
+
+class Part(NamedTuple):
+    """Contacts of a row that have one law and one set of inputs."""
+
+    there: Any
+    pair: Pair
+    law: type[ContactLaw]
+    inputs: SimpleNamespace
+
+    @property
+    def model(self) -> Model:
+        """The law, as it runs here."""
+        return self.law.model(self.inputs)
 
 
 def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
@@ -125,37 +143,30 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    # of each row all its contacts, and then those that have inputs of their own
-    parts: list[list[tuple[Any, Pair, SimpleNamespace]]] = [
-        [
-            (there, pair_at(row.pair, there), inputs)
-            for there, inputs in [(ALL, row.inputs), *row.others]
-        ]
-        for row in rows
-    ]
+    parts = [parts_of(law, row) for row in rows]
     given = iter(
         with_restitutions(
             [
-                (inputs, pair, row.limits[there], row.masses.velocity)
+                (part.inputs, part.pair, row.limits[part.there], row.masses.velocity)
                 for row, those in zip(rows, parts, strict=True)
-                for there, pair, inputs in those
+                for part in those
             ]
         )
     )
-    parts = [[(there, pair, next(given)) for there, pair, _ in those] for those in parts]
+    parts = [[part._replace(inputs=next(given)) for part in those] for those in parts]
     # members of a study mostly differ in what no contact is made of, such as the striker's speed:
     # they share their contacts
     keys = []
-    for place, (row, ((_, _, inputs), *others)) in enumerate(zip(rows, parts, strict=True)):
+    for place, (row, (first, *others)) in enumerate(zip(rows, parts, strict=True)):
+        values = vars(first.inputs)
         scalar = all(
-            value is None or isinstance(value, (str, float, int)) for value in vars(inputs).values()
+            value is None or isinstance(value, (str, float, int)) for value in values.values()
         )
-        keys.append(
-            (id(row.pair), id(row.limits), repr(vars(inputs)) if scalar and not others else place)
-        )
+        alone = scalar and not others and not row.own
+        keys.append((id(row.pair), id(row.limits), repr(values) if alone else place))
     same = alike(keys)
     firsts = [places[0] for places in same]
-    models = shared_models([law.model(parts[place][0][2]) for place in firsts])
+    models = shared_models([model_of(rows[place], parts[place]) for place in firsts])
     found: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
         model, places = models[members[0]], [firsts[m] for m in members]
@@ -165,6 +176,31 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
         for m, contacts in zip(members, made, strict=True):
             found |= dict.fromkeys(same[m], contacts)
     return [found[place] for place in range(len(rows))]
+
+
+def parts_of(law: type[ContactLaw], row: RowInputs) -> list[Part]:
+    """Of a row all its contacts, and then those that have inputs of their own; where some have a
+    law of their own, those that there are, law by law."""
+    found: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
+    if not row.own:
+        found = [(ALL, law, row.inputs)]
+        found += [(there, law, inputs) for there, inputs in row.others]
+    else:
+        rest = np.zeros(row.limits.size, dtype=bool)
+        rest[row.masses.contacts] = True
+        for there, _, _ in row.own:
+            rest &= ~there
+        found = [(rest, law, row.inputs)]
+        found += [(there & rest, law, inputs) for there, inputs in row.others]
+        found = [one for one in [*found, *row.own] if one[0].any()]
+    return [Part(there, pair_at(row.pair, there), law, inputs) for there, law, inputs in found]
+
+
+def model_of(row: RowInputs, parts: Sequence[Part]) -> Model:
+    """What the contacts of a row run under: a mixture where some have a law of their own, or
+    another form of it."""
+    models = dict.fromkeys(part.model for part in (parts if row.own else parts[:1]))
+    return mixture(tuple(models)) if len(models) > 1 else next(iter(models))
 
 
 def pair_at(pair: Pair, there: Any) -> Pair:
@@ -180,7 +216,7 @@ def pair_at(pair: Pair, there: Any) -> Pair:
 
 
 def _contacts_of_model(
-    model: Model, rows: Sequence[RowInputs], parts: Sequence[Sequence[tuple]]
+    model: Model, rows: Sequence[RowInputs], parts: Sequence[Sequence[Part]]
 ) -> list[Contacts]:
     """The contacts of rows that run under one model; each row has one column more while it is set
     up, of a fresh contact like its last."""
@@ -201,20 +237,27 @@ def _contacts_of_model(
 
 
 def _own_and_limits(
-    model: Model, row: RowInputs, parts: Sequence[tuple]
+    model: Model, row: RowInputs, parts: Sequence[Part]
 ) -> tuple[np.ndarray, np.ndarray]:
     """A law's own coefficients of a row, and its limits, each with the last column twice; the
     inputs of the parts have the restitutions in them."""
     limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
-    own = np.empty((len(model.own), limits.size))
-    for part, pair, inputs in parts:
-        if part is not ALL and model.law.model(inputs) != model.law.model(parts[0][2]):
+    own, models = np.zeros((len(model.own), limits.size)), models_of(model)
+    for part in parts:
+        most, mine = row.limits[part.there], part.model
+        if not row.own and mine != parts[0].model:
             raise LawError(
                 f"contact law {model.name}: got inputs of a pair of materials that make it another "
                 "law, allowed: one form of the law for all "
                 "contacts; set these inputs for all of them"
             )
-        own[:, :-1][:, part] = own_coefficients(model, pair, inputs, row.limits[part].size)
+        table = own_coefficients(mine, part.pair, part.inputs, most.size)
+        if len(models) == 1:
+            own[:, :-1][:, part.there] = table
+            continue
+        columns = np.flatnonzero(part.there)
+        own[0, columns] = models.index(mine)
+        own[np.ix_(rows_of(mine, model), columns)] = with_windows(mine, table, most)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no
     # kind of its own
     for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):

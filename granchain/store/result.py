@@ -143,10 +143,14 @@ class Result:
             name: Variable(entry.dims, as_stored(name, data[name]), entry.unit, entry.long_name)
             for name, entry in entries.items()
         }
+        sparse = list(SPARSE)
+        if "contact_law" in data:
+            # of the contacts whose law has such a quantity
+            sparse += ["contact_radius", *(quantity.name for quantity in history)]
         if not self.status.failed:
             for name, variable in self.variables.items():
                 if (
-                    name not in SPARSE
+                    name not in sparse
                     and variable.data.dtype.kind == "f"
                     and holds_nan(variable.data)
                 ):

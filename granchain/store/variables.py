@@ -84,6 +84,7 @@ VARIABLES: dict[str, VariableEntry] = {
         ("contact",), "m", "overlap at which the unloading contact opens"
     ),
     "phase": VariableEntry(("contact",), "1", "what the contact is doing at the end"),
+    "contact_law": VariableEntry(("contact",), "1", "law of the contact, in a row of several"),
     "contact_radius": VariableEntry(("contact",), "m", "largest radius of the circle of contact"),
     "contact_plastic": VariableEntry(
         ("contact",), "J", "energy that the contact has lost to its dent"
@@ -202,6 +203,8 @@ def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "resonator_bead")
 # Places in the list of what a contact can be doing.
 PHASE = ("phase", "snapshot_phase")
+# Whole numbers that stand for words.
+_WORDS = (*PHASE, "contact_law")
 # Of most samples, and of some pulses, there is no message.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
@@ -273,6 +276,10 @@ def attributes_in_file(name: str, variable: Variable, law: str = "") -> dict[str
 
 def _about_phases(name: str, variable: Variable, law: str) -> dict[str, Any]:
     """Flags as the CF conventions, 3.5, have them, and which of them cannot occur."""
+    if name == "contact_law":
+        names = law.split(", ")
+        numbers = np.arange(len(names)).astype(variable.data.dtype)
+        return {"flag_values": numbers, "flag_meanings": " ".join(names)}
     if name not in PHASE:
         return {}
     numbers = np.arange(len(PHASES)).astype(variable.data.dtype)
@@ -357,7 +364,7 @@ def holds_nan(values: np.ndarray) -> bool:
 def as_stored(name: str, values: Any) -> np.ndarray:
     """Values as the file holds them: labels and phases whole numbers, everything else f8, in C
     order; read-only."""
-    kind = _WHOLE if name in (*LABELS, *PHASE) else _REAL
+    kind = _WHOLE if name in (*LABELS, *_WORDS) else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
     else:

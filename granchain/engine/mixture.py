@@ -1,0 +1,232 @@
+"""Several laws in one row: one model, whose functions ask each contact which law it has.
+
+A coefficient, or a quantity of the history, stands once under its name: a contact has one law. The
+first coefficient is the law, as its place among them. What a law does not have is 0 in the
+coefficients, and in the history what does nothing: an onset weight of 1, of a closed contact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
+from granchain.contact.model import Functions, Model
+
+WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
+# Where a contact's law has no such quantity; and one that never yields.
+_IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
+# What the functions take: x and y any two numbers or events, c coefficients, h history.
+_SHAPES = {
+    "history_of": "c", "force": "xych", "needs_update": "xych", "update": "xch", "energy": "xch",
+    "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "contact_radius": "xych",
+    "plastic_overlap": "c",
+}  # fmt: skip
+
+
+@cache
+def mixture(models: tuple[Model, ...]) -> Model:
+    """One model of several, at least two; its law is known by all their names."""
+    coefficients = (WHICH, *_once(models, "coefficients"))
+    history = _once(models, "history")
+    # of each law as many overlaps as of the one with most, none of them reached
+    counts = [len(model.functions.jumps((1.0,) * len(model.coefficients))) for model in models]
+    own = []
+    for model, count in zip(models, counts, strict=True):
+        c_of = _picked(_places(model.coefficients, coefficients))
+        h_of = _picked(_places(model.history, history))
+        given = {
+            name: _fitted(getattr(where, name), c_of, h_of, shape)
+            for name, shape in _SHAPES.items()
+            for where in [model.functions if name in Functions._fields else model.law]
+        }
+        spread = _spread(_places(model.history, history), len(history))
+        idle = tuple(_IDLE.get(quantity.name, 0.0) for quantity in history)
+        given["history_of"] = _begun(given["history_of"], spread, idle)
+        given["update"] = _renewed(given["update"], spread)
+        given["jumps"] = _padded(given["jumps"], (math.inf,) * (max(counts) - count))
+        own.append(given)
+    functions = own[-1]
+    for place in range(len(models) - 2, -1, -1):
+        functions = {
+            name: _either(float(place), own[place][name], functions[name], shape)
+            for name, shape in _SHAPES.items()
+        }
+    uses_rate = any(model.uses_rate for model in models)
+    if not uses_rate:
+        functions["force"] = _still(functions["force"])
+    jumping = [model for model in models if model.jumps_inside]
+    return Model(
+        law=_law_of(models, functions),
+        functions=Functions(**{name: functions[name] for name in Functions._fields}),
+        coefficients=coefficients,
+        history=history,
+        uses_rate=uses_rate,
+        forgets=any(model.forgets for model in models),
+        onset_jump=any(model.onset_jump for model in models),
+        jumps_inside=bool(jumping),
+        kinks=bool(jumping) and all(model.kinks for model in jumping),
+        loses=any(model.loses for model in models),
+    )
+
+
+def models_of(model: Model) -> tuple[Model, ...]:
+    """The models of a mixture, in the order of the places; one that is none is alone."""
+    return getattr(model.law, "models", (model,))
+
+
+def rows_of(model: Model, mixed: Model) -> np.ndarray:
+    """Rows of a mixture's coefficients that are those of one of its models."""
+    return np.array([mixed.coefficient(quantity.name) for quantity in model.coefficients])
+
+
+def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:
+    """The quantities of all models, each name once; written to the file where one of them is."""
+    found: dict[str, Quantity] = {}
+    for model in models:
+        for one in getattr(model, group):
+            known = found.setdefault(one.name, one)
+            found[one.name] = replace(known, output=known.output or one.output)
+    return tuple(found.values())
+
+
+def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[ContactLaw]:
+    """What is known of the laws together; no law of the registry."""
+    laws = [model.law for model in models]
+    own: dict[str, Any] = {
+        "__doc__": "Several laws in one row.",
+        "__module__": __name__,
+        "models": models,
+        "phases": tuple(phase for phase in PHASES if any(phase in law.phases for law in laws)),
+        "order": min(law.order for law in laws),
+        "fixed_units": any(law.fixed_units for law in laws),
+        "onset_jump": any(law.onset_jump for law in laws),
+    }
+    for name, has in (
+        ("contact_radius", any(law.has_contact_radius() for law in laws)),
+        ("plastic_overlap", any(law.has_full_plasticity() for law in laws)),
+        ("jumps", any(law.has_jumps() for law in laws)),
+    ):
+        if has:
+            own[name] = staticmethod(functions[name])
+    made: Any = type("Mixture", (ContactLaw,), own)
+    made.name = ", ".join(law.name for law in laws)
+    return made
+
+
+def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tuple[int, ...]:
+    names = [one.name for one in among]
+    return tuple(names.index(one.name) for one in quantities)
+
+
+def _picked(places: tuple[int, ...]) -> Callable:
+    """Plain function (values) -> the tuple of those at some places."""
+    if not places:
+        return _nothing
+    before, last = _picked(places[:-1]), places[-1]
+
+    def pick(values):
+        return before(values) + (values[last],)
+
+    return pick
+
+
+def _nothing(values):
+    return ()
+
+
+def _spread(places: tuple[int, ...], width: int) -> Callable:
+    """Plain function (values, own) -> the tuple with a law's own values at their places."""
+    if width == 0:
+        return _neither
+    before, last = _spread(places, width - 1), width - 1
+    mine = places.index(last) if last in places else -1
+    if mine < 0:
+
+        def keep(values, own):
+            return before(values, own) + (values[last],)
+
+        return keep
+
+    def put(values, own):
+        return before(values, own) + (float(own[mine]),)
+
+    return put
+
+
+def _neither(values, own):
+    return ()
+
+
+def _fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
+    """A function of a law's own coefficients and history, of the tuples of all."""
+
+    def of_c(c):
+        return own(c_of(c))
+
+    def of_ch(c, h):
+        return own(c_of(c), h_of(h))
+
+    def of_xch(x, c, h):
+        return own(x, c_of(c), h_of(h))
+
+    def of_xych(x, y, c, h):
+        return own(x, y, c_of(c), h_of(h))
+
+    made: dict[str, Callable] = {"c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych}
+    return made[shape]
+
+
+def _either(place: float, one: Callable, other: Callable, shape: str) -> Callable:
+    """One function where the contact has this law, else the other."""
+
+    def of_c(c):
+        return one(c) if c[0] == place else other(c)
+
+    def of_ch(c, h):
+        return one(c, h) if c[0] == place else other(c, h)
+
+    def of_xch(x, c, h):
+        return one(x, c, h) if c[0] == place else other(x, c, h)
+
+    def of_xych(x, y, c, h):
+        return one(x, y, c, h) if c[0] == place else other(x, y, c, h)
+
+    made: dict[str, Callable] = {"c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych}
+    return made[shape]
+
+
+def _begun(history_of: Callable, spread: Callable, idle: tuple) -> Callable:
+    def begin(c):
+        return spread(idle, history_of(c))
+
+    return begin
+
+
+def _renewed(update: Callable, spread: Callable) -> Callable:
+    def renew(event, c, h):
+        return spread(h, update(event, c, h))
+
+    return renew
+
+
+def _padded(jumps: Callable, beyond: tuple) -> Callable:
+    if not beyond:
+        return jumps
+
+    def pad(c):
+        return jumps(c) + beyond
+
+    return pad
+
+
+def _still(force: Callable) -> Callable:
+    def still(overlap, rate, c, h):
+        return force(overlap, 0.0, c, h)
+
+    return still
