@@ -62,6 +62,8 @@ STRUCK = {
     "ends.right": "rigid",
     "ends.left_material": BRASS,
     "ends.right_material": BRASS,
+    "ends.left_contact": {"law": "hertz"},
+    "ends.right_contact": {"law": "ma-liu", "psi": 2.5, "xi": 13.0},
     "contact.law": "hertz",
     "contact.psi": 2.0,
     "contact.xi": 9.0,

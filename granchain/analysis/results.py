@@ -277,8 +277,8 @@ def is_smooth(result: Result) -> bool:
     """Whether the forces of a result's law have no jumps; as of a law that is not installed."""
     from granchain.contact import laws
 
-    law = laws().get(result.law)
-    return law is None or not law.has_jumps()
+    named = [laws().get(name) for name in result.law.split(", ")]
+    return not any(law is not None and law.has_jumps() for law in named)
 
 
 def driven_without_pulse(result: Result) -> str:

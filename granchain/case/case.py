@@ -20,7 +20,14 @@ import numpy as np
 from pydantic import PrivateAttr
 
 from granchain.case.base import CheckedCase, law_values
-from granchain.case.checks import PER_BODY, bodies_in, check_across, ledger_interval, sizes
+from granchain.case.checks import (
+    PER_BODY,
+    PER_STATE,
+    bodies_in,
+    check_across,
+    ledger_interval,
+    sizes,
+)
 from granchain.case.contacts import own_contacts_in, read_own_contacts
 from granchain.case.document import (
     CASES,
@@ -144,10 +151,10 @@ class Case(CheckedCase):
     @property
     def file_size(self) -> float:
         """What its output file takes before it is packed [bytes], at most, from the counts
-        alone: what is recorded, and the bodies."""
-        return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(
-            dict(self)
-        )
+        alone: what is recorded, the bodies, and the state that the run leaves."""
+        tables, law = dict(self), laws().get(self.contact.law)
+        each = PER_BODY + PER_STATE + (0 if law is None else len(law.history))
+        return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * bodies_in(tables)
 
     @property
     def sha256(self) -> str:

@@ -56,6 +56,9 @@ MOST_LABELS = 1_000_000
 # Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion
 # at the end, peak, losses, largest overlap, phase, history.
 PER_BODY = 23
+# And in the state that a run leaves, without the history: four of the body, the overlap at zero,
+# six of the contact, its place on the list of those with an event, four corrections.
+PER_STATE = 16
 
 FACTORS = ("radius_factor", "mass_factor", "modulus_factor")
 

@@ -101,11 +101,25 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     blocks += setup_blocks(case)
     blocks += number_blocks(numbers) if checks is None else [check_grid(checks)]
     blocks += pictures(result)
-    contact = case.get("contact")
-    blocks += law_blocks(result.law, contact if isinstance(contact, dict) else {})
+    for name in result.law.split(", "):
+        blocks += law_blocks(name, inputs_of(case, name))
     blocks += case_blocks(result.provenance)
     blocks += origin(result.provenance, name)
-    return [*blocks, *citation([result.law])]
+    return [*blocks, *citation(result.law.split(", "))]
+
+
+def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
+    """The table of a contact law in a case as it was run: that under [contact], or the first of a
+    segment or wall."""
+    chain, ends = case.get("chain"), case.get("ends")
+    segments = chain.get("segment", []) if isinstance(chain, dict) else []
+    tables = [case.get("contact")]
+    tables += [one.get("contact") for one in segments if isinstance(one, dict)]
+    if isinstance(ends, dict):
+        tables += [ends.get(f"{side}_contact") for side in ("left", "right")]
+    found = [one for one in tables if isinstance(one, dict)]
+    named = [one for one in found if one.get("law") == law]
+    return next(iter(named or found), {})
 
 
 def resolved(provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,236 @@
+"""Contact laws of their own, of segments and of walls: what runs, what it gives, what a case may
+say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain.case import Case
+from granchain.chain import Chain
+from granchain.engine.mixture import mixture
+from granchain.engine.setup import Contacts
+from granchain.engine.state import State
+from granchain.engine.timestep import TimeStep
+from granchain.errors import CaseError
+from granchain.simulation import prepare, recording_of
+
+HERTZ = {"law": "hertz"}
+TSUJI = {"law": "tsuji", "restitution": 0.6}
+MALIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
+# with an onset jump; with overlaps at which the force jumps, and with kinks; that forgets dents
+KELVIN = {"law": "kelvin-voigt", "stiffness": 5e6, "restitution": 0.7}
+KOGUT = {"law": "kogut-etsion"}
+HARD = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 310e6,
+        "hardness": 868e6}  # fmt: skip
+FORGETS = {**MALIU, "dents": "forget"}
+
+
+def made(inner: dict[str, Any] | None, base: dict[str, Any] = HERTZ, **tables: Any) -> Case:
+    """A striker and two segments of five, the second with a law of its own."""
+    segments: list[dict[str, Any]] = [{"count": 5}, {"count": 5, "contact": inner}]
+    if inner is None:
+        del segments[1]["contact"]
+    return Case(
+        **{
+            "chain": {"radius": 2.38e-3, "material": HARD, "segment": segments},
+            "striker": {"speed": 1.0},
+            "ends": {"right": "wall"},
+            "contact": base,
+            "sensors": {"beads": [3, 8], "contacts": [2, 7, 10], "interval": 2e-7},
+            "time": {"end": 6e-5, "step": 2e-7},
+            **tables,
+        }
+    )
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("plain_loop")
+@pytest.mark.parametrize("law", [HERTZ, TSUJI, MALIU], ids=lambda law: law["law"])
+def test_the_same_law_once_more_gives_the_bits_of_one_law(law: dict[str, Any]) -> None:
+    one = gc.run(made(None, law))
+    own = gc.run(made(law, law, ends={"right": "wall", "right_contact": law}))
+    assert own.law == law["law"] and "contact_law" not in own.variables
+    for name, variable in one.variables.items():
+        assert np.array_equal(variable.data, own.variables[name].data), name
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("plain_loop")
+@pytest.mark.parametrize(
+    ("base", "inner"), [(HERTZ, MALIU), (TSUJI, MALIU)], ids=lambda law: law["law"]
+)
+def test_before_the_wave_comes_to_the_other_law_the_bits_are_those_of_one(
+    base: dict[str, Any], inner: dict[str, Any]
+) -> None:
+    times = {"time": {"end": 1.2e-5, "step": 2e-7}}
+    one, two = gc.run(made(None, base, **times)), gc.run(made(inner, base, **times))
+    assert two.law == f"{base['law']}, ma-liu" and two.contact_peak_force[2] > 1.0
+    assert np.array_equal(one.sensor_force[:, 0], two.sensor_force[:, 0])
+    for name in ("final_velocity", "contact_peak_force", "contact_viscous"):
+        assert np.array_equal(getattr(one, name)[:3], getattr(two, name)[:3]), name
+
+
+def marched(case: Case) -> np.ndarray:
+    """(bodies,) Velocities at the end of a row of Hertz contacts and, from bead 6 to bead 10, the
+    dashpot of Tsuji et al. 1992, F = K d^1.5 + c d^.25 v."""
+    chain, contacts, step = prepare(case)
+    n, dt = chain.n_bodies, step.value
+    hertz = np.array([contacts.c[contacts.model.coefficient("stiffness"), k] for k in range(n + 1)])
+    damping = contacts.c[contacts.model.coefficient("damping")]
+    u, v, a = np.zeros(n + 2), np.zeros(n + 2), np.zeros(n + 2)
+    v[1 : n + 1] = chain.velocity
+    for i in range(step.n_steps + 1):
+        half = 0.5 * dt if i else 0.0
+        d = np.maximum(u[:-1] - u[1:], 0.0)
+        d[0] = 0.0
+        rate = v[:-1] - v[1:] + half * (a[:-1] - a[1:])
+        # clamped at zero
+        f = np.maximum(hertz * d**1.5 + np.where(d > 0.0, damping * d**0.25 * rate, 0.0), 0.0)
+        a[1 : n + 1] = (f[:-1] - f[1:]) / chain.mass
+        v[1 : n + 1] += (0.5 if i in (0, step.n_steps) else 1.0) * dt * a[1 : n + 1]
+        if i < step.n_steps:
+            u += dt * v
+    return v[1 : n + 1]
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("plain_loop")
+def test_two_laws_move_the_row_as_a_loop_of_the_tests_own_does() -> None:
+    case = made(TSUJI, time={"end": 6e-5, "step": 2e-7})
+    result = gc.run(case)
+    assert result.contact_peak_force[[2, 8]].min() > 10.0 and result.contact_viscous[8] > 0.0
+    assert abs(result.final_velocity - marched(case)).max() < 1e-14
+
+
+def row_of(case: Case) -> tuple[Contacts, Chain, TimeStep]:
+    chain, contacts, step = prepare(case)
+    return contacts, chain, step
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("plain_loop")
+@pytest.mark.parametrize(
+    ("base", "inner", "wall"),
+    [
+        (HERTZ, TSUJI, MALIU),
+        (MALIU, KELVIN, HERTZ),
+        (TSUJI, KOGUT, FORGETS),
+        (FORGETS, MALIU, {**MALIU, "psi": 2.0}),
+    ],
+)
+def test_order_two_and_a_ledger_that_closes_with_several_laws(
+    base: dict[str, Any], inner: dict[str, Any], wall: dict[str, Any]
+) -> None:
+    case = made(
+        inner, base, ends={"right": "wall", "right_contact": wall},
+        chain={"radius": 2.38e-3, "material": HARD, "segment": [
+            {"count": 2}, {"count": 3, "contact": inner}]},
+        sensors={}, energy={"interval": 1e-6},
+    )  # fmt: skip
+    speeds, residuals = [], []
+    for steps in (150, 300, 600):
+        result = gc.run(case.replace(**{"time.step": 6e-5 / steps}))
+        speeds.append(result.final_velocity)
+        residuals.append(abs(result.energy_residual).max() / result.energy_kinetic[0])
+    coarse, fine = abs(speeds[0] - speeds[1]).max(), abs(speeds[1] - speeds[2]).max()
+    assert 2.5 < coarse / fine < 6.0
+    assert residuals[2] < 1e-4 and residuals[0] > 2.5 * residuals[1]
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("plain_loop")
+def test_a_result_says_which_contact_has_which_law(tmp_path: Path) -> None:
+    times = {"time": {"end": 3e-5, "step": 2e-7}, "energy": {"interval": 1e-6}}
+    case = made(MALIU, ends={"right": "wall", "right_contact": TSUJI}, **times)
+    result = gc.run(case)
+    assert result.law == "hertz, ma-liu, tsuji"
+    # 0 to 5: striker to bead 6; 6 to 9 within the second segment; 10 the wall
+    assert result.contact_law.tolist() == [0] * 6 + [1] * 4 + [2]
+    for name in ("elastic_limit", "unloading_stiffness"):
+        values = getattr(result, name)
+        assert np.isnan(values[[*range(6), 10]]).all() and np.isfinite(values[6:10]).all()
+    # a contact without yield is elastic, or open
+    assert set(result.phase[[*range(6), 10]].tolist()) <= {0, 1}
+    assert result.contact_plastic[:6].tolist() == [0.0] * 6
+    assert any("impact_speed" not in message.text for message in result.messages)
+    result.save(tmp_path / "run.h5")
+    stored = gc.open_result(tmp_path / "run.h5")
+    assert stored.equals(result)
+    about = stored.to_xarray()["contact_law"].attrs
+    assert about["flag_meanings"] == "hertz ma-liu tsuji"
+    assert about["flag_values"].tolist() == [0, 1, 2]
+    whole = gc.run(case.replace(**{"time.end": 6e-5}))
+    going = gc.run(case.replace(initial=stored))
+    assert np.array_equal(going.final_velocity, whole.final_velocity)
+    with pytest.raises(CaseError, match="a state of another law"):
+        case.replace(**{"initial": stored, "ends.right_contact.restitution": 0.7})
+
+
+@pytest.mark.long
+def test_the_compiled_loop_of_two_laws_has_the_bits_of_plain_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from granchain.engine.loop import time_loop
+
+    case = made(MALIU, TSUJI, time={"end": 3e-5, "step": 2e-7})
+    compiled = State(*row_of(case), recording_of(case))
+    monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
+    plain = State(*row_of(case), recording_of(case))
+    for state in (compiled, plain):
+        state.advance(1000)
+    for name, table in compiled.arrays().items():
+        assert np.array_equal(table, plain.arrays()[name], equal_nan=True), name
+
+
+@pytest.mark.plain
+def test_laws_of_their_own_are_part_of_the_case() -> None:
+    case = made(TSUJI)
+    assert case != made(None) and Case(**case.resolved()) == case
+    assert case.laws == [("hertz", False), ("tsuji", False)]
+    other = case.replace(**{"chain.segment.1.contact.restitution": 0.7})
+    (there, law, inputs) = other.own_contacts()[0]
+    assert (law, inputs.restitution) == ("tsuji", 0.7)
+    assert np.flatnonzero(there).tolist() == [7, 8, 9, 10]
+    segments = [{"count": 2, "contact": TSUJI}, {"count": 1, "repeat": 3}]
+    chain = {"radius": 2.38e-3, "material": HARD, "segment": segments}
+    repeated = made(None, chain=chain, sensors={})
+    assert np.flatnonzero(repeated.own_contacts()[0][0]).tolist() == [2, 5, 8]
+    assert "contact" not in made(None).resolved()["chain"]["segment"][0]
+    mixed = prepare(case)[1].model
+    assert mixed is prepare(other)[1].model or mixed == prepare(other)[1].model
+    assert mixed.name == "hertz, tsuji" and mixture((mixed, mixed)).name.count("tsuji") == 2
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("tables", "sentence"),
+    [
+        ({"ends": {"left_contact": HERTZ}}, "ends.left_contact: got a law at an end without"),
+        (
+            {"chain": {"radius": 2e-3, "material": HARD, "segment": [
+                {"count": 4}, {"count": 1, "contact": HERTZ}]}},
+            "chain.segment.1.contact: got a law between the beads of a segment of one",
+        ),
+        (
+            {"ends": {"right": "wall", "right_contact": {"law": "tsuij"}}},
+            'ends.right_contact.law: got "tsuij"',
+        ),
+        (
+            {"ends": {"right": "wall", "right_contact": {"law": "tsuji"}}},
+            "ends.right_contact.restitution: got nothing",
+        ),
+        (
+            {"ends": {"right": "wall", "right_contact": {"law": "flores", "restitution": 0.5}},
+             "striker": None, "initial": {"velocity": [0.0] * 10}},
+            "ends.right_contact.impact_speed: got \"striker\" in a case without one",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_law_of_its_own_is_told(tables: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CaseError, match=sentence):
+        made(None, **tables)
