@@ -437,6 +437,28 @@ def study_distribution() -> Any:
     )
 
 
+def study_hysteresis() -> Any:
+    """A bead between two walls, driven near its resonance: the frequency goes up and down, each
+    value from the state of the last. Hertz's contacts soften, and the response jumps at two
+    frequencies."""
+    case = gc.Case(
+        title="A bead between walls, driven by {ends.left.amplitude} m",
+        chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
+        | {"precompression": 20.0, "drag": 1280.0},
+        ends={
+            "left": {"drive": "displacement", "signal": "harmonic", "ramp": 5e-4}
+            | {"amplitude": 1.6e-8, "frequency": 40e3},
+            "right": "wall",
+        },
+        contact={"law": "hertz"},
+        sensors={"beads": [1], "interval": 1e-6},
+        time={"end": 1e-2, "step": "fast"},
+    )
+    up = [40e3 + 40.0 * i for i in range(25)]
+    study = gc.sweep(case, {"ends.left.frequency": up + up[-2::-1]}, chained=True)
+    return figures.study_hysteresis(study)
+
+
 def slider_acceleration() -> Any:
     """A slider-crank with play: the slider's acceleration beside that without play. `granchain
     plot` draws it."""
@@ -519,6 +541,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     study_power_law,
     study_map,
     study_distribution,
+    study_hysteresis,
     slider_acceleration,
     joint_orbit,
     crank_energy,

@@ -46,6 +46,8 @@ from granchain.studies.fit import fit as fit
 from granchain.studies.gradient import Gradient as Gradient
 from granchain.studies.gradient import gradient as gradient
 from granchain.studies.modes import mode_study as mode_study
+from granchain.studies.optimize import Optimum as Optimum
+from granchain.studies.optimize import optimize as optimize
 from granchain.studies.orbit import Orbit as Orbit
 from granchain.studies.orbit import orbit as orbit
 from granchain.studies.plan import Disorder as Disorder

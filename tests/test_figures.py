@@ -262,6 +262,19 @@ def a_study():
     )
 
 
+def there_and_back():
+    """As a chained study gives it: up, down, and up again."""
+    import xarray as xr
+
+    way = [1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0]
+    size = ("run", "sensor_bead"), np.arange(7.0)[:, None] + 1.0
+    return xr.Dataset(
+        {"force_amplitude": size},
+        coords={"run": range(7), "ends.left.frequency": ("run", way), "sensor_bead": [3]},
+        attrs={"law": "hertz", "how": "zip", "chained": 1},
+    )
+
+
 def the_laws(count):
     """Answers of `granchain.equivalent`, made up."""
     grid = np.linspace(0.1, 0.9, 9)[:, None]
@@ -376,6 +389,7 @@ CROWDED = {
         a_study(), "peak", "striker.speed", "chain.radius"
     ),
     "study_distribution": lambda: figures.study_distribution(a_study(), "peak", "chain.radius"),
+    "study_hysteresis": lambda: figures.study_hysteresis(there_and_back()),
     "sensitivities": lambda: figures.sensitivities(the_bands()),
     "equivalence": lambda: figures.equivalence(the_laws(12)),
     "fits": lambda: figures.fits(the_fits(12)),

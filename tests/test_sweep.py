@@ -528,6 +528,34 @@ def counted(monkeypatch):
     return count
 
 
+def test_measures_of_transport_are_those_of_each_run(tmp_path):
+    import xarray
+
+    case = short(**{"snapshots": {"interval": 2e-5, "history": True}, "time.end": 1e-4})
+    file, names = tmp_path / "spread.h5", ["participation", "second_moment", "bead_spectrum"]
+    vary = {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}
+    study = gc.sweep(case, vary, n=2, measures=names, out=file)
+    with xarray.open_dataset(file, engine="h5netcdf") as stored:
+        assert stored.identical(study)
+    options = {"measures": names[::-1], "out": file, "resume": True}
+    again = gc.sweep(case, vary, n=2, progress=lambda *_: pytest.fail("computed"), **options)
+    assert again.equals(study)
+    for run, member in enumerate(plan_of(case, vary, n=2).cases()):
+        result = gc.run(member)
+        n = len(result.snapshot_time)
+        assert np.array_equal(study.snapshot_time[run, :n], result.snapshot_time)
+        moment = analysis.second_moment(result)
+        assert np.array_equal(study.second_moment[run, :n], moment, equal_nan=True)
+        assert np.isnan(study.second_moment[run, n:]).all()
+        spectrum = analysis.bead_spectrum(result, 6)
+        found = study.bead_spectrum.sel(sensor_bead=6)[run, : len(spectrum.density)]
+        assert np.array_equal(found, spectrum.density)
+    with pytest.raises(CaseError, match='measures: got "spread", allowed bead_energy, contact'):
+        gc.sweep(case, vary, n=2, measures=["spread"])
+    with pytest.raises(CaseError, match="second_moment: got a result without snapshot_time"):
+        gc.sweep(case.replace(snapshots=None), vary, n=2, measures="second_moment")
+
+
 def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(tmp_path, counted):
     import xarray
 

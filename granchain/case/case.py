@@ -320,6 +320,13 @@ class Case(CheckedCase):
     def _check_start(self, problems: Problems) -> None:
         held = self.held
         if held is None:
+            for where, end in self.drives.items():
+                moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
+                if moved and problems.clear(where):
+                    got = "a displacement that does not begin at 0"
+                    allowed = "one that does, or the state of a run that was driven so"
+                    advice = "take out phase and dc, or give [initial]"
+                    problems.add(f"{where}.ramp_from", got, allowed, advice)
             return
         mine = same_of(self)
         for name, what in FIXED.items():

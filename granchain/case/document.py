@@ -165,6 +165,34 @@ def toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
+def toml_text(tables: Mapping[str, Any]) -> str:
+    """Plain tables as a TOML file has them: what is no table first."""
+    above = [f"{_as_key(name)} = {_as_toml(v)}" for name, v in tables.items() if not _is_table(v)]
+    blocks = ["\n".join(above)] if above else []
+    for name, table in tables.items():
+        if _is_table(table):
+            lines = [f"{_as_key(key)} = {_as_toml(value)}" for key, value in table.items()]
+            blocks.append("\n".join([f"[{_as_key(name)}]", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _as_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _as_toml(name)
+
+
+def _as_toml(value: Any) -> str:
+    """A value in a line: a JSON text is a TOML text, but for DEL."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_as_key(k)} = {_as_toml(one)}' for k, one in value.items())} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def key_values(items: Iterable[str], example: str, problems: Problems) -> dict[str, Any]:
     """Changes given as "KEY=VALUE"; others are reported, with an example of one that is allowed."""
     changes = {}

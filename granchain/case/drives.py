@@ -100,6 +100,15 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
             "two numbers above 0, the lower first",
             "give the two edges of the band [Hz]",
         )
+    if end.ramp_from is not None:
+        good = len(end.ramp_from) == 2 and all(map(math.isfinite, end.ramp_from))
+        problems.check(
+            good and end.ramp_from[1] > 0.0 and ramp > 0.0 and duration is None,
+            f"{where}.ramp_from",
+            shown(list(end.ramp_from[:3])),
+            "an amplitude, and a frequency above 0, beside a ramp and no duration",
+            "write ramp_from = [1e-8, 5e3] and the ramp [s] that leads from there",
+        )
     if (
         duration is not None
         and ramp > 0.5 * duration
@@ -133,8 +142,8 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         )
     # the coefficients of the cubics go with the third power of a knot's frequency
     many, step = knots(end, time.end), KNOTS_PER_PERIOD * highest(end)
-    size = abs(end.amplitude or end.rms or 0.0) + abs(end.dc or 0.0)
-    whole = length(end, time.end)
+    size = max(abs(end.amplitude or end.rms or 0.0), abs((end.ramp_from or (0.0,))[0]))
+    size, whole = size + abs(end.dc or 0.0), length(end, time.end)
     if not many <= MOST_KNOTS:
         problems.add(
             where,

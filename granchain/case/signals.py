@@ -28,7 +28,7 @@ KEYS_NEEDED = {
     "pulse": ("shape", "amplitude", "duration"),
 }
 KEYS_ALLOWED = {
-    "harmonic": ("dc", "phase", "ramp", "duration"),
+    "harmonic": ("dc", "phase", "ramp", "ramp_from", "duration"),
     "chirp": ("dc", "phase", "ramp"),
     "noise": ("dc", "ramp", "duration"),
     "pulse": (),
@@ -55,6 +55,10 @@ def highest(end: Any) -> float:
             if end.shape == "half-sine"
             else 0.2095 * GAUSSIAN_WIDTHS / end.duration
         )
+    if end.signal == "harmonic" and end.ramp_from:
+        # each derivative of the ramp, the k-th, is below (840^(1/4)/ramp)^k, so that those of the
+        # angle add less than 1.5 of it, and the amplitude's one (see `_with_ramps`)
+        return float(max(end.frequency, end.ramp_from[1]) + 2.5 * 0.857 / end.ramp)
     if end.signal == "harmonic":
         top = end.frequency
     elif end.signal == "noise":
@@ -106,6 +110,8 @@ def signal_table(end: Any, run: float, period: float | None = None) -> Drive:
         bell = np.exp(-0.5 * x * x)
         value, slope = (bell - foot) / (1.0 - foot), -x * bell / (deviation * (1.0 - foot))
         value[[0, -1]] = 0.0
+    elif end.ramp_from:
+        return _with_constant(end, _ramped_from(end, time))
     else:
         first, rate = end.frequency, 0.0
         if end.signal == "chirp":
@@ -137,11 +143,43 @@ def _with_ramps(
     if not end.ramp:
         return value, slope
     whole = math.inf if end.duration is None else end.duration
-    x, y = np.clip(time / end.ramp, 0.0, 1.0), np.clip((whole - time) / end.ramp, 0.0, 1.0)
-    rise, fall = (t * t * t * t * (35.0 + t * (-84.0 + t * (70.0 - 20.0 * t))) for t in (x, y))
-    up, down = (140.0 * (t * (1.0 - t)) ** 3 for t in (x, y))
+    (rise, up), (fall, down) = (_rise(t / end.ramp) for t in (time, whole - time))
+    if end.ramp_from:
+        # the constant part goes on
+        rise, up = np.ones_like(rise), np.zeros_like(up)
     factor, steepness = rise * fall, (up * fall - rise * down) / end.ramp
     return value * factor, slope * factor + value * steepness
+
+
+def _rise(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The factor of a ramp, and its slope."""
+    x = np.clip(x, 0.0, 1.0)
+    rise = x * x * x * x * (35.0 + x * (-84.0 + x * (70.0 - 20.0 * x)))
+    return rise, 140.0 * (x * (1.0 - x)) ** 3
+
+
+def _ramped_from(end: Any, time: np.ndarray) -> Drive:
+    """A harmonic whose amplitude and frequency go over the ramp from those of another."""
+    amplitude, frequency = end.ramp_from
+    rise, up = _rise(time / end.ramp)
+    size = amplitude + (end.amplitude - amplitude) * rise
+    growth = (end.amplitude - amplitude) * up / end.ramp
+    angle = phase_at(end, time)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    turning = 2.0 * math.pi * (frequency + (end.frequency - frequency) * rise)
+    return Drive(time, size * sine, growth * sine + size * turning * cosine)
+
+
+def phase_at(end: Any, time: Any) -> Any:
+    """Phase of a harmonic at a time [rad]."""
+    periods = end.frequency * time
+    if end.ramp_from:
+        x = np.clip(time / end.ramp, 0.0, 1.0)
+        # the integral of the factor, which is a half over the ramp
+        risen = x * x * x * x * x * (7.0 + x * (-14.0 + x * (10.0 - 2.5 * x)))
+        before, past = end.ramp_from[1] - end.frequency, np.maximum(time - end.ramp, 0.0)
+        periods = periods + before * (time - end.ramp * risen - past)
+    return 2.0 * math.pi * periods + (end.phase or 0.0)
 
 
 def lines(end: Any, run: float) -> tuple[int, int]:

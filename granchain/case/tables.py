@@ -463,6 +463,13 @@ class DriveTable(Table):
         None,
         low=0.0,
     )
+    ramp_from: tuple[float, ...] | None = key(
+        "amplitude [m] or [N] and frequency [Hz] from which the ramp of a harmonic leads, where it "
+        "does not rise from 0",
+        "a list of two numbers",
+        None,
+        strict=False,
+    )
     duration: float | None = number_key("s", "how long the signal lasts", None, above=0.0)
     to: float | None = number_key("Hz", "the last frequency of a chirp", None, low=0.0)
     band: tuple[float, ...] | None = key(

@@ -58,6 +58,14 @@ def sweep(
         bool,
         typer.Option("--dry-run", help="Say how many members there are, and what they will take."),
     ] = False,
+    chained: Annotated[
+        bool,
+        typer.Option(
+            "--chained",
+            help="Let each value of one list go on from the state of the one before, as chained = "
+            "true in the file does.",
+        ),
+    ] = False,
     threads: ThreadsOption = None,
     dask: Annotated[
         str | None,
@@ -82,9 +90,9 @@ def sweep(
             from granchain.studies.elsewhere import dask_at
             from granchain.studies.sweep import estimate, load_sweep, swept
 
-            asked = load_sweep(file)
+            asked = load_sweep(file, chained)
             if dry_run:
-                report_estimate(asked, estimate(asked.plan, asked.traces, threads), as_json)
+                report_estimate(asked, estimate(*asked[:2], threads, asked.measures), as_json)
                 return
             case = asked.plan.case
             progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
@@ -98,8 +106,8 @@ def sweep(
                 dask_at(dask) if dask else nullcontext() as executor,
             ):
                 study = swept(
-                    asked.plan, target, resume, overwrite, traces=asked.traces, executor=executor,
-                    threads=threads, progress=advance,
+                    asked.plan, target, resume, overwrite, measures=asked.measures,
+                    traces=asked.traces, executor=executor, threads=threads, progress=advance,
                 )  # fmt: skip
                 # the file is there, and a signal changes nothing any more
                 interruption.something_to_lose = True

@@ -58,6 +58,7 @@ from granchain.figures.studies import (
     study_curves,
     study_distribution,
     study_figures,
+    study_hysteresis,
     study_map,
     study_power_law,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "study_curves",
     "study_distribution",
     "study_figures",
+    "study_hysteresis",
     "study_map",
     "study_power_law",
     "style",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -144,7 +145,7 @@ def study_numbers(study: Any) -> list[str]:
     return [
         str(name)
         for name, values in study.data_vars.items()
-        if values.dtype.kind == "f" and "sample" not in values.dims
+        if values.dtype.kind == "f" and not {"sample", "snapshot", "line"} & {*values.dims}
     ]
 
 
@@ -311,6 +312,45 @@ def study_power_law(
 
 
 @styled
+def study_hysteresis(
+    study: Any, name: str = "force_amplitude", ax: Axes | None = None
+) -> tuple[Figure, Axes]:
+    """A variable over the value that went up and down, each from the state of the one before: a
+    line for every way up or down.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        As `granchain.sweep` with chained=True gives it, or several such behind each other.
+    name : str
+        Of the variable.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    found = shown_values(study, name, None, "run")
+    keys = [str(key) for key in study.coords if key != "run" and study[key].dims == ("run",)]
+    if len(keys) != 1:
+        raise GranchainError(
+            f"study_hysteresis: got {len(keys)} keys along run, allowed one; make the study with "
+            "granchain.sweep(..., chained=True)"
+        )
+    x, sheet = number_values(study, keys[0], "study_hysteresis"), Sheet(ax, 6.4, 4.2)
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
+    for i, (first, last) in enumerate(pairwise([0, *turns.tolist(), len(x) - 1])):
+        way = slice(first, last + 1)
+        style = look(i) | {"marker": "^" if x[last] > x[first] else "v", "markersize": 4.0}
+        words = "up" if x[last] > x[first] else "down"
+        sheet.top.plot(x[way], found.values[0][way], **style, label=words)
+    set_panel(sheet.top, whole="", xlabel=label_of(study, keys[0], 0.0)[1], ylabel=found.axis)
+    sheet.legend(sheet.top, inside={"loc": "best"})
+    return put_study_heading(study, sheet, name, found.notes)
+
+
+@styled
 def study_map(
     study: Any, name: str, across: str, up: str, ax: Axes | None = None
 ) -> tuple[Figure, Axes]:
@@ -414,9 +454,11 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
     Peaks over the beads, a line for each value of the first key, or for each run of lists side by
     side; over each key with numbers a curve of the wave speed, of what is transmitted and of what a
     summary gives, or where the key spans a factor of 5 the power law of the wave speed; a map where
-    there are two such keys; distributions where there are draws.
+    there are two such keys; distributions where there are draws; of a chained study its hysteresis.
     """
     found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
+    if "chained" in study.attrs:
+        return {"hysteresis": partial(study_hysteresis, study)} if len(study["run"]) > 1 else {}
     dims = [str(dim) for dim in study["wave_speed"].dims]
     keys = [dim for dim in dims if dim not in _OWN_VARIABLES and len(study[dim]) > 1]
     numbered = [key for key in keys if study[key].dtype.kind in "fiu"]

@@ -104,7 +104,7 @@ def compute(text: str) -> bytes:
     cases = [base.replace(**changes) for changes in task["changes"]]
     LOG.info("a task of %d members of %s", len(cases), cases[0].contact.law)
     clock = time.perf_counter()
-    found = measure(cases, 1, traces=task["traces"])
+    found = measure(cases, 1, traces=task["traces"], further=task["measures"])
     LOG.info("%d members done in %.3g s", len(cases), time.perf_counter() - clock)
     return b"".join(content_of_columns(found.columns(range(len(cases)), task["traces"])))
 
@@ -173,6 +173,8 @@ class Elsewhere:
     traces : bool
     found : Measures
         Where the numbers go.
+    further : sequence of str
+        As of `measures.measure`.
     """
 
     def __init__(
@@ -183,12 +185,14 @@ class Elsewhere:
         cases: Sequence[Case],
         traces: bool,
         found: Measures,
+        further: Sequence[str] = (),
     ):
         # a dask Client: its futures are not those of concurrent.futures, its executor's are
         own = getattr(executor, "get_executor", None)
         self._executor = executor if own is None else own(pure=False)
         self._changes, self.cases = changes, cases
-        self._traces, self.found = traces, found
+        self._what: dict[str, Any] = {"traces": traces, "further": further}
+        self.found = found
         case = base.as_given()
         # nobody reads a member's title there; a file that a member names instead is here, and not
         # where it is computed
@@ -201,6 +205,7 @@ class Elsewhere:
             "laws": law_files(cases),
             "case": case,
             "traces": traces,
+            "measures": list(further),
         }
 
     def measure(self, places: Sequence[int], done: Callable[[Sequence[int]], Any]) -> None:
@@ -212,11 +217,11 @@ class Elsewhere:
             For a fault of the executor's own.
         """
         first, others = places[:1], places[1:]
-        measure(self.cases, 1, traces=self._traces, found=self.found, places=first)
+        measure(self.cases, 1, **self._what, found=self.found, places=first)
         done(first)
         clock = time.perf_counter()
         # again, as what is compiled is there now
-        measure([self.cases[place] for place in first], 1, traces=self._traces)
+        measure([self.cases[place] for place in first], 1, **self._what)
         size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
         tasks = [tuple(others[at : at + size]) for at in range(0, len(others), size)]
         waiting: dict[Future[bytes], Places] = {}

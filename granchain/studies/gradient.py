@@ -49,7 +49,8 @@ UNCHANGED = {f"chain.{name}": 1.0 for name in FACTORS} | {
     "initial.displacement": 0.0,
 }
 
-# What a derivative is of: "peak", ("peak", bead), "transmitted_momentum", a function of a Result.
+# What a derivative is of: "peak", ("peak", bead), "wall_force", "transmitted_momentum", a function
+# of a Result.
 Of = str | tuple[str, int] | Callable[[Result], float]
 
 
@@ -119,8 +120,8 @@ def gradient(
     case : Case
     of : str, tuple or function
         "peak", the largest force of the sensor beads [N]; ("peak", bead), that of any bead [N];
-        "transmitted_momentum", of the last bead over the striker's [1]; or a function of a Result
-        that gives a number.
+        "wall_force", the largest on a wall at the right end [N]; "transmitted_momentum", of the
+        last bead over the striker's [1]; or a function of a Result that gives a number.
     keys : sequence of str
         Keys with dots that hold a number, or a list with one for each bead or gap, such as
         "chain.radius_factor", also where the case leaves it out; "chain.radius_factor.3" is one of
@@ -364,6 +365,14 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 'striker and a free right end; take another number, such as "peak"'
             )
         return RunSummary(where, BARE | {"sensors.beads": [case.beads]}, True, passed_momentum)
+    elif of == "wall_force":
+        if not case.ends.has_wall("right"):
+            raise CaseError(
+                f'{where}: got "wall_force" of a case without a wall at the right end, allowed one '
+                'with it; set ends.right = "wall"'
+            )
+        own = {"sensors.beads": [], "sensors.contacts": [case.beads]}
+        return RunSummary(where, BARE | own, True, force_on_wall)
     elif isinstance(of, tuple) and len(of) == 2 and of[0] == "peak":
         if isinstance(of[1], bool) or not isinstance(of[1], int) or not 1 <= of[1] <= case.beads:
             raise CaseError(
@@ -373,47 +382,67 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
         beads = [of[1]]
     else:
         raise CaseError(
-            f'{where}: got {shown(of)}, allowed "peak", ("peak", bead), "transmitted_momentum" or '
+            f'{where}: got {shown(of)}, allowed "peak", ("peak", bead), "wall_force", '
+            '"transmitted_momentum" or '
             "a function of a Result; name one of them"
         )
     return RunSummary(where, BARE | {"sensors.beads": beads}, True, largest_peak)
 
 
-def found_in(cases: Sequence[Case], summary: RunSummary, threads: int | None) -> list[float]:
-    """The number of each case.
+def found_in(
+    cases: Sequence[Case],
+    summary: RunSummary,
+    threads: int | None,
+    failed: Callable[[int, CaseError | RunError], Any] | None = None,
+) -> list[float]:
+    """The number of each case; where `failed` takes the place and the error of one that gives none,
+    that is infinite.
 
     Raises
     ------
     CaseError
-        Where the function fails, or the wave has not passed; for a case that cannot be set up.
+        Where the function fails, for a case that cannot be set up; always where the wave has not
+        passed.
     RunError
         For a run that fails.
     """
     check_members(cases, threads)
     read = measure(cases, threads, summary=lambda result: {"number": summary.number(result)})
     found = []
-    for case, status, message, numbers in zip(
-        cases, read.status, read.message, read.summaries, strict=True
+    for place, (status, message, numbers) in enumerate(
+        zip(read.status, read.message, read.summaries, strict=True)
     ):
-        if status is Status.NOT_SET_UP:
-            raise CaseError(message)
-        if status.failed:
-            raise RunError(message)
         number = float(numbers.get("number", math.nan))
-        if not math.isfinite(number):
-            if summary.at_steps:
-                raise CaseError(
-                    f"time.end: got {case.time.end:.6g} s, by which the wave has not passed bead "
-                    f"{', '.join(map(str, case.sensors.beads))}, allowed an end behind it; take a "
-                    "later time.end"
-                )
-            _, _, problem = message.partition(": got ")
-            raise CaseError(
-                f"{summary.where}: got {problem or 'nan'}, allowed a function that gives a finite "
-                "number; mend it"
-            )
-        found.append(number)
+        if math.isfinite(number):
+            found.append(number)
+            continue
+        error = (
+            RunError(message)
+            if status.failed and status is not Status.NOT_SET_UP
+            else CaseError(message if status.failed else no_number(cases[place], summary, message))
+        )
+        if failed is None or (summary.at_steps and not status.failed):
+            raise error
+        failed(place, error)
+        found.append(math.inf)
     return found
+
+
+def no_number(case: Case, summary: RunSummary, message: str) -> str:
+    """Why a run that is complete has no number."""
+    if summary.at_steps:
+        beads = ", ".join(map(str, case.sensors.beads))
+        beads = f"bead {beads}" if beads else "the last contact"
+        return (
+            f"time.end: got {case.time.end:.6g} s, by which the wave has not passed "
+            f"{beads}, allowed an end behind it; take a "
+            "later time.end"
+        )
+    _, _, problem = message.partition(": got ")
+    return (
+        f"{summary.where}: got {problem or 'nan'}, allowed a function that gives a finite "
+        "number; mend it"
+    )
 
 
 def largest_peak(result: Result) -> float:
@@ -421,27 +450,45 @@ def largest_peak(result: Result) -> float:
     fallen to half of its largest by the end."""
     tops = []
     for sensor in range(len(result.sensor_bead)):
-        force = result.sensor_force[:, sensor]
-        rest = static_force(force)
-        above = force - rest
-        top = int(np.argmax(above))
-        passed = (above[top:] < PULSE_ENDS * above[top]).any()
-        if not (above[top] > OF_REST * abs(rest) and passed):
+        top = passed_top(result.sensor_force[:, sensor])
+        if top is None:
             return math.nan
         tops.append(height_of(result, sensor, top))
     return max(tops)
 
 
+def passed_top(force: np.ndarray) -> int | None:
+    """Where a force is largest; None where it has not come, or not fallen to half, by the end."""
+    rest = static_force(force)
+    above = force - rest
+    top = int(np.argmax(above))
+    passed = (above[top:] < PULSE_ENDS * above[top]).any()
+    return top if above[top] > OF_REST * abs(rest) and passed else None
+
+
+def force_on_wall(result: Result) -> float:
+    """Largest force of the one contact that is recorded, at every step [N]; nan where it has not
+    fallen to half of it by the end."""
+    force = result.contact_force[:, 0]
+    top = passed_top(force)
+    return math.nan if top is None else smooth_top(force, top)
+
+
 def height_of(result: Result, sensor: int, top: int) -> float:
-    """The force at its own maximum about the largest of its values at the steps [N]: of the cubics
-    through these and their time derivatives there."""
+    """The sensor's force at its own maximum about the largest of its values at the steps [N]."""
     force, jumps = result.sensor_force[:, sensor], jumps_at(result, sensor)
     near = np.s_[top - 3 : top + 4]
     if jumps is not None:
         height, _, at_jump = summit(result.time, force, jumps)
         if at_jump or np.isfinite(jumps.force[near]).any():
             return height
-    values = force[near] if top >= 3 else force[:0]
+    return smooth_top(force, top)
+
+
+def smooth_top(force: np.ndarray, top: int) -> float:
+    """A force at its own maximum about the largest of its values at the steps [N]: of the cubics
+    through these and their time derivatives there."""
+    values = force[top - 3 : top + 4] if top >= 3 else force[:0]
     if values.size < 7:
         return float(force[top])
     # derivatives by five values, of the fourth order: Abramowitz and Stegun 1964, table 25.2

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from granchain.analysis import spreading
 from granchain.analysis.arrays import first_pulses, passed_on, wave_speeds
 from granchain.analysis.definition import ForceJumps
+from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
 from granchain.engine.law_hash import functions_sha256
@@ -71,6 +73,51 @@ NUMBERS = {
     ),
     "time_step": VariableEntry((), "s", "time step"),
 }
+# What may be measured beside them, by name: the variables of each.
+_SHOTS = {"snapshot_time": VariableEntry(("snapshot",), "s", "time of the snapshots")}
+FURTHER: dict[str, dict[str, VariableEntry]] = {
+    "bead_energy": _SHOTS
+    | {
+        "bead_energy": VariableEntry(
+            ("snapshot", "body"), "J", "energy of every body beyond the static state"
+        )
+    },
+    "contact_energy": _SHOTS
+    | {
+        "contact_energy": VariableEntry(
+            ("snapshot", "joint"), "J", "energy of every contact beyond the static state"
+        )
+    },
+    "second_moment": _SHOTS
+    | {
+        "second_moment": VariableEntry(
+            ("snapshot",), "1", "second moment of the energy over the row, in beads squared"
+        )
+    },
+    "participation": _SHOTS
+    | {"participation": VariableEntry(("snapshot",), "1", "how many bodies share the energy")},
+    "bead_spectrum": {
+        "frequency": VariableEntry(("line",), "Hz", "frequency of the spectrum's lines"),
+        "bead_spectrum": VariableEntry(
+            ("line", "sensor_bead"), "N^2/Hz", "power spectral density of the sensor's force"
+        ),
+    },
+}
+# Of a study whose members go on from each other, see `granchain.studies.chained`: of the settled
+# part, what the sensors feel.
+SETTLED = {
+    "force_amplitude": VariableEntry(
+        ("sensor_bead",), "N", "half of the sensor force's range, settled"
+    ),
+    "force_mean": VariableEntry(("sensor_bead",), "N", "mean of the sensor force, settled"),
+    "force_change": VariableEntry(
+        ("sensor_bead",),
+        "1",
+        "by how much that amplitude is larger in the second half of the settled part, over all",
+    ),
+    "drive_phase": VariableEntry((), "rad", "phase of the changed drive at the end"),
+}
+ARRAYS = {name: one for entries in (*FURTHER.values(), SETTLED) for name, one in entries.items()}
 # Where traces are kept.
 TRACES = {
     "n_samples": VariableEntry((), "1", "how many values of time there are"),
@@ -111,6 +158,10 @@ class Measures:
         Where traces are asked for: [s], [N]; empty arrays for a case that was not computed.
     summaries : list of dict
         Where a summary is asked for; empty for a case that failed.
+    arrays : list of dict
+        Of `ARRAYS`, what is asked for.
+    state : list of str
+        Where the next member goes on from it: the state at the end, as a case has it.
     """
 
     sensor_bead: tuple[int, ...]
@@ -129,6 +180,8 @@ class Measures:
     time: list[np.ndarray] = field(default_factory=list)
     force: list[np.ndarray] = field(default_factory=list)
     summaries: list[dict[str, float]] = field(default_factory=list)
+    arrays: list[dict[str, np.ndarray]] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
 
     @classmethod
     def empty(cls, cases: Sequence[Case]) -> Measures:
@@ -147,6 +200,8 @@ class Measures:
             time=[np.zeros(0)] * n,
             force=[np.zeros((0, sensors))] * n,
             summaries=[{} for _ in range(n)],
+            arrays=[{} for _ in range(n)],
+            state=[""] * n,
             **numbers,
         )
 
@@ -162,22 +217,25 @@ class Measures:
         found["status"] = [self.status[place].label for place in places]
         for name in ("message", "law", "summaries"):
             found[name] = [getattr(self, name)[place] for place in places]
+        found |= {
+            name: padded([self.arrays[place].get(name) for place in places], len(entry.dims))
+            for name, entry in ARRAYS.items()
+            if any(name in self.arrays[place] for place in places)
+        }
+        if any(self.state[place] for place in places):
+            found["state"] = [self.state[place] for place in places]
         if traces:
-            counts = found["n_samples"] = np.array([len(self.time[place]) for place in places])
-            shape = len(counts), int(counts.max(initial=0)), len(self.sensor_bead)
-            found["time"] = np.full(shape[:2], np.nan)
-            found["sensor_force"] = np.full(shape, np.nan)
-            for row, place in enumerate(places):
-                found["time"][row, : counts[row]] = self.time[place]
-                found["sensor_force"][row, : counts[row]] = self.force[place]
+            found["n_samples"] = np.array([len(self.time[place]) for place in places])
+            found["time"] = padded([self.time[place] for place in places], 1)
+            found["sensor_force"] = padded([self.force[place] for place in places], 2)
         return found
 
     def take(self, place: int, columns: Mapping[str, Any], row: int) -> None:
         """Put a member that `columns` gave at a place."""
-        for name in NUMBERS:
-            getattr(self, name)[place] = columns[name][row]
-        for name in ("message", "law", "summaries"):
-            getattr(self, name)[place] = columns[name][row]
+        for name in (*NUMBERS, "message", "law", "summaries", "state"):
+            if name in columns:
+                getattr(self, name)[place] = columns[name][row]
+        self.arrays[place] = {name: columns[name][row] for name in ARRAYS if name in columns}
         if "n_samples" in columns:
             count = columns["n_samples"][row]
             self.time[place] = columns["time"][row, :count]
@@ -186,12 +244,24 @@ class Measures:
         self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
 
 
+def padded(parts: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
+    """Arrays of so many dimensions behind each other, as long as the longest; not a number beyond
+    the end of each, and where there is none."""
+    known = [np.zeros((0,) * dims) if one is None else one for one in parts]
+    found = np.full((len(known), *np.max([one.shape for one in known], axis=0).astype(int)), np.nan)
+    for row, one in enumerate(known):
+        within: Any = (row, *map(slice, one.shape))
+        found[within] = one
+    return found
+
+
 def measure(
     cases: Sequence[Case],
     threads: int | None = None,
     *,
     traces: bool = False,
     summary: SummaryFunction | None = None,
+    further: Sequence[str] = (),
     done: Callable[[Sequence[int]], Any] = lambda places: None,
     found: Measures | None = None,
     places: Sequence[int] | None = None,
@@ -212,6 +282,8 @@ def measure(
         Keep the force of every sensor.
     summary : function, optional
         Takes the Result of a case, gives a dict of numbers.
+    further : sequence of str
+        Names of `FURTHER`.
     done : function, optional
         Called with the places of members that are measured.
     found : Measures, optional
@@ -228,6 +300,7 @@ def measure(
     """
     threads = check_members(cases, threads)
     numbers = Measures.empty(cases) if found is None else found
+    looks = summary is not None or bool(further)
     wanted = range(len(cases)) if places is None else places
     started = datetime.now(UTC).isoformat(timespec="seconds")
     recordings: dict[tuple, Recording] = {}
@@ -239,8 +312,8 @@ def measure(
         if like not in recordings:
             beads, interval = tuple(case.sensors.beads), case.sensors.interval
             bare = Recording(sensor_beads=beads, interval=interval, ledger=False)
-            # a summary may look at all that the case records
-            recordings[like] = watched(case, recording_of(case) if summary else bare)
+            # what looks at a result may look at all that the case records
+            recordings[like] = watched(case, recording_of(case) if looks else bare)
         return recordings[like]
 
     def refuse(place: int, sentence: str) -> None:
@@ -252,15 +325,20 @@ def measure(
         ended_ones = [(one, status) for one, status in stopped if status is not Status.RUNNING]
         examined, runs = [], []
         for one, status in ended_ones:
-            if status.failed or summary is not None:
+            if status.failed or looks:
                 examined.append(one)
                 runs.append(Ended(one.case, one.chain, without_watched(one), status))
         for one, (result, problem) in zip(examined, ended(runs, started, 0.0), strict=True):
             if result.status.failed:
                 numbers.status[one.place] = result.status
-            elif summary is not None:
+            elif looks:
                 try:
-                    numbers.summaries[one.place] = summary_numbers(summary(result))
+                    numbers.arrays[one.place] = further_arrays(result, further)
+                except GranchainError as error:
+                    problem = str(error)
+                try:
+                    given = {} if summary is None else summary(result)
+                    numbers.summaries[one.place] = summary_numbers(given)
                 except Exception as error:
                     problem = f"summary: got {type(error).__name__}: {text_of(error)}"
             numbers.message[one.place] = problem
@@ -272,7 +350,7 @@ def measure(
         if ready:
             put_numbers(numbers, ready, traces)
         for one in ready:
-            numbers.message[one.place] = numbers.message[one.place] if summary else ""
+            numbers.message[one.place] = numbers.message[one.place] if looks else ""
             numbers.status[one.place] = Status.COMPLETE
 
     # each thread holds a lot
@@ -350,6 +428,20 @@ def without_watched(one: Ready) -> State:
     state.records = state.records._replace(**left)
     state.recording = replace(state.recording, sensor_beads=beads)
     return state
+
+
+def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """What is measured of a result under these names of `FURTHER`."""
+    found: dict[str, np.ndarray] = {}
+    for name in names:
+        if name == "bead_spectrum":
+            of_beads = [bead_spectrum(result, bead) for bead in result.sensor_bead.tolist()]
+            found["frequency"] = of_beads[0].frequency
+            found[name] = np.stack([one.density for one in of_beads], axis=-1)
+        else:
+            found[name] = getattr(spreading, name)(result)
+            found["snapshot_time"] = np.asarray(result.snapshot_time, dtype=float)
+    return found
 
 
 def summary_numbers(given: Any) -> dict[str, float]:

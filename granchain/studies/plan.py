@@ -331,6 +331,8 @@ class Plan:
     n : int
         Draws at each point; with "sobol", of all.
     seed : int
+    chained : bool
+        Each goes on from the one before; see `granchain.studies.chained`.
     """
 
     case: Case
@@ -338,6 +340,7 @@ class Plan:
     how: str
     n: int
     seed: int
+    chained: bool = False
 
     @property
     def listed(self) -> dict[str, list[Any]]:

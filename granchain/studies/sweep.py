@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,8 +35,11 @@ from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, open_study, save_study
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
+from granchain.studies.chained import measure_chain, plan_of_chain
 from granchain.studies.elsewhere import Elsewhere, changed_law
 from granchain.studies.measures import (
+    ARRAYS,
+    FURTHER,
     NUMBERS,
     TRACES,
     Measures,
@@ -58,7 +62,9 @@ def sweep(
     seed: int = 0,
     *,
     summary: SummaryFunction | None = None,
+    measures: Sequence[str] = (),
     traces: bool = False,
+    chained: bool = False,
     out: str | os.PathLike[str] | None = None,
     executor: Any = None,
     threads: int | None = None,
@@ -85,8 +91,18 @@ def sweep(
     summary : function, optional
         Takes a Result, gives a dict of numbers: further variables. It is tried on the first member
         before the others run.
+    measures : sequence of str
+        Further variables, as `granchain.analysis` measures them of one run: "second_moment",
+        "participation", "bead_energy", "contact_energy" over the snapshots, "bead_spectrum" of the
+        sensors' forces.
     traces : bool
         Keep the forces of the sensors.
+    chained : bool
+        Each value of one list, in its order and for `time.end`, goes on from the state of the one
+        before, one after the other: an amplitude or a frequency of a harmonic drive, over a ramp of
+        whole periods, or the time step or end. Of each, the last whole periods are measured, at
+        most half of it: half of the range of the sensors' forces, their mean, and by how much that
+        range still changes.
     out : str or path, optional
         File of the study, FILE.part until it is whole: members are written as they come.
     executor : concurrent.futures.Executor or dask Client, optional
@@ -119,10 +135,10 @@ def sweep(
     FileError
         Where `out` cannot be written.
     """
-    plan = plan_of(case, vary, how, n, seed)
+    plan = (plan_of_chain if chained else plan_of)(case, vary, how, n, seed)
     study = swept(
-        plan, out, resume, overwrite, summary=summary, traces=traces, executor=executor,
-        threads=threads, progress=progress_of(progress, "sweep"),
+        plan, out, resume, overwrite, summary=summary, measures=measures, traces=traces,
+        executor=executor, threads=threads, progress=progress_of(progress, "sweep"),
     )  # fmt: skip
     if note := study.attrs.get("missing_note"):
         warnings.warn(f"sweep: {note}", GranchainWarning, stacklevel=2)
@@ -136,12 +152,14 @@ def swept(
     overwrite: bool = False,
     *,
     summary: SummaryFunction | None = None,
+    measures: Sequence[str] = (),
     traces: bool = False,
     executor: Any = None,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Any:
     """The data set of a plan; see `sweep`."""
+    further = check_further(plan, measures, executor)
     if executor is not None and summary is not None:
         raise CaseError(
             "summary: got a function beside an executor, allowed one of the two: members "
@@ -151,9 +169,9 @@ def swept(
         raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
     members = plan.changed()
     cases = [case for case, _ in members]
-    check_traces(cases, traces)
+    check_traces(cases, traces, further)
     found = Measures.empty(cases)
-    names = None if out is None else points(cases, traces, summary)
+    names = None if out is None else points(cases, traces, summary, further, plan.chained)
 
     def compute(places: Sequence[int], done: Callable[[Sequence[int]], Any], where: str) -> None:
         """Compute members, to the end, an interruption or a fault of the executor."""
@@ -166,14 +184,20 @@ def swept(
         try:
             if executor is not None:
                 changes = [change for _, change in members]
-                sent = Elsewhere(executor, plan.case, changes, cases, traces, found)
+                sent = Elsewhere(executor, plan.case, changes, cases, traces, found, further)
                 sent.measure(places, report)
                 return
-            if summary is not None:
-                check_summary(cases[places[0]], summary)
+            if plan.chained:
+                measure_chain(
+                    plan, cases, places, found, report, traces=traces, summary=summary,
+                    further=further,
+                )  # fmt: skip
+                return
+            if summary is not None or further:
+                check_first(cases[places[0]], summary, further)
             measure(
-                cases, threads, traces=traces, summary=summary, done=report, found=found,
-                places=places,
+                cases, threads, traces=traces, summary=summary, further=further, done=report,
+                found=found, places=places,
             )  # fmt: skip
         except (KeyboardInterrupt, RunError) as error:
             missing = len(found.to_compute)
@@ -244,49 +268,106 @@ def take_known(
         )
 
 
-def points(cases: Sequence[Case], traces: bool, summary: SummaryFunction | None) -> list[str]:
+def points(
+    cases: Sequence[Case],
+    traces: bool,
+    summary: SummaryFunction | None,
+    further: Sequence[str],
+    chained: bool,
+) -> list[str]:
     """The name of each member: the hash of its resolved case but for the title, of the version
     and of what is measured."""
-    about = [granchain_version(), source_hash(), traces, None]
+    about = [granchain_version(), source_hash(), traces, None, *further]
     if summary is not None:
         # of the function and what it reaches; another one each time where that cannot be found out
         about[3] = uuid.uuid4().hex
         with contextlib.suppress(LawError):
             about[3] = fingerprint(summary)
-    return [
+    names = [
         sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about])
         for case in cases
     ]
+    # what a member of a chain gives, those before it have made
+    return list(accumulate(names, lambda *two: sha256_of(two))) if chained else names
 
 
-def check_summary(case: Case, summary: SummaryFunction) -> None:
-    """Try a summary on a case."""
-    first = measure([case], 1, summary=summary)
-    if not first.status[0].failed and first.message[0]:
-        problem = first.message[0].removeprefix("summary: got ")
+def check_further(plan: Plan, measures: Any, executor: Any = None) -> list[str]:
+    """Names of what is measured beside the first pulses, each once and in their own order."""
+    names = [measures] if isinstance(measures, str) else list(measures)
+    problems = Problems()
+    for name in names:
+        if name not in FURTHER:
+            problems.add("measures", shown(name), ", ".join(FURTHER), "name some of these")
+    problems.check(
+        "bead_spectrum" not in names or bool(plan.case.sensors.beads),
+        "measures",
+        "bead_spectrum of no sensor",
+        "one of a case with sensors.beads",
+        "name beads under [sensors]",
+    )
+    energies = [name for name in names if name != "bead_spectrum"]
+    problems.check(
+        not (plan.chained and energies),
+        "measures",
+        f"{', '.join(map(str, energies))} of a chained study",
+        "bead_spectrum, and a summary of your own",
+        "take the others out: they are of a run from its own start",
+    )
+    problems.check(
+        executor is None or not plan.chained,
+        "executor",
+        "one beside chained",
+        "none: each value waits for the one before",
+        "leave it out",
+    )
+    problems.close()
+    return [name for name in FURTHER if name in names]
+
+
+def check_first(case: Case, summary: SummaryFunction | None, further: Sequence[str]) -> None:
+    """Try a summary, and what is measured, on a case."""
+    first = measure([case], 1, summary=summary, further=further)
+    if first.status[0].failed or not first.message[0]:
+        return
+    problem = first.message[0]
+    if problem.startswith("summary: got "):
         raise CaseError(
-            f"summary: got {problem}, on the first member, allowed a dict of numbers for "
-            "every member; mend it"
+            f"{problem}, on the first member, allowed a dict of numbers for every member; mend it"
         )
+    raise CaseError(problem)
 
 
-def check_traces(cases: Sequence[Case], traces: bool) -> float:
+def check_traces(cases: Sequence[Case], traces: bool, further: Sequence[str] = ()) -> float:
     """Bytes of the data set of these members, its text left out; refused where memory, or a file,
     does not hold them."""
     sensors, most = len(cases[0].sensors.beads), min(MEMORY, LARGEST_FILE)
     samples = max(case.time.end / case.sensors.interval for case in cases) + 1.0 if traces else 0.0
     numbers = sum(sensors if one.dims else 1 for one in NUMBERS.values()) + samples * (1 + sensors)
+    for case in cases[:1] if further else ():
+        shots = 0.0 if case.snapshots is None else case.time.end / case.snapshots.interval + 1.0
+        each = {
+            "snapshot": shots,
+            "line": case.time.end / case.sensors.interval,
+            "body": case.beads,
+        }
+        numbers += sum(
+            math.prod(each.get(dim, case.beads + 1.0) for dim in entry.dims)
+            for name in further
+            for entry in FURTHER[name].values()
+        )
     size = 8.0 * len(cases) * numbers
     if size > most:
         raise CaseError(
             f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed "
             f"{most / 2**30:g} GiB; "
-            "leave out the traces, raise sensors.interval, or take fewer members"
+            "leave out traces and measures, raise their intervals, or take fewer members"
         )
     return size
 
 
-def estimate(plan: Plan, traces: bool, threads: int | None) -> dict[str, float]:
+def estimate(
+    plan: Plan, traces: bool, threads: int | None, measures: Sequence[str] = ()
+) -> dict[str, float]:
     """Members, wall time [s], memory and size of the file, at most [bytes], that a study will take,
     from three of its members, which are run for it.
 
@@ -296,13 +377,14 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> dict[str, float]:
         As `sweep` does before anything runs.
     """
     cases = plan.cases()
-    size, count = check_traces(cases, traces), len(cases)
-    threads = check_members(cases, threads)
+    further = check_further(plan, measures)
+    size, count = check_traces(cases, traces, further), len(cases)
+    threads = check_members(cases, 1 if plan.chained else threads)
     tried = [cases[place] for place in sorted({0, count // 2, count - 1})]
     # once for what is compiled and found for all
-    measure(tried[:1], 1)
+    measure(tried[:1], 1, further=further)
     clock = time.perf_counter()
-    measure(tried, 1)
+    measure(tried, 1, further=further)
     seconds = (time.perf_counter() - clock) / len(tried) * count / min(threads, count)
     held = 2.0 * size + count * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
     file_size = size + count * TEXT
@@ -314,7 +396,7 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> dict[str, float]:
 
 # Text of a member in the file of a study [bytes]: its name, its status, room for a message.
 TEXT = 100
-SWEEP_KEYS = ("case", "how", "n", "seed", "traces", "vary")
+SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
 
 
 class Description(NamedTuple):
@@ -322,10 +404,11 @@ class Description(NamedTuple):
 
     plan: Plan
     traces: bool
+    measures: tuple[str, ...] = ()
 
 
-def load_sweep(path: str | os.PathLike[str]) -> Description:
-    """Read a SWEEP.toml.
+def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Description:
+    """Read a SWEEP.toml; `chained` as if it said so.
 
     Raises
     ------
@@ -341,7 +424,8 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
         if name not in SWEEP_KEYS:
             problems.add_unknown(str(name), SWEEP_KEYS, "take it out")
     named: Any = document.get("case")
-    traces: Any = document.get("traces", False)
+    switches: dict[str, Any] = {name: document.get(name, False) for name in ("traces", "chained")}
+    measures: Any = document.get("measures", [])
     problems.check(
         isinstance(named, str),
         "case",
@@ -349,12 +433,20 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
         "the name of a built-in case, or the path of a case file from the folder of this",
         'write for example case = "steel-chain"',
     )
+    for name, what in (("traces", "keep the forces"), ("chained", "go on from each other")):
+        problems.check(
+            isinstance(switches[name], bool),
+            name,
+            shown(switches[name]),
+            "true or false",
+            f"write true to {what}{' of the sensors' * (name == 'traces')}",
+        )
     problems.check(
-        isinstance(traces, bool),
-        "traces",
-        shown(traces),
-        "true or false",
-        "write true to keep the forces of the sensors",
+        isinstance(measures, list) and all(isinstance(one, str) for one in measures),
+        "measures",
+        shown(measures),
+        "a list of words",
+        'write for example ["second_moment"]',
     )
     problems.close()
     case = load_case(named if named in case_names() else file.parent / named)
@@ -362,7 +454,8 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
     if isinstance(vary, dict):
         vary = dict(flat_vary(vary))
     asked = {key: document[key] for key in ("how", "n", "seed") if key in document}
-    return Description(plan_of(case, vary, **asked), traces)
+    planned = plan_of_chain if chained or switches["chained"] else plan_of
+    return Description(planned(case, vary, **asked), switches["traces"], tuple(measures))
 
 
 def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -429,8 +522,13 @@ def variables_of_study(
     labels = np.array(found.sensor_bead, dtype=np.int64)
     put("sensor_bead", sensors, labels, "1", "label of the sensor bead")
     columns = found.columns(range(len(found.status)), traces)
-    for name, entry in NUMBERS.items():
-        put_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
+    kept = {"time_step": NUMBERS["time_step"]} if plan.chained else NUMBERS
+    for name, entry in (kept | ARRAYS).items():
+        if name in columns:
+            for dim, length in zip(entry.dims[::-1], columns[name].shape[::-1], strict=False):
+                if dim not in variables:
+                    put(dim, (dim,), np.arange(length), "1", f"index of the {dim}")
+            put_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
     for name in dict.fromkeys(name for one in found.summaries for name in one):
         if name in variables or name in TAKEN_NAMES:
             raise CaseError(
@@ -444,6 +542,9 @@ def variables_of_study(
     put_members("message", texts(found.message), "", "why it failed")
     law = "hash of what its law was: of its functions and resolved coefficients"
     put_members("law_sha256", texts([hashes[text] for text in found.law]), "", law)
+    if "state" in columns:
+        state = "state at the end, from which the next value goes on: case.replace(initial=...)"
+        put_members("state", texts(found.state), "", state)
     if points is not None:
         point = "name of the member: hash of its case, version and what is measured"
         put_members("point", texts(points), "", point)
@@ -486,6 +587,8 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "versions": versions(),
         "source_hash": source_hash(),
     }
+    if plan.chained:
+        attributes["chained"] = 1
     known = np.isfinite(found.wave_speed)
     sensors = np.column_stack([found.missing & ~Missing.WALL, found.wave_speed_sensors])[known]
     if (sensors != sensors[:1]).any():
@@ -571,11 +674,12 @@ def columns_of(study: Any) -> dict[str, Any]:
     n, records = study["point"].size, json.loads(study.attrs["laws_json"])
     found = {
         name: one.values.reshape(n, *one.shape[one.ndim - len(entry.dims) :])
-        for name, entry in (NUMBERS | TRACES).items()
+        for name, entry in (NUMBERS | ARRAYS | TRACES).items()
         if (one := study.get(name)) is not None
     }
-    for name in ("point", "status", "message", "law_sha256"):
-        found[name] = study[name].values.ravel().tolist()
+    for name in ("point", "status", "message", "law_sha256", "state"):
+        if name in study:
+            found[name] = study[name].values.ravel().tolist()
     summaries = {
         name: one.values.ravel().tolist()
         for name, one in study.data_vars.items()

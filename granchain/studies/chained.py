@@ -1,0 +1,193 @@
+"""A study whose members go on from each other: up and down in the amplitude or the frequency of a
+drive, each value from the state in which the last one has left the chain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.case.signals import phase_at
+from granchain.case.start import begun, state_text_of
+from granchain.keys import Problems, shown
+from granchain.status import Status
+from granchain.store import Result
+from granchain.studies.measures import NUMBERS, Measures, SummaryFunction, measure
+from granchain.studies.plan import Plan, plan_of
+
+# Keys that may change from one member to the next, beside those of a drive.
+GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
+# Ours: the part of time.end that the ramp from one drive to the next takes where the case has none.
+RAMP = 0.25
+
+
+def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
+    """A study whose members go on from each other, after all arguments are checked.
+
+    Raises
+    ------
+    CaseError
+        With every mistake.
+    """
+    plan = plan_of(case, vary, "zip" if how == "product" else how, n, seed)
+    problems = Problems()
+    (key, values), *_ = plan.vary.items()
+    if problems.check(
+        len(plan.vary) == 1 and isinstance(values, list) and key in _keys(plan.case),
+        "vary",
+        f"{', '.join(plan.vary)} of a chained study",
+        f"the list of one of {', '.join(_keys(plan.case))}",
+        "take the other keys out, or leave chained out: beads, law and loads are those of one run",
+    ):
+        where, _, _ = key.rpartition(".")
+        end = plan.case.drives.get(where)
+        problems.check(
+            end is None or (end.signal == "harmonic" and end.duration is None),
+            where,
+            "no harmonic drive that lasts as long as the run",
+            'signal = "harmonic" without duration',
+            "give it one",
+        )
+    problems.close()
+    chain = replace(plan, chained=True)
+    cases = chain.cases()
+    for place, one in enumerate(cases):
+        kept = settled_time(one)
+        periods = kept * (_harmonic(one) or math.inf)
+        _, ramp = _drive_between(cases, place, 0.0)
+        at = f" (at {key} = {shown(plan.listed[key][place])})"
+        problems.check(
+            periods > 0.0 and ramp <= one.time.end - kept,
+            "time.end",
+            f"{one.time.end:.6g} s{at}, of which the ramp takes {ramp:.3g} s",
+            "four periods of the drive and twice the ramp",
+            "run each value longer, or shorten the ramp",
+        )
+        problems.close()
+    return chain
+
+
+def _keys(case: Case) -> list[str]:
+    """Keys that may change from one member to the next."""
+    return [*GOES_ON, *(f"{where}.{name}" for where in case.drives for name in OF_A_DRIVE)]
+
+
+def _harmonic(case: Case) -> float | None:
+    """Frequency of the first harmonic drive [Hz]."""
+    drives = case.drives.values()
+    return next((one.frequency for one in drives if one.signal == "harmonic"), None)
+
+
+def settled_time(case: Case) -> float:
+    """How much at the end of each member counts as settled [s]: an even number of periods of the
+    drive, at most half of the member; 0 where there are none."""
+    frequency = _harmonic(case)
+    if frequency is None:
+        return 0.5 * case.time.end
+    return 2.0 * math.floor(0.25 * case.time.end * frequency * (1.0 + 1e-9)) / frequency
+
+
+def _drive_between(cases: Sequence[Case], place: int, phase: float) -> tuple[dict[str, Any], float]:
+    """Changes of a member that lead its drive, from that of the member before and its phase there
+    [rad], to its own, over whole periods; and how long that takes [s]."""
+    end: Any
+    for where, end in cases[place].drives.items() if place else ():
+        before: Any = cases[place - 1].drives[where]
+        if end != before:
+            mean = 0.5 * (before.frequency + end.frequency)
+            given = end.ramp or RAMP * cases[place].time.end
+            ramp = max(1, round(given * mean)) / mean
+            own = {"phase": phase, "ramp": ramp, "ramp_from": [before.amplitude, before.frequency]}
+            return {f"{where}.{name}": value for name, value in own.items()}, ramp
+    return {}, 0.0
+
+
+def settled_numbers(result: Result) -> dict[str, np.ndarray]:
+    """What the sensors feel in a settled part; see `measures.SETTLED`."""
+    force = result.sensor_force
+    middle = len(force) // 2
+    whole, first, second = (np.ptp(part, axis=0) for part in (force, force[: middle + 1],
+                                                              force[middle:]))  # fmt: skip
+    with np.errstate(invalid="ignore"):
+        change = (second - first) / whole
+    return {
+        "force_amplitude": 0.5 * whole,
+        "force_mean": force[1:].mean(axis=0),
+        "force_change": change,
+    }
+
+
+def measure_chain(
+    plan: Plan,
+    cases: Sequence[Case],
+    places: Sequence[int],
+    found: Measures,
+    done: Callable[[Sequence[int]], Any],
+    *,
+    traces: bool = False,
+    summary: SummaryFunction | None = None,
+    further: Sequence[str] = (),
+) -> None:
+    """Advance members one after the other, each from the state of the one before, and measure the
+    settled part of each: what `found` holds of those before is gone on from.
+
+    Parameters
+    ----------
+    plan : Plan
+    cases : sequence of Case
+        Of the members, without what they go on from.
+    places : sequence of int
+        Of those to compute, in order.
+    found, done, traces, summary, further
+        As of `measures.measure`.
+    """
+    left: dict[str, Any] = {}
+
+    def leave(result: Result) -> Mapping[str, float]:
+        left["state"] = state_text_of(result)
+        left["arrays"] = settled_numbers(result)
+        return {} if summary is None or not left["settled"] else summary(result)
+
+    for place in places:
+        if place and not found.state[place - 1]:
+            found.status[place] = Status.NOT_SET_UP
+            found.message[place] = (
+                "the value before did not come to its end, so that there is nothing to go on from"
+            )
+            done([place])
+            continue
+        phase = float(found.arrays[place - 1].get("drive_phase", 0.0)) if place else 0.0
+        changes, _ = _drive_between(cases, place, phase)
+        if place:
+            changes["initial"] = {"state": found.state[place - 1]}
+        kept = settled_time(cases[place])
+        whole = cases[place].replace(**changes)
+        lead = whole.replace(**{"time.end": whole.time.end - kept})
+        left.update(settled=False, state="")
+        one = measure([lead], 1, summary=leave)
+        if left["state"]:
+            case = whole.replace(**{"time.end": kept, "initial": {"state": left["state"]}})
+            left.update(settled=True, state="")
+            one = measure([case], 1, traces=traces, summary=leave, further=further)
+        columns = one.columns([0], traces)
+        # there is no first pulse in what has settled
+        found.take(place, {n: c for n, c in columns.items() if n not in NUMBERS}, 0)
+        found.time_step[place] = one.time_step[0]
+        if left["state"] and left["settled"]:
+            found.state[place] = left["state"]
+            found.arrays[place] |= left["arrays"] | _phase(plan, whole, left["state"])
+        done([place])
+
+
+def _phase(plan: Plan, case: Case, state: str) -> dict[str, np.ndarray]:
+    """Phase of the drive that changes, where a state is."""
+    where, _, _ = next(iter(plan.vary)).rpartition(".")
+    end = case.drives.get(where)
+    if end is None:
+        return {}
+    _, time, _ = begun(case.replace(initial={"state": state}), where)
+    return {"drive_phase": np.array(phase_at(end, time) % (2.0 * math.pi))}

@@ -1,0 +1,485 @@
+"""The numbers of a case that make a number of its run smallest: a search over a whole box, then the
+way down from the best that it has found."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import uuid
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.case.document import toml_text
+from granchain.errors import CaseError, GranchainError, LawError
+from granchain.jit.options import fingerprint
+from granchain.keys import Problems, check_whole, shown
+from granchain.markup import facts_card, table
+from granchain.plain_data import sha256_of
+from granchain.progress import progress_of
+from granchain.simulation import prepare
+from granchain.store import claim
+from granchain.store.files import OUTPUT_MARK, write_whole
+from granchain.store.provenance import granchain_version, source_hash
+from granchain.store.study import StudyPart
+from granchain.store.variables import FORMAT
+from granchain.studies.gradient import PART, Numbers, Of, RunSummary, found_in, summary_of
+from granchain.studies.search import with_slopes
+
+# First line of the case file of the best design: by it the file is known to be one of ours.
+BEST = f"# the best design so far, {OUTPUT_MARK.decode()} {FORMAT}"
+# Designs of a generation for each number (scipy's popsize is 15, for few numbers), and how many
+# there are at least.
+DESIGNS, LEAST_DESIGNS = 8, 32
+# Generations without a better design by this part of it, after which the search over the box ends.
+STALLED, BETTER = 20, 1e-3
+# Ours: steps of the way down, each with its derivatives.
+MOST_STEPS = 60
+# Part of a bound to which it is kept: an equality is never met to rounding.
+KEPT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best design that was found.
+
+    Attributes
+    ----------
+    case : Case
+        With its numbers.
+    value, start : float
+        What was to be small, of it and of the case that was given.
+    values : dict of str to float or array
+        Its numbers by key, in SI.
+    limited : list of float
+        What the functions of `subject_to` give of it.
+    history : array (n, 2)
+        How many designs had been computed when a better one was found, and its value.
+    time_step : float
+        Of all runs [s].
+    messages : tuple of str
+        What the reader should know.
+    """
+
+    case: Case
+    value: float
+    start: float
+    values: dict[str, Any]
+    limited: list[float]
+    history: np.ndarray = field(repr=False)
+    time_step: float
+    messages: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        plain = {key: np.asarray(one).tolist() for key, one in self.values.items()}
+        return {
+            "value": self.value,
+            "start": self.start,
+            "values": plain,
+            "limited": self.limited,
+            "history": self.history.tolist(),
+            "time_step": self.time_step,
+            "messages": list(self.messages),
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Each number with its key."""
+        return [
+            (f"{key}.{i}" if np.ndim(values) else key, f"{one:.6g}")
+            for key, values in self.values.items()
+            for i, one in enumerate(np.atleast_1d(values))
+        ]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the value, and each number."""
+        facts = [("value", f"{self.value:.6g}", ""), ("of the case given", f"{self.start:.6g}", "")]
+        numbers = table(("key", "number"), self.rows(), styled=True)
+        return facts_card("Optimum", facts, numbers, notes=self.messages)
+
+
+def optimize(
+    case: Case,
+    minimize: Of,
+    over: Mapping[str, tuple[Any, Any]],
+    subject_to: Sequence[tuple[Of, float, float]] | None = None,
+    *,
+    generations: int = 100,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    **more: Any,
+) -> Optimum:
+    """Find the numbers of a case, within bounds, that make a number of its run smallest.
+
+    Differential evolution over the whole box (Storn & Price 1997, doi:10.1023/A:1008202821328), in
+    which the case itself takes part, then from the best design down its derivatives: L-BFGS-B
+    (Byrd, Lu, Nocedal & Zhu 1995, doi:10.1137/0916069), and with `subject_to` a trust region
+    (scipy's trust-constr). All runs take one time step: the smallest that the case and the corners
+    of the box ask for.
+
+    Parameters
+    ----------
+    case : Case
+    minimize : str, tuple or function
+        As `granchain.gradient` takes it: "peak", ("peak", bead), "wall_force",
+        "transmitted_momentum", or a function of a Result. What is to be large is a function with a
+        minus sign.
+    over : mapping of str to (low, high)
+        Keys with dots that hold a number, or a list with one for each bead or gap, such as
+        "chain.radius_factor"; the bounds are numbers, or lists as long.
+    subject_to : sequence of (what, low, high), optional
+        What, as `minimize`, has to lie between low and high; either may be infinite.
+    generations : int
+        Most of the search over the box; 0: down from the case itself.
+    seed : int
+        Of the search.
+    out : str or path, optional
+        Case file of the best design so far; FILE.part, until the search has ended, holds all that
+        was computed.
+    resume : bool
+        Take from FILE.part what is there: the search gives what it would have given unbroken.
+    overwrite : bool
+        Replace a file of the name `out` that this wrote.
+    **more
+        threads : int, as many as there are processors for this process, unless given; progress :
+        callable or bool, called with how many steps are done and how many there may be.
+
+    Returns
+    -------
+    Optimum
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the call; for a design whose run ends before the wave has passed;
+        where no design keeps to `subject_to`.
+    RunError
+        Where the run of the case itself fails.
+    FileError
+        Where `out` cannot be written.
+    """
+    strange = more.keys() - {"threads", "progress"}
+    if strange:
+        raise TypeError(f"optimize() got an unexpected keyword argument {min(strange)!r}")
+    designs = Designs(case, minimize, over, subject_to or (), more.get("threads"))
+    problems = Problems()
+    check_whole("generations", generations, problems, "give for example 100", least=0)
+    check_whole("seed", seed, problems, "give for example seed=0", least=0)
+    problems.check(
+        not resume or out is not None, "resume", "no file to go on with", "one of out=", "name it"
+    )
+    problems.close()
+    told = progress_of(more.get("progress"), "optimize")
+    steps = Steps(generations + MOST_STEPS, told)
+    if out is None:
+        return designs.searched(generations, seed, steps)
+    with claim(out, overwrite or resume):
+        part = StudyPart(out, go_on=resume, anew=overwrite)
+        designs.keep(part, out, overwrite or resume)
+        found = designs.searched(generations, seed, steps)
+        designs.write()
+        part.remove()
+    return found
+
+
+class Steps:
+    """Counts generations and steps down, for a line that says how far it is."""
+
+    def __init__(self, most: int, told: Callable[[int, int], Any] | None):
+        self.most, self.done, self._told = most, 0, told
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        self.done = min(self.done + 1, self.most)
+        if self._told is not None:
+            self._told(self.done, self.most)
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        if self._told is not None:
+            self._told(self.most, self.most)
+
+
+class Designs:
+    """Designs of a case, each a point between 0 and 1 along every number, and what their runs
+    give.
+
+    Attributes
+    ----------
+    numbers : Numbers
+    low, width : array (numbers,)
+        Of the box, in SI.
+    known : dict of bytes to array
+        By point: what is to be small, then what is limited; infinite where the run failed.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        minimize: Of,
+        over: Mapping[str, Any],
+        subject_to: Sequence[Any],
+        threads: int | None,
+    ):
+        self.case, self.threads = case, threads
+        keys = list(over) if isinstance(over, Mapping) else []
+        self.numbers = Numbers(case, keys, "over")
+        self.low, high = self._bounds(over)
+        self.width = high - self.low
+        self._limits(subject_to)
+        wanted = [(minimize, "minimize")]
+        wanted += [(one[0], f"subject_to[{i}]") for i, one in enumerate(subject_to)]
+        summaries = [summary_of(case, of, where) for of, where in wanted]
+        self.functions = [of for of, _ in wanted]
+        corners = [self.low, high, self.numbers.start]
+        self.step = min(prepare(self.numbers.case_at(one))[2].value for one in corners)
+        # what is recorded is changed once, for all designs
+        self.summaries: list[tuple[RunSummary, Numbers]] = [
+            (one, Numbers(one.recorded(case, self.step), keys, "over")) for one in summaries
+        ]
+        self.start = (self.numbers.start - self.low) / self.width
+        self.known: dict[bytes, np.ndarray] = {}
+        self._kept: dict[bytes, np.ndarray] = {}
+        self.best, self.history = self.start, np.zeros((0, 2))
+        self.failed: dict[str, int] = {}
+        self._part: StudyPart | None = None
+        self._out: Any = None
+        self._replace = False
+
+    def _bounds(self, over: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        problems, edges = Problems(), []
+        for key, own in self.numbers.parts(self.numbers.start):
+            try:
+                low, high = (np.broadcast_to(np.asarray(one, dtype=float), own.shape)
+                             for one in over[key])  # fmt: skip
+                good = bool(np.isfinite([low, high]).all() and (low < high).all())
+                inside = good and bool(((low <= own) & (own <= high)).all())
+            except (TypeError, ValueError):
+                good = inside = False
+            problems.check(
+                good,
+                f"over.{key}",
+                shown(over[key]),
+                f"(low, high), the lower first: numbers, or lists of {own.size}",
+                "give the two bounds",
+            )
+            if good and problems.check(
+                inside,
+                f"over.{key}",
+                f"bounds {shown(over[key])}, beside which the case has {shown(own.tolist()[:8])}",
+                "a box with the case in it",
+                "widen it, or change the case",
+            ):
+                edges.append((low, high))
+        problems.close()
+        whole = np.concatenate(edges, axis=1)
+        return whole[0], whole[1]
+
+    def _limits(self, subject_to: Sequence[Any]) -> None:
+        problems, limits = Problems(), []
+        for i, one in enumerate(subject_to):
+            good = isinstance(one, (tuple, list)) and len(one) == 3
+            if good:
+                _, low, high = one
+                good = all(isinstance(x, (int, float)) for x in (low, high)) and low <= high
+            if problems.check(
+                good,
+                f"subject_to[{i}]",
+                shown(one),
+                "(function of a Result, low, high)",
+                'write for example (("peak", 5), 0.0, 40.0)',
+            ):
+                limits.append(one[1:])
+        problems.close()
+        self.limits = np.array(limits, dtype=float).reshape(-1, 2)
+
+    def keep(self, part: StudyPart, out: Any, replace: bool) -> None:
+        """Keep what is computed in a file, the best so far as a case in another; take what is
+        there."""
+        self._part, self._out, self._replace = part, out, replace
+        named: list[Any] = []
+        for function in self.functions:
+            # another name each time where what a function reaches cannot be found out
+            name: Any = function if not callable(function) else uuid.uuid4().hex
+            with contextlib.suppress(LawError):
+                name = fingerprint(function) if callable(function) else function
+            named.append(name)
+        about = [granchain_version(), source_hash(), self.case.resolved(), list(self.numbers.keys)]
+        self._name = sha256_of([*about, self.low.tolist(), self.width.tolist(), named, self.step])
+        for block in part.found:
+            if block["name"] == [self._name]:
+                rows = zip(block["points"], block["values"], strict=True)
+                self._kept |= {np.asarray(point).tobytes(): value for point, value in rows}
+
+    def at(self, points: np.ndarray) -> np.ndarray:
+        """(n, 1 + limits) What the runs of some points give; each is run once."""
+        points = np.ascontiguousarray(points)
+        names = [point.tobytes() for point in points]
+        new = {name: point for name, point in zip(names, points, strict=True)
+               if name not in self.known}  # fmt: skip
+        run = [point for name, point in new.items() if name not in self._kept]
+        computed = self._run(run)
+        if run and self._part is not None:
+            self._part.add({"name": [self._name], "points": np.array(run), "values": computed})
+        fresh = {point.tobytes(): value for point, value in zip(run, computed, strict=True)}
+        for name, point in new.items():
+            self.known[name] = fresh[name] if name in fresh else self._kept[name]
+            if self._is_better(point, self.known[name]) and name in fresh:
+                self.write()
+        return np.array([self.known[name] for name in names])
+
+    def _run(self, points: Sequence[np.ndarray]) -> np.ndarray:
+        found = np.full((len(points), len(self.summaries)), math.inf)
+        for column, (summary, numbers) in enumerate(self.summaries):
+            cases: dict[int, Case] = {}
+            for i in np.flatnonzero(np.isfinite(found[:, :column]).all(axis=1)).tolist():
+                try:
+                    cases[i] = numbers.case_at(self.low + self.width * points[i])
+                except CaseError as error:
+                    self._fail(error, points[i])
+            places = list(cases)
+
+            def failed(place: int, error: GranchainError, places: Sequence[int] = places) -> None:
+                self._fail(error, points[places[place]])
+
+            if places:
+                of_cases = list(cases.values())
+                found[places, column] = found_in(of_cases, summary, self.threads, failed)
+        return found
+
+    def _fail(self, error: GranchainError, point: np.ndarray) -> None:
+        """The case itself has to run; another design that does not is none."""
+        if np.array_equal(point, self.start):
+            raise error
+        sentence = str(error).split("\n")[0]
+        self.failed[sentence] = self.failed.get(sentence, 0) + 1
+
+    def kept(self, value: np.ndarray) -> bool:
+        """Whether what is limited lies within its bounds."""
+        return bool((self.beyond(value[1:]) <= 0.0).all())
+
+    def beyond(self, limited: np.ndarray) -> np.ndarray:
+        """By how much what is limited lies beyond its bounds."""
+        low, high = self.limits.T
+        sizes = np.max(np.abs(np.where(np.isfinite(self.limits), self.limits, 0.0)), axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.maximum(low - limited, limited - high) - KEPT * sizes)
+
+    def _is_better(self, point: np.ndarray, value: np.ndarray) -> bool:
+        """Take a design that is better than all before."""
+        least = self.history[-1, 1] if len(self.history) else math.inf
+        better = bool(self.kept(value) and value[0] < least)
+        if better:
+            self.best = point.copy()
+            self.history = np.vstack([self.history, [len(self.known), value[0]]])
+        return better
+
+    def write(self) -> None:
+        """The best so far as a case file, where one is asked for."""
+        if self._out is not None:
+            text = f"{BEST}\n{toml_text(self.case_of(self.best).as_given()['tables'])}"
+            write_whole(self._out, text.encode(), self._replace, (OUTPUT_MARK,))
+            self._replace = True
+
+    def case_of(self, point: np.ndarray) -> Case:
+        """The case of a point."""
+        return self.numbers.case_at(self.low + self.width * point)
+
+    def searched(self, generations: int, seed: int, steps: Steps) -> Optimum:
+        """Search the box, go down from the best, and conclude."""
+        first = self.at(self.start[np.newaxis])[0]
+        if generations:
+            self._global(generations, seed, steps)
+        self._local(abs(first[0]) or 1.0, steps)
+        steps.end()
+        if not len(self.history):
+            raise CaseError(
+                f"subject_to: got no design that keeps to it, of {len(self.known)}, allowed bounds "
+                "that some design has; widen them, or the box, or take more generations"
+            )
+        value = self.known[self.best.tobytes()]
+        numbers = self.low + self.width * self.best
+        messages = [f"{n} designs were left out: {why}" for why, n in self.failed.items()]
+        return Optimum(
+            self.case_of(self.best),
+            float(value[0]),
+            float(first[0]),
+            self.numbers.by_key(numbers),
+            value[1:].tolist(),
+            self.history,
+            self.step,
+            tuple(messages),
+        )
+
+    def _global(self, generations: int, seed: int, steps: Steps) -> None:
+        """Differential evolution, a generation at once."""
+        from scipy.optimize import NonlinearConstraint, differential_evolution
+
+        stalled = [0, math.inf]
+
+        def ends(point: np.ndarray, convergence: float) -> bool:
+            steps()
+            least = float(self.history[-1, 1]) if len(self.history) else math.inf
+            better = least < stalled[1] - BETTER * abs(least)
+            stalled[:] = [0, least] if better else [stalled[0] + 1, stalled[1]]
+            return stalled[0] >= STALLED
+
+        count = len(self.start)
+        size = max(LEAST_DESIGNS, DESIGNS * count)
+
+        def limited(x: np.ndarray) -> np.ndarray:
+            # numbers that scipy can subtract, also of a design that has failed
+            found = np.nan_to_num(self.at(np.atleast_2d(x.T))[:, 1:].T, posinf=1e300)
+            return found if x.ndim > 1 else found[:, 0]
+
+        limit: Any = NonlinearConstraint(limited, *self.limits.T)
+        evolved: Any = differential_evolution
+        evolved(
+            lambda x: self.at(np.atleast_2d(x.T))[:, 0],
+            [(0.0, 1.0)] * count,
+            init=np.random.default_rng(seed).random((size, count)),
+            maxiter=generations,
+            seed=np.random.default_rng([seed, 1]),
+            x0=self.start,
+            callback=ends,
+            polish=False,
+            updating="deferred",
+            vectorized=True,
+            tol=0.0,
+            constraints=(limit,) if len(self.limits) else (),
+        )
+
+    def _local(self, size: float, steps: Steps) -> None:
+        """Down the derivatives from the best design; `size` that of the value."""
+        from scipy.optimize import Bounds, NonlinearConstraint, minimize
+
+        zero, one = np.zeros_like(self.start), np.ones_like(self.start)
+
+        def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            point = np.clip(x, 0.0, 1.0)
+            return with_slopes(self.at, point, zero, one, one, PART)
+
+        def value(x: np.ndarray) -> tuple[float, np.ndarray]:
+            here, slope = at(x)
+            return here[0] / size, slope[0] / size
+
+        ways: dict[str, Any] = {"method": "L-BFGS-B", "options": {"maxiter": MOST_STEPS}}
+        if len(self.limits):
+            low, high = self.limits.T
+            limit = NonlinearConstraint(
+                lambda x: at(x)[0][1:], low, high, jac=lambda x: at(x)[1][1:]
+            )
+            ways = {"method": "trust-constr", "constraints": limit}
+            ways["options"] = {"maxiter": MOST_STEPS, "initial_tr_radius": 0.1}
+        down: Any = minimize
+        # beside a design where all fail there are no derivatives
+        with warnings.catch_warnings(), contextlib.suppress(ValueError, np.linalg.LinAlgError):
+            # that a limit is linear
+            warnings.simplefilter("ignore", UserWarning)
+            down(value, self.best, jac=True, bounds=Bounds(zero, one), callback=steps, **ways)

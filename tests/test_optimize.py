@@ -1,0 +1,162 @@
+"""The best design: the corner of a box that is known, what holds back, a file that is gone on
+with, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain.errors import CaseError, FileError
+from granchain.studies.optimize import BEST, Designs
+
+pytestmark = pytest.mark.filterwarnings("error")
+FACTORS = "chain.radius_factor"
+
+
+def row(**changes):
+    """Three steel beads, struck, before a wall."""
+    own = {"chain.beads": 3, "ends.right": "wall", "sensors.beads": [3], "sensors.contacts": []}
+    own |= {"snapshots": None, "time.end": 1e-4, "time.step": "fast"}
+    return gc.load_case("steel-chain-hertz").replace(**(own | changes))
+
+
+def sphere(result):
+    """A bowl over the radii, the lowest at factors of .9, 1.1 and 1."""
+    factors = result.radius[1:] / 2.38e-3
+    return float(((factors - [0.9, 1.1, 1.0]) ** 2).sum()) + 1.0
+
+
+def test_what_is_found_is_where_it_is_known_to_be(figure):
+    found = gc.optimize(row(), sphere, {FACTORS: (0.7, 1.3)}, generations=3, progress=False)
+    assert found.start == pytest.approx(1.02, rel=1e-12)
+    off = np.abs(found.values[FACTORS] - [0.9, 1.1, 1.0]).max()
+    figure("optimize: distance of a bowl's lowest point, of the box", off / 0.6, at_most=1e-4)
+    assert found.case.chain.radius_factor == tuple(found.values[FACTORS])
+    assert (np.diff(found.history[:, 1]) < 0.0).all()
+    # the force on a bead in front of a wall grows with the speed: its lowest, and not less
+    slowest = gc.optimize(
+        row(), ("peak", 2), {"striker.speed": (0.9, 2.0)}, generations=0, progress=False
+    )
+    assert slowest.values["striker.speed"] == pytest.approx(0.9, rel=1e-9)
+    # Hertz without gaps: forces with the speed to the power of 6/5
+    assert slowest.value / slowest.start == pytest.approx((0.9 / 1.77) ** 1.2, rel=1e-4)
+
+
+def test_the_force_on_a_wall_is_the_largest_of_its_contact():
+    case = row()
+    found = gc.gradient(case, "wall_force", "striker.speed", error=False)
+    known = gc.run(case).contact_peak_force[-1]
+    # the largest at the steps, some hundred in the contact, is at most the force's own maximum
+    assert known <= found.value <= known * (1.0 + 1e-3)
+    # Hertz without gaps: forces with the speed to the power of 6/5
+    assert found["striker.speed"] * 1.77 / found.value == pytest.approx(1.2, abs=1e-4)
+    with pytest.raises(CaseError, match="of a case without a wall at the right end"):
+        gc.gradient(row(**{"ends.right": "free"}), "wall_force", "striker.speed")
+
+
+def test_a_limit_holds_it_back():
+    # on the plane of factors that add up to 2.7 the lowest point is .1 below in each
+    def whole(result):
+        return float(result.radius[1:].sum() / 2.38e-3)
+
+    found = gc.optimize(
+        row(), sphere, {FACTORS: (0.7, 1.3)}, [(whole, 0.0, 2.7)], generations=0, progress=False
+    )
+    assert found.limited[0] <= 2.7 * (1.0 + 1e-6)
+    assert found.value == pytest.approx(1.03, abs=1e-4)
+    assert np.abs(found.values[FACTORS] - [0.8, 1.0, 0.9]).max() < 5e-3
+    with pytest.raises(CaseError, match=r"subject_to: got no design that keeps to it, of \d+,"):
+        gc.optimize(
+            row(), sphere, {FACTORS: (0.7, 1.3)}, [(whole, 4.0, 5.0)], generations=1, progress=False
+        )
+
+
+def test_a_search_goes_on_to_what_it_would_have_found(here, monkeypatch):
+    over, options = {FACTORS: (0.7, 1.3)}, {"generations": 2, "seed": 3, "progress": False}
+    whole = gc.optimize(row(), "peak", over, **options)
+    run, count = Designs._run, []
+
+    def dying(self, points):
+        count.append(len(points))
+        if len(count) > 2:
+            raise KeyboardInterrupt
+        return run(self, points)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Designs, "_run", dying)
+        gc.optimize(row(), "peak", over, out="best.toml", **options)
+    so_far = gc.load_case("best.toml")
+    assert so_far.chain.radius_factor is not None
+    with pytest.raises(FileError):
+        gc.optimize(row(), "peak", over, out="best.toml", **options)
+    count.clear()
+    monkeypatch.setattr(Designs, "_run", lambda *both: count.append(len(both[1])) or run(*both))
+    again = gc.optimize(row(), "peak", over, out="best.toml", resume=True, **options)
+    # the case itself and the first generation were there
+    assert count[:2] == [0, 0] and np.array_equal(again.history, whole.history)
+    assert again.as_dict() == whole.as_dict()
+    assert gc.load_case("best.toml") == again.case and not (here / "best.toml.part").exists()
+    assert (here / "best.toml").read_text().startswith(BEST)
+
+
+def test_a_design_that_fails_is_left_out():
+    def late(result):
+        if result.radius[1] > 2.4e-3:
+            raise ValueError("too large")
+        return float(result.radius[1])
+
+    found = gc.optimize(row(), late, {f"{FACTORS}.0": (0.9, 1.1)}, generations=1, progress=False)
+    assert found.values[f"{FACTORS}.0"] == pytest.approx(0.9, abs=1e-6)
+    assert "designs were left out: minimize: got ValueError: too large" in found.messages[0]
+    assert f"{FACTORS}.0" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("minimize", "over", "more", "said"),
+    [
+        ("peak", {}, {}, "over: got none"),
+        ("peak", {FACTORS: (1.2, 0.7)}, {}, "(low, high), the lower first"),
+        ("peak", {FACTORS: (1.1, 1.3)}, {}, "a box with the case in it"),
+        ("peak", {FACTORS: ([0.7] * 2, 1.3)}, {}, "numbers, or lists of 3"),
+        ("peek", {FACTORS: (0.7, 1.3)}, {}, 'minimize: got "peek"'),
+        ("peak", {FACTORS: (0.7, 1.3)}, {"subject_to": [("peak", 2.0)]}, "subject_to[0]: got"),
+        ("peak", {FACTORS: (0.7, 1.3)}, {"resume": True}, "resume: got no file to go on with"),
+        ("peak", {FACTORS: (0.7, 1.3)}, {"generations": -1}, "generations"),
+        (lambda result: 1 / 0, {FACTORS: (0.7, 1.3)}, {}, "minimize: got ZeroDivisionError"),
+    ],
+)
+def test_what_cannot_be_searched_is_said(minimize, over, more, said):
+    with pytest.raises(CaseError, match=re.escape(said)):
+        gc.optimize(row(), minimize, over, **more)
+
+
+def test_a_run_that_ends_before_the_wave_has_passed_is_refused():
+    # of the case itself it has; of slower strikers not
+    case = row(**{"time.end": 6.2e-5})
+    with pytest.raises(CaseError, match="by which the wave has not passed bead 3"):
+        gc.optimize(case, "peak", {"striker.speed": (0.01, 2.0)}, generations=1, progress=False)
+
+
+def test_the_command_gives_what_the_call_gives(here, capsys):
+    from granchain.cli import obey
+
+    options = ["--set", "time.step=fast", "--set", "time.end=1e-4", "--set", "chain.beads=3"]
+    options += ["--set", "ends.right=wall", "--set", "sensors.beads=[3]"]
+    options += ["--set", "sensors.contacts=[]", "--over", f"{FACTORS}=0.7:1.3"]
+    options += ["--generations", "0", "--subject-to", "peak:2=0:1e3"]
+    assert obey(["optimize", "steel-chain-hertz", *options, "--out", "best.toml", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    limits = [(("peak", 2), 0.0, 1e3)]
+    case = row(snapshots=gc.load_case("steel-chain-hertz").snapshots)
+    found = gc.optimize(case, "peak", {FACTORS: (0.7, 1.3)}, limits, generations=0, progress=False)
+    assert told["value"] == found.value and told["limited"] == found.limited
+    assert gc.load_case("best.toml").chain.radius_factor == found.case.chain.radius_factor
+    assert obey(["optimize", "steel-chain-hertz", *options, "--out", "best.toml"]) == 4
+    assert obey(["optimize", "steel-chain-hertz", *options[:-2], "--over", "gap=1"]) == 2
+    capsys.readouterr()
+    assert obey(["optimize", "steel-chain-hertz", *options]) == 0
+    assert "smallest" in (said := capsys.readouterr().out) and "chain.radius_factor.2" in said
