@@ -143,6 +143,7 @@ SLOW = (
         for page in (
             "bands",
             "compare",
+            "design",
             "equivalent",
             "fit",
             "long-runs",

@@ -99,7 +99,8 @@ def test_a_search_goes_on_to_what_it_would_have_found(here, monkeypatch):
     # the case itself and the first generation were there
     assert count[:2] == [0, 0] and np.array_equal(again.history, whole.history)
     assert again.as_dict() == whole.as_dict()
-    assert gc.load_case("best.toml") == again.case and not (here / "best.toml.part").exists()
+    assert gc.load_case("best.toml").chain == again.case.chain
+    assert not (here / "best.toml.part").exists()
     assert (here / "best.toml").read_text().startswith(BEST)
 
 

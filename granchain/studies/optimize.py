@@ -332,7 +332,8 @@ class Designs:
             self.known[name] = fresh[name] if name in fresh else self._kept[name]
             if self._is_better(point, self.known[name]) and name in fresh:
                 self.write()
-        return np.array([self.known[name] for name in names])
+        found = np.array([self.known[name] for name in names])
+        return found.reshape(len(names), len(self.summaries))
 
     def _run(self, points: Sequence[np.ndarray]) -> np.ndarray:
         found = np.full((len(points), len(self.summaries)), math.inf)
