@@ -13,6 +13,7 @@ from granchain.cli.options import (
     CaseArgument,
     JsonOption,
     LawModuleOption,
+    LawPackageOption,
     OverwriteOption,
     ResumeOption,
     SetOption,
@@ -70,6 +71,7 @@ def optimize(
     resume: ResumeOption = False,
     threads: ThreadsOption = None,
     law_module: LawModuleOption = None,
+    law_package: LawPackageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the numbers of a case, within bounds, that make a number of its run smallest: a search
@@ -78,7 +80,7 @@ def optimize(
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is computed is in FILE.part: there is nothing that an interruption could lose
         interruption.in_vain = partial(interrupted, out)
-        load_laws(law_module)
+        load_laws(law_module, law_package)
         from granchain.case import load_case
         from granchain.contact import law_named
         from granchain.studies.optimize import optimize as optimized
