@@ -1056,7 +1056,7 @@ def _concluded(
         "the case describes them": not degrees,
     }
     messages += [sentence for sentence, true in remarks.items() if true]
-    blocks, beside = _contributions(against, residual)
+    numbers, beside = _contributions(against, residual)
     # of keys that are not told apart one number less is found than there are
     told_keys = count - sum(any(key in keys for key in group) for group in groups)
     shift, gain = against.of_measurement(found.point)
@@ -1120,7 +1120,7 @@ def _concluded(
         measure=against.measure,
         trace=against.trace,
         parts=tuple(parts),
-        aic=beside + float(blocks.sum()) + 2.0 * (told_keys + int(against.times)),
+        aic=beside + float(numbers.sum()) + 2.0 * (told_keys + int(against.times)),
         messages=tuple(dict.fromkeys(messages)),
     )
 
@@ -1145,8 +1145,8 @@ def _chance(against: Against, residual: np.ndarray, free: np.ndarray) -> float:
 
 
 def _contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, float]:
-    """(block,) What blocks of the measured numbers add to -2 ln L, and what is added beside them,
-    by what is known of noise, gains and clocks beforehand.
+    """(number,) What each measured number adds to -2 ln L, and what is added beside them, by what
+    is known of noise, gains and clocks beforehand.
 
     The size s of the noise of each sensor is the most likely one, of what is left of its n numbers
     and of its quiet stretch, n ln s^2 + S/s^2 and the like with as many degrees of freedom; where
@@ -1161,9 +1161,8 @@ def _contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, 
     by_quiet = known > 0.0
     size = np.where(by_quiet, (known + left) / np.where(by_quiet, known + numbers, 1.0), 1.0)
     own = size[against.labels]
-    blocks = np.bincount(against.blocks(), np.log(own) + square / own)
     beside = known @ (np.log(size) + 1.0 / size - 1.0)
-    return blocks, float(beside + np.sum(residual[against.count :] ** 2))
+    return np.log(own) + square / own, float(beside + np.sum(residual[against.count :] ** 2))
 
 
 def _contest(sides: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) -> Ranking[Fit]:
@@ -1171,10 +1170,11 @@ def _contest(sides: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) ->
     fits = [one for _, one in answers]
     laws = [one.law for one in fits]
     blocks = [
-        _contributions(against, found.residual)[0]
+        np.bincount(against.blocks(), _contributions(against, found.residual)[0])
         for against, (found, _) in zip(sides, answers, strict=True)
     ]
-    others = differences(laws, [one.aic for one in fits], blocks)
+    left = [1.0 - (len(one.keys) + one.times) / one.count for one in sides]
+    others = differences(laws, [one.aic for one in fits], blocks, left)
     told = {(i, laws.index(one.law)): one.told for i, row in enumerate(others) for one in row}
     places = ranked([one.aic for one in fits], lambda i, j: not told[i, j])
     common = set.intersection(*(set(one.messages) for one in fits))

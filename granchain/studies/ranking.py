@@ -172,7 +172,10 @@ def free_in_each(
 
 
 def differences(
-    laws: Sequence[str], criteria: Sequence[float], blocks: Sequence[np.ndarray]
+    laws: Sequence[str],
+    criteria: Sequence[float],
+    blocks: Sequence[np.ndarray],
+    left: Sequence[float],
 ) -> list[tuple[Apart, ...]]:
     """Of each law, how far it is from each other one.
 
@@ -185,6 +188,10 @@ def differences(
         What each block of the measured numbers adds to the criterion of each law. The scatter of a
         difference is that of its sums over all draws of as many blocks, with replacement (Kuensch
         1989, doi:10.1214/aos/1176347265; Vuong 1989, doi:10.2307/1912557), which needs no draws.
+    left : sequence of float
+        Of each law, which part of the measured numbers is left beside the numbers found: what is
+        left over scatters by so much less than noise (MacKinnon & White 1985,
+        doi:10.1016/0304-4076(85)90158-7).
     """
     found = []
     for i, own in enumerate(criteria):
@@ -193,8 +200,10 @@ def differences(
             if i == j:
                 continue
             apart, count = blocks[i] - blocks[j], len(blocks[i])
-            # a single block tells nothing of it
-            scatter = math.sqrt(count * np.var(apart, ddof=1)) if count > 1 else math.inf
+            # a single block tells nothing of it, nor does a law that takes all numbers
+            free = min(left[i], left[j])
+            several = count > 1 and free > 0.0
+            scatter = math.sqrt(count * np.var(apart, ddof=1) / free) if several else math.inf
             difference = own - other
             told = abs(difference) > max(SCATTERS * scatter, NO_SUPPORT_LOST)
             row.append(Apart(laws[j], difference, scatter, told))
