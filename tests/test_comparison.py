@@ -306,8 +306,24 @@ def test_a_clipped_pulse_has_an_arrival_and_no_peak():
     assert f"flat at {limit:.3g}" in said(found, 8)
     assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
     assert math.isnan(sensor.residual.computed) and list(found.nearest) == [3, 13]
-    assert abs(sensor.arrival.difference) < sensor.arrival.uncertainty < 1e-5
+    # of the 14 us that are flat
+    assert abs(sensor.arrival.difference) < 2.0 * sensor.arrival.uncertainty < 3e-6
     assert not said(found, 3) and not said(found, 13)
+
+
+def test_crosstalk_before_the_pulses_is_no_noise_of_theirs():
+    def crosstalk(time, force):
+        # at all sensors at once, 20 us before the first pulse, a third as wide as it
+        bump = np.exp(-(((time + 20e-6) / 4e-6) ** 2))
+        return force + 0.2 * force.max() * bump[:, None]
+
+    found, plain = (spoilt(change).results[0].sensors for change in (crosstalk, lambda _, f: f))
+    for one, other in zip(found, plain, strict=True):
+        for name in ("peak", "arrival", "width", "impulse"):
+            ours, alone = getattr(one, name), getattr(other, name)
+            assert abs(ours.difference) < 3.0 * ours.uncertainty
+            # measured: 0.9 to 1.3; as noise 1.7 to 90, without its flanks 1.6
+            assert 0.7 < ours.uncertainty / alone.uncertainty < 1.5, (one.bead, name)
 
 
 def test_a_later_larger_pulse_is_stated_and_does_not_take_the_shift():

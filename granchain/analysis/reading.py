@@ -56,6 +56,9 @@ DISTURBANCE = 1.0 / 3.0
 AT_ONE_TIME = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORTEST = 1.0 / 3.0
+# The top of a pulse is off the middle of what is above 0.4 to 0.95 of it by this part of the length
+# of that, root mean square over 25 laws and 5 beads each (measured; 19 of 20 by less than 0.16).
+OFF_MIDDLE = 0.07
 # Crossings of a level, at both ends of its doubt, that are this many times as far apart as the
 # slope gives are those of two flanks.
 JUMPS = 2.5
@@ -292,10 +295,10 @@ def _numbers_of_pulse(
             f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an "
             "instrument at its limit makes it: peak, width and impulse are withheld"
         )
-        # Uniform over the flat part.
+        # A few equal samples may be those of a round top.
         long = flat.stop - flat.start
         sure = place.uncertainty if math.isfinite(place.uncertainty) else long
-        place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot(long / math.sqrt(12.0), sure))
+        place = Number(0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, sure))
     # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its
     # top: a parabola of that half height. Behind a high-pass filter, what the trace falls by below
     # its baseline is lost over the width of the pulse.

@@ -45,7 +45,8 @@ LENGTH_RATIOS = (1.25, 3.0)
 # One difference of two estimates may be small by chance: what all estimates differ by that are up
 # to so many times less sure is covered.
 ALIKE_UNCERTAIN = 1.75
-# No kink between two samples is seen: its place is known to this part of an interval at best.
+# No kink of a top between two samples is seen: its place is known to this part of an interval at
+# best.
 LEAST_PLACE = 0.02
 # Part of the stretch in which a kink may be the top that counts as a standard deviation: six of
 # them reach its ends. Kogut and Etsion's law makes two tops 0.04 of the width apart, with a dip of
@@ -122,14 +123,13 @@ def _fits_about(
     return fits
 
 
-def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
+def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise | None = None) -> Number:
     """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which
-    covers the others of nearly the same."""
+    covers the others of nearly the same; with noise, what they differ by counts beyond that."""
     found = []
     for k, fit in enumerate(fits):
         shape = [
-            abs(longer.values[which] - fit.values[which])
-            / ((longer.length / fit.length) ** SHAPE_ORDER - 1.0)
+            _apart(longer, fit, which, noise) / ((longer.length / fit.length) ** SHAPE_ORDER - 1.0)
             for longer in fits[:k]
             if LENGTH_RATIOS[0] <= longer.length / fit.length <= LENGTH_RATIOS[1]
         ]
@@ -151,6 +151,19 @@ def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
         if 0.0 < one.uncertainty <= ALIKE_UNCERTAIN * best.uncertainty
     ]
     return Number(best.value, max([best.uncertainty, *apart]))
+
+
+def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise | None) -> float:
+    """What two estimates differ by, beyond the noise of their difference where that is given: the
+    square of a difference has the sum of both squares as its mean."""
+    difference = abs(longer.values[which] - fit.values[which])
+    if noise is None:
+        return difference
+    first = min(longer.start, fit.start)
+    weights = np.zeros(max(one.start + len(one.rows[which]) for one in (longer, fit)) - first)
+    for one, sign in ((longer, 1.0), (fit, -1.0)):
+        Weights(one.start - first, one.rows[which]).added_to(weights, sign)
+    return math.sqrt(max(difference**2 - noise.of_sum(weights) ** 2, 0.0))
 
 
 def top_of(
@@ -181,7 +194,8 @@ def top_of(
     if 0 < i < len(force) - 1:
         fits.append(_through_three(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    place, peak = _surest(fits, 0), _surest(fits, 1)
+    # the place is where a kink shows first: all that estimates of it differ by counts
+    place, peak = _surest(fits, 0), _surest(fits, 1, noise)
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.uncertainty, between))
@@ -253,10 +267,9 @@ def crossing_of(
     i = math.floor(fits[-1].values[0] if fits else place)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
         fits.append(_through_two(force, level, i, noise))
-    found = _surest(fits, 0)
+    found = _surest(fits, 0, noise)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value] or [math.nan]
-    at = Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE))
-    return at, slopes[-1], _weights(fits, found.value, 0)
+    return found, slopes[-1], _weights(fits, found.value, 0)
 
 
 def _samples_near(count: int, place: float, half: float) -> slice:

@@ -157,10 +157,11 @@ class Measured:
         ]
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
         self.readings = self.read(raw)
-        # where the pulse begins is known now, and so are more quiet samples
+        # where the pulse begins is known now, and so are more quiet samples; what was not taken for
+        # it is no noise
         for k, reading in enumerate(self.readings):
             quiet = raw[: reading.baseline.samples, k]
-            if len(quiet) > quiet_samples(raw[:, k]):
+            if len(quiet) > quiet_samples(raw[:, k]) and math.isnan(reading.disturbed):
                 self.noises[k] = noise_by(quiet, self.raw_noise[k], trace.about.uncertainty.noise)
         self.raw_noise = [noise.sample for noise in self.noises]
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
