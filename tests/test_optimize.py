@@ -58,7 +58,7 @@ def test_the_force_on_a_wall_is_the_largest_of_its_contact():
         gc.gradient(row(**{"ends.right": "free"}), "wall_force", "striker.speed")
 
 
-def test_a_limit_holds_it_back():
+def test_a_limit_holds_it_back(request):
     # on the plane of factors that add up to 2.7 the lowest point is .1 below in each
     def whole(result):
         return float(result.radius[1:].sum() / 2.38e-3)
@@ -69,12 +69,21 @@ def test_a_limit_holds_it_back():
     assert found.limited[0] <= 2.7 * (1.0 + 1e-6)
     assert found.value == pytest.approx(1.03, abs=1e-4)
     assert np.abs(found.values[FACTORS] - [0.8, 1.0, 0.9]).max() < 5e-3
+    request.getfixturevalue("few_steps")
     with pytest.raises(CaseError, match=r"subject_to: got no design that keeps to it, of \d+,"):
         gc.optimize(
             row(), sphere, {FACTORS: (0.7, 1.3)}, [(whole, 4.0, 5.0)], generations=1, progress=False
         )
 
 
+@pytest.fixture
+def few_steps(monkeypatch):
+    """What is compared needs no end of the way down, and few designs."""
+    for name, few in {"MOST_STEPS": 3, "DESIGNS": 2, "LEAST_DESIGNS": 6}.items():
+        monkeypatch.setattr(f"granchain.studies.optimize.{name}", few)
+
+
+@pytest.mark.usefixtures("few_steps")
 def test_a_search_goes_on_to_what_it_would_have_found(here, monkeypatch):
     over, options = {FACTORS: (0.7, 1.3)}, {"generations": 2, "seed": 3, "progress": False}
     whole = gc.optimize(row(), "peak", over, **options)
@@ -142,6 +151,7 @@ def test_a_run_that_ends_before_the_wave_has_passed_is_refused():
         gc.optimize(case, "peak", {"striker.speed": (0.01, 2.0)}, generations=1, progress=False)
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_the_command_gives_what_the_call_gives(here, capsys):
     from granchain.cli import obey
 
