@@ -314,7 +314,7 @@ def orbit() -> Any:
 def bifurcation() -> Any:
     """Orbits of two precompressed beads over the frequency of the drive: the softening resonance
     leans over, and between its folds no run would settle on the branch."""
-    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 5e-8, "frequency": 26.5e3}
+    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 5e-8, "frequency": 27.2e3}
     case = gc.Case(
         title="Two steel beads under 20 N, the left wall shaken by 50 nm",
         chain={
@@ -326,7 +326,7 @@ def bifurcation() -> Any:
         time={"end": 1e-3, "step": "fast"},
     )  # fmt: skip
     along = "ends.left.frequency"
-    return figures.bifurcation(gc.continuation(case, gc.orbit(case), along=along, stop=30e3))
+    return figures.bifurcation(gc.continuation(case, gc.orbit(case), along=along, stop=29.2e3))
 
 
 def dimer() -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,7 +39,8 @@ def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
 
 
 def by_integration(case, point):
-    """What becomes of an orbit in its period, and its multipliers; the equations integrated."""
+    """How far an orbit ends from where it begins in its period, and its Jacobian; the equations
+    integrated."""
     n, (left, right) = case.beads, (case.ends.left, case.ends.right)
     elastic = STIFFNESS * np.array([math.sqrt(2.0), *[1.0] * (n - 1), math.sqrt(2.0)])
     rest = (LOAD / elastic) ** (2.0 / 3.0)
@@ -59,7 +62,7 @@ def by_integration(case, point):
     start = np.hstack([state[:, None], np.eye(2 * n)]).ravel()
     made = solve_ivp(slope, (0.0, point.period), start, method="DOP853", rtol=1e-9, atol=1e-14)
     end = made.y[:, -1].reshape(2 * n, 2 * n + 1)
-    return end[:, 0] - state, np.linalg.eigvals(end[:, 1:])
+    return end[:, 0] - state, end[:, 1:]
 
 
 def kinds(branch):
@@ -81,9 +84,11 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
     # a run would leave it; it closes all the same
     last = branch.points[-3]
     varied = case.replace(**{"ends.left.frequency": last.parameter})
-    apart, multipliers = by_integration(varied, last)
+    apart, jacobian = by_integration(varied, last)
     assert np.abs(apart[:2]).max() <= 3e-3 * last.excursion.max()
-    assert np.abs(multipliers).max() == pytest.approx(abs(last.multipliers[0]), abs=5e-3)
+    assert np.abs(np.linalg.eigvals(jacobian)).max() == pytest.approx(
+        abs(last.multipliers[0]), abs=5e-3
+    )
     orbit = last.orbit
     assert orbit.multipliers == pytest.approx(last.multipliers) and not orbit.stable
     data = branch.to_xarray()
@@ -110,8 +115,8 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     (point,) = branch.special
     assert [one.stable for one in branch.points[:2]] == [True, True]
     assert not branch.points[-1].stable
-    _, multipliers = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)
-    assert np.abs(multipliers + 1.0).min() <= 2e-3
+    _, jacobian = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)
+    assert np.abs(np.linalg.eigvals(jacobian) + 1.0).min() <= 2e-3
     other = branch.switch(point)
     assert other.period == pytest.approx(2.0 * point.period, rel=1e-12)
     assert other.residual <= 1e-8 and other.begun.startswith("a period doubling at")
@@ -129,7 +134,7 @@ def test_a_pair_of_multipliers_leaves_the_circle_where_two_modes_are_driven_toge
     (point,) = branch.special
     assert np.abs(point.multipliers[:2]) == pytest.approx([1.0, 1.0], abs=1e-5)
     known = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)[1]
-    assert np.abs(known).max() == pytest.approx(1.0, abs=3e-3)
+    assert np.abs(np.linalg.eigvals(known)).max() == pytest.approx(1.0, abs=3e-3)
     with pytest.raises(CaseError, match="point: got a point of kind Neimark-Sacker, allowed"):
         branch.switch(point)
 
@@ -141,9 +146,37 @@ def test_a_symmetric_row_loses_its_symmetry_at_a_pitchfork():
     (point,) = branch.special
     assert np.abs(point.displacement).max() <= 1e-12
     known = by_integration(case.replace(**{"chain.drag": point.parameter}), point)[1]
-    assert np.abs(known - 1.0).min() <= 2e-3
+    assert np.abs(np.linalg.eigvals(known) - 1.0).min() <= 2e-3
     other = branch.switch(point)
     assert np.abs(other.displacement).max() >= 1e-9 and other.residual <= 1e-8
+
+
+def test_the_error_of_an_orbit_is_of_order_two_in_the_step_and_covered():
+    case = row(2, 2e4, 3e3, 2e-7, **{"time.step": "auto"})
+    found = [gc.orbit(case)]
+    for part in (2.0, 4.0):
+        step = found[0].result.time_step / part
+        found.append(gc.orbit(case.replace(**{"time.step": step}), guess=found[-1]))
+    for numbers in ([one.displacement for one in found], [one.multipliers[0] for one in found]):
+        changes = [np.abs(a - b).max() for a, b in pairwise(numbers)]
+        assert math.log2(changes[0] / changes[1]) == pytest.approx(2.0, abs=0.15)
+    known = np.linalg.eigvals(by_integration(case, found[0])[1])
+    assert np.abs(known - found[0].multipliers[0]).min() <= 1.05 * found[0].multiplier_error
+
+
+def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
+    case = row(2, 29e3, 1.5e3, 5e-8)
+    branch = gc.continuation(case, gc.orbit(case), along="ends.left.frequency", stop=28.1e3)
+    found = branch.points[-1].orbit
+    varied = case.replace(**{"ends.left.frequency": 28.1e3})
+    assert found.opens and found.residual <= 1e-8
+    point, own = branch.points[-1], np.concatenate([found.displacement, found.velocity])
+    for _ in range(4):
+        point = replace(point, displacement=own[:2], velocity=own[2:])
+        apart, jacobian = by_integration(varied, point)
+        own = own + np.linalg.solve(np.eye(4) - jacobian, apart)
+    known = np.linalg.eigvals(jacobian)
+    assert np.abs(known - found.multipliers[0]).min() <= 1.05 * found.multiplier_error
 
 
 REFUSED = {
