@@ -9,8 +9,9 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 # Modules are compiled once, also where Python is asked to write nothing: else by each command, and the tests by each process.
 export PYTHONDONTWRITEBYTECODE :=
-# Processes that share the tests.
+# Processes that share the tests, each its half of them, and then what the other has left: what the tests of a file share is computed once.
 WORKERS ?= 2
+SHARED := -n $(WORKERS) --dist worksteal
 # Where the package is built.
 WHEEL ?= dist
 
@@ -45,19 +46,21 @@ test: test-fast test-plain test-bounds ## all but the long tests; laws and loop 
 
 test-fast: env
 	@echo "test: compiled"
-	@$(PYTHON) -m pytest -n $(WORKERS) -m "not long"
+	@$(PYTHON) -m pytest $(SHARED) -m "not long"
 
 # One filter for warnings less: it names a class, which pytest would import before the coverage starts.
 test-plain: env
 	@echo "test: laws and loop as plain Python"
-	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" $$(grep -l "mark\.plain" tests/*.py) \
-	    -o filterwarnings=error:::granchain --cov=granchain/contact --cov=granchain/engine --cov=granchain/jit --cov-report=term --cov-fail-under=100
+	@export NUMBA_DISABLE_JIT=1; \
+	$(PYTHON) -m pytest $(SHARED) -m "plain and not long" $$(grep -l "mark\.plain" tests/*.py) \
+	    -o filterwarnings=error:::granchain --cov=granchain/contact --cov=granchain/engine --cov=granchain/jit --cov-report=term --cov-fail-under=100; \
+	$(PYTHON) -m pytest $(SHARED) -p no:cov -m "uncounted and not long" $$(grep -l "mark\.uncounted" tests/*.py)
 
 # Numba's cache does not know of the switch: a warm one would check nothing.
 test-bounds: env
 	@echo "test: small cases with every index checked"
 	@cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long" \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest $(SHARED) -m "bounds and not long" \
 	    $$(grep -l "mark\.bounds" tests/*.py)
 
 test-versions: env ## the lowest versions that are allowed, and every other Python that is here: the main job, fast tests
@@ -70,7 +73,7 @@ test-arm64: env ## the pinned states, the main job and fast tests on an emulated
 
 test-long: env ## the tests that take minutes
 	@echo "test: long"
-	@$(PYTHON) -m pytest -n $(WORKERS) -m long --timeout 3600
+	@$(PYTHON) -m pytest $(SHARED) -m long --timeout 3600
 
 check: env ## style, types, layers, tables of the documentation
 	@echo "check: ruff"
@@ -144,9 +147,9 @@ notebooks: env ## notebooks/*.ipynb anew, run
 
 reliability: env ## docs/reliability.md anew: every promise, measured; RELIABILITY_LONG=1 for the long tests too
 	@echo "reliability: docs/reliability.md"
-	@$(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and not long" --figures docs/reliability.json tests
+	@$(PYTHON) -m pytest -q $(SHARED) -m "promise and not long" --figures docs/reliability.json tests
 	@if [ -n "$${RELIABILITY_LONG:-}" ]; then \
-	    $(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and long" --timeout 3600 --figures docs/reliability.json tests; fi
+	    $(PYTHON) -m pytest -q $(SHARED) -m "promise and long" --timeout 3600 --figures docs/reliability.json tests; fi
 	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/reliability.py > "$$new" && cat "$$new" > docs/reliability.md
 
 lock: ## requirements.lock anew, newest versions that pyproject.toml allows

@@ -69,6 +69,19 @@ def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made and not rendered, which takes most of their time: their files hold the
+    first bytes of their kind. What is rendered is looked at in test_figures.py and test_plot.py."""
+    from granchain.figures import frame
+
+    def blank(figure: Any, ending: str, dpi: float | None = None) -> bytes:
+        return frame.FORMATS[ending][0]
+
+    for module in (frame, sys.modules["granchain.figures"]):
+        monkeypatch.setattr(module, "image_of", blank)
+
+
+@pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
     """figure(what, value, at_least=..., at_most=...): keeps a measured value, and fails the test
     outside its bounds.

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
-import granchain as gc
 from granchain import analysis, theory
-from granchain.analysis.arrays import FirstPulses, wave_speeds
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
 from granchain.status import Status
@@ -71,21 +69,6 @@ def jumps_at(count, *known):
     for slot, f, t in known:
         force[slot], time[slot] = f, t
     return analysis.ForceJumps(force, time)
-
-
-# zero, then 8 - 0.02 t^2 from t = 0 on: the samples at -1, 0, 1, ... are 0, 8, 7.98, ...
-FALLING_TIME = np.arange(-3.0, 12.0)
-FALLING = np.where(FALLING_TIME < 0.0, 0.0, 8.0 - 0.02 * FALLING_TIME**2)
-
-
-def test_no_parabola_is_laid_across_a_jump():
-    # a parabola through 0, F, F - eps has its top near 9/8 F
-    assert analysis.peak(FALLING_TIME, FALLING).force == pytest.approx(9.0 / 8.0 * 8.0, rel=2e-3)
-    known = analysis.peak(FALLING_TIME, FALLING, jumps=jumps_at(15, (3, 8.0, -0.4)))
-    # the trace ends before the force has fallen to half: neither pulse is complete
-    assert known[:5] == (8.0, -0.4, False, True, False)
-    # where it is not known whether the force jumps, the largest sample, which says so
-    assert analysis.peak(FALLING_TIME, FALLING, smooth=False)[:5] == (8.0, 0.0, False, False, True)
 
 
 def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
@@ -164,23 +147,6 @@ def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_m
     assert analysis.has_merged(10.0 + close, 10.0) and not analysis.has_merged(10.0 + apart, 10.0)
 
 
-def test_the_ripples_of_rounding_and_of_a_step_are_no_second_maximum():
-    # a fall of a thousandth of the maximum decides
-    for fall, merged in (
-        (1e-13, False),
-        (9e-4, False),
-        (1.1e-3, True),
-        (0.49, True),
-        (0.51, False),
-    ):
-        assert analysis.has_merged([0.0, 3.0, 8.0, 8.0 * (1.0 - fall), 9.0, 0.0]) is merged
-    assert (
-        not analysis.has_merged([])
-        and not analysis.has_merged([0.0, 0.0])
-        and not analysis.has_merged([5.0])
-    )
-
-
 @pytest.mark.parametrize(
     "force", [np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)]
 )
@@ -249,47 +215,6 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
             analysis.pulses(time, force, 2.0, share)
 
 
-def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
-    quick = {
-        "chain.beads": 40,
-        "sensors.beads": [5, 12, 20],
-        "sensors.contacts": [],
-        "snapshots": None,
-        "time.end": 3.2e-4,
-    }
-    row = gc.load_case("steel-chain-hertz").replace(
-        **quick,
-        **{"striker": None, "time.step": 5e-8},
-        initial={"velocity": [1.0] + [0.0] * 38 + [-0.8]},
-    )
-    both, left = gc.run(row), gc.run(row.replace(initial={"velocity": [1.0] + [0.0] * 39}))
-    right = gc.run(row.replace(initial={"velocity": [0.0] * 39 + [-0.8]}))
-    for column, bead in enumerate((5, 12)):
-        first, second = analysis.pulses_at(both, bead)
-        time, force = both.time, both.sensor_force[:, column]
-        alone = analysis.sensor_peak(left, column)
-        # until the waves meet nothing knows of the other one
-        assert (first.peak, first.arrival) == pytest.approx((alone.force, alone.time), rel=1e-9)
-        # the largest sample is at most half an interval away
-        later = time > first.arrival + first.width
-        k = np.flatnonzero(later)[np.argmax(force[later])]
-        assert (
-            second.arrival == pytest.approx(time[k], abs=1.001e-7)
-            and force[k] <= second.peak < 1.001 * force[k]
-        )
-        # as the other wave by itself, but for what the meeting has delayed it: less than the time
-        # that it takes from bead to bead
-        assert (
-            abs(second.arrival - analysis.sensor_peak(right, column).time) < 2.0 * 2.38e-3 / 600.0
-        )
-    # where they meet they are one
-    assert len(analysis.pulses_at(both, 20)) == 1
-    with pytest.raises(
-        GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"
-    ):
-        analysis.pulses_at(both, 7)
-
-
 # --- width, impulse, momentum
 # ---------------------------------------------------------------------------------------
 
@@ -336,28 +261,6 @@ def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_deg
     ] == pytest.approx(2.0 * course[:, 0], rel=1e-9)
 
 
-def test_five_snapshots_a_pulse_give_its_course_where_straight_lines_cut_its_top_off():
-    wave = theory.solitary_wave()
-    # bead 0 at the places of the wave's crest; its displacement is the sum of the overlaps of the
-    # contacts in front of it, in a unit in which its velocity is the wave's: by its end, the
-    # integral of the velocity
-    fine = np.linspace(-8.0, 8.0, 3201)
-    total = sum(wave.overlap(k + 0.5 - 8.0) for k in range(40))
-    unit = np.trapezoid(wave.bead_velocity(fine), fine) / total
-    crest = np.arange(-8.0, 8.0, wave.width() / 5.0)
-    u = unit * sum(wave.overlap(k + 0.5 - crest) for k in range(40))
-    v = wave.bead_velocity(crest)
-    t, course = analysis.between_snapshots(crest, u[:, None], v[:, None], 10)
-    exact = wave.bead_velocity(t)
-    assert np.abs(course[:, 0] - exact).max() < 1e-4
-    assert np.abs(np.interp(t, crest, v) - exact).max() > 0.01
-    # one a width: what lies between is not in the snapshots
-    assert analysis.between_snapshots(crest[::5], u[::5, None], v[::5, None], 10) is None
-    # displacements that are not those of the velocities
-    assert analysis.between_snapshots(crest, 0.0 * u[:, None], v[:, None], 10) is None
-    assert analysis.between_snapshots(crest[:2], u[:2, None], v[:2, None], 10) is None
-
-
 # --- order
 # --------------------------------------------------------------------------------------------------
 
@@ -402,27 +305,6 @@ def test_the_summary_finds_the_synthetic_wave():
         4e-8,
     )
     assert summary.end == pytest.approx(150e-6, rel=1e-9)
-
-
-def test_the_energy_balance_is_the_end_of_the_ledger():
-    energy = analysis.summary(synthetic()).energy
-    # of tests/support/synthetic.py: 1e-3 J at the start; plastic 2e-4, of which a quarter more
-    # recoverable, viscous 1e-4
-    assert energy.put_in == pytest.approx(1e-3, rel=1e-12)
-    assert (energy.kinetic, energy.recoverable, energy.plastic) == pytest.approx(
-        (8e-4, 5e-5, 2e-4), rel=1e-12
-    )
-    assert (energy.viscous, energy.clamp, energy.external) == pytest.approx(
-        (1e-4, 0.0, 0.0), rel=1e-12
-    )
-    assert energy.largest_residual == pytest.approx(1e-6 * math.sin(1.0), rel=1e-9)
-
-
-def test_a_ledger_in_which_nothing_moves_says_so():
-    nothing = {f"energy_{name}": np.zeros(51) for name in analysis.ENERGIES}
-    energy = analysis.summary(synthetic(change=nothing)).energy
-    assert energy.put_in == 0.0
-    assert math.isnan(energy.largest_residual)
 
 
 def test_what_is_not_known_is_none_in_json():
@@ -514,38 +396,6 @@ def test_pulses_that_meet_have_no_wave_speed_and_the_summary_says_so():
     )
     one = analysis.summary(synthetic(sensors=(3, 8, 13)))
     assert one.remarks == () and one.out_of_order == () and one.wave_speed_beads == (3, 8, 13)
-
-
-def test_the_wave_speeds_of_a_study_leave_out_pulses_that_meet_too():
-    summary = analysis.summary(synthetic(sensors=(3, 8, 13)))
-    arrival = np.array([one.arrival for one in summary.sensors])
-    runs = np.array([arrival, arrival[[1, 2, 0]]])
-    there = np.ones(runs.shape, dtype=bool)
-    speeds = wave_speeds(
-        np.array([[one.position for one in summary.sensors]] * 2),
-        FirstPulses(0.0 * runs, runs, 0.0 * runs, there, ~there),
-    )
-    assert speeds[0] == pytest.approx(summary.wave_speed, rel=1e-12) and math.isnan(speeds[1])
-
-
-def test_a_result_without_sensors_and_ledger_has_a_summary():
-    bare = (
-        "time",
-        "sensor_bead",
-        "sensor_force",
-        "sensor_contact",
-        "contact_force",
-        "contact_overlap",
-    )
-    ledger = ("energy_time", *(f"energy_{name}" for name in analysis.ENERGIES))
-    summary = analysis.summary(synthetic(without=(*bare, *ledger)))
-    assert summary.sensors == () and summary.energy is None and math.isnan(summary.wave_speed)
-    assert summary.end == pytest.approx(148e-6, rel=1e-9)
-    assert math.isnan(
-        analysis.summary(
-            synthetic(without=(*bare, *ledger, "snapshot_time", "displacement", "velocity"))
-        ).end
-    )
 
 
 def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():

@@ -11,10 +11,9 @@ import pytest
 from support import short_chains
 
 import granchain as gc
-from granchain import figures
 from granchain.cli import obey
 from granchain.comparison import Band
-from granchain.errors import CaseError, GranchainError, GranchainWarning, TraceError
+from granchain.errors import CaseError, GranchainWarning
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
@@ -98,35 +97,6 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     # three traces are put on other times here, one of them twice
     assert np.abs(found.force.values.sum(axis=0)[until] - expected).max() < 4.0 * error
     assert np.array_equal(found.nominal_force, nominal.sensor_force[: len(found.time)])
-
-
-def test_one_seed_gives_one_band():
-    tolerance = {"striker.speed": 0.02, "chain.mass": {"uniform": 0.02}}
-    state = np.random.get_state()[1].copy()
-    first = gc.bands(ELASTIC, tolerance, n=8, seed=3, sensitivity=True, threads=1)
-    assert np.array_equal(np.random.get_state()[1], state)
-    np.random.random(5)
-    assert first.identical(gc.bands(ELASTIC, tolerance, n=8, seed=3, sensitivity=True, threads=2))
-    assert not first.peak.equals(gc.bands(ELASTIC, tolerance, n=8, seed=4).peak)
-    assert first.attrs["runs"] == 1 + 8 * (2 + 2)
-
-
-def test_a_pulse_that_has_not_come_is_no_number():
-    # the force at bead 9 has fallen to half of its peak after 69.35 us
-    short = ELASTIC.replace(**{"time.end": 6.92e-5})
-    with pytest.warns(
-        GranchainWarning,
-        match=r"bead 9: \d+ of 64 members have no whole pulse at time.end",
-    ) as told:
-        found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
-    assert len(told) == 1
-    assert (
-        np.isnan(found.nominal_peak[2])
-        and found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
-    )
-    assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(
-        1.0, abs=0.2
-    )
 
 
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
@@ -290,33 +260,6 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
         gc.bands(3, {"striker.speed": 0.1})
 
 
-def test_a_case_and_a_trace_keep_their_tolerances(tmp_path):
-    text = '[tolerance]\n"striker.speed" = 0.02\ncontact.psi = { uniform = 0.05 }\n'
-    file = tmp_path / "sure.toml"
-    file.write_text((gc.load_case("steel-chain").toml) + "\n" + text)
-    case = gc.load_case(file)
-    assert dict(case.tolerance) == {"striker.speed": 0.02, "contact.psi": {"uniform": 0.05}}
-    assert gc.Case(**case.resolved()) == case and case.title == gc.load_case("steel-chain").title
-    assert gc.load_case("steel-chain").resolved() == case.replace(tolerance=None).resolved()
-    # with the law's input goes its tolerance
-    assert dict(case.replace(**{"contact.law": "hertz"}).tolerance) == {"striker.speed": 0.02}
-    file.write_text(file.read_text().replace("contact.psi", "contact.spi"))
-    with pytest.raises(
-        CaseError,
-        match=r'tolerance.contact.spi: got a key that the case gives no value.*did you mean "psi"',
-    ):
-        gc.load_case(file)
-    stated = {"striker": {"speed": 0.02}, "chain.mass": {"uniform": 0.1}}
-    about = about_of({"title": "rig", "kind": "measured", "tolerance": stated}, "here")
-    assert '[tolerance]\n"striker.speed" = 0.02\n"chain.mass" = { uniform = 0.1 }\n' in written(
-        about
-    )
-    with pytest.raises(
-        TraceError, match=r"here: tolerance.chain.mass: got -1, allowed a number above 0"
-    ):
-        about_of({"title": "rig", "kind": "measured", "tolerance": {"chain.mass": -1}}, "here")
-
-
 # --- Beside a measurement
 
 
@@ -383,6 +326,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     assert widened(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = ELASTIC.replace(tolerance={"striker.speed": 0.02})
@@ -405,7 +349,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
         in told
         and "within" in told
     )
-    assert (tmp_path / "bands.png").stat().st_size > 10_000
+    assert (tmp_path / "bands.png").exists()
     assert obey([*arguments, "--band", "striker.speed=0.001", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["results"][0]
     assert found["bands"] == {"tolerance": {"striker.speed": 0.001}, "members": 16, "part": 0.95}
@@ -428,26 +372,3 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     )
     assert obey([*arguments, "--band", "striker.speed"]) == 2
     assert "--band: got" in capsys.readouterr().err
-
-
-# --- Figures
-
-
-def test_figures_show_bands_and_indices():
-    found = gc.bands(
-        ELASTIC, {"striker.speed": 0.02, "chain.mass": {"uniform": 0.02}}, n=8, sensitivity=True
-    )
-    drawn, panels = figures.band_traces(found)
-    assert len(panels) == 3 and len(panels[0].collections) == 2
-    low, high = panels[1].get_xlim()
-    assert low < 1e6 * found.nominal_arrival[1] < high
-    drawn, axes = figures.sensitivities(found, "arrival")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "chain.mass",
-        "striker.speed",
-    ]
-    assert drawn is axes.figure
-    with pytest.raises(GranchainError, match="sensitivity=True"):
-        figures.sensitivities(gc.bands(ELASTIC, {"striker.speed": 0.02}, n=4))
-    with pytest.raises(GranchainError, match="sensitivities: got 'width'"):
-        figures.sensitivities(found, "width")

@@ -10,10 +10,8 @@ import pickle
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -316,57 +314,23 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(
 ) -> None:
     # modules that are loaded late are loaded
     problems({"chain.beads": 0})
+    asked, calls = {"snapshots.interval": 1e-6, "sensors.beads": [1]} | changes, []
     tracemalloc.start()
     try:
-        (sentence,) = problems({"snapshots.interval": 1e-6, "sensors.beads": [1]} | changes)
+        (sentence,) = problems(asked)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert words in sentence
+    # a call for each bead or sample would be 1e12 and more
+    sys.setprofile(lambda *call: calls.append(1))
+    try:
+        problems(asked)
+    finally:
+        sys.setprofile(None)
+    figure("calls and returns until absurd sizes are refused", len(calls), at_most=1e5)
     # a million bytes: one bit of a million beads would not fit
     figure("memory that is taken before [B]", peak, at_most=1e6)
-
-
-BEAD = {"radius": 2.38e-3, "mass": 4.5e-4, "material": "steel-316"}
-NAMED = {"youngs_modulus": 1.93e11, "poissons_ratio": 0.3, "yield_stress": 3e8}
-# Many tables with a mistake in each, and lists with one in each number.
-MANY: dict[str, Callable[[int], dict[str, Any]]] = {
-    "an unknown key": lambda n: {
-        "chain.beads": None,
-        "chain.segment": [{"count": 1, f"x{i}": 1} for i in range(n)],
-    },
-    "pairs that do not touch": lambda n: {
-        "chain": {
-            "segment": [
-                {"count": 1, **BEAD, "material": NAMED | {"name": f"m{i}"}} for i in range(n)
-            ]
-        },
-        "contact.pair": [{"materials": [f"m{i}", f"m{(i + 7) % n}"], "psi": 2.9} for i in range(n)],
-    },
-    "tolerances of nothing": lambda n: {
-        "chain": {"segment": [{"count": 1, **BEAD}] * n},
-        "tolerance.chain.segment": {str(i): {"radii": 0.1} for i in range(n)},
-    },
-}
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=() if kind == "pairs that do not touch" else pytest.mark.long)
-        for kind in MANY
-    ],
-)
-def test_many_mistakes_are_found_in_a_time_that_grows_with_their_number(kind: str) -> None:
-    def taken(count: int) -> float:
-        changes, begun = MANY[kind](count), time.process_time()
-        assert len(problems(changes)) >= keys.PROBLEMS
-        return time.process_time() - begun
-
-    # eight times as many take eight times as long, and 30 to 60 times where each looks at all the
-    # others; a busy machine disturbs both
-    few, many = min(taken(500) for _ in range(3)), min(taken(4000) for _ in range(2))
-    assert many < 20.0 * few
 
 
 # --- Files
@@ -429,11 +393,9 @@ def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: 
 def test_a_file_that_is_no_case_file_is_refused_at_once(
     tmp_path: Path, content: bytes, sentence: str
 ) -> None:
-    begun = time.process_time()
     with pytest.raises(CaseError) as raised:
         load_case(written(tmp_path, content))
     assert raised.value.problems == [sentence]
-    assert time.process_time() - begun < 5.0
 
 
 @pytest.mark.parametrize(
@@ -453,21 +415,6 @@ def test_a_text_that_is_not_toml_is_refused_with_its_place(
     assert sentence.startswith('"case.toml": got text that is not TOML (') and sentence.endswith(
         f"(at {place})), allowed TOML 1.0; mend it there"
     )
-
-
-def test_an_integer_of_any_length_is_refused(tmp_path: Path) -> None:
-    # 5000 decimal digits are more than Python converts, 5000 hexadecimal ones more than it prints
-    with pytest.raises(CaseError, match="not TOML"):
-        load_case(written(tmp_path, "[time]\nend = " + "1" * 5000))
-    with pytest.raises(CaseError, match=r"time\.end: got a whole number of more than 64 bits"):
-        load_case(written(tmp_path, STEEL.replace("0.6e-3", "0x" + "f" * 5000)))
-
-
-def test_many_decimals_and_a_dotted_comment_are_no_dotted_key(tmp_path: Path) -> None:
-    numbers = ", ".join(f"{i}.5e-6" for i in range(-1, 200))
-    drive = f'ends.left = {{ drive = "force", time = [{numbers}], value = [{numbers}] }}\n'
-    case = load_case(written(tmp_path, "# " + "." * 200 + "\n" + drive + TWO_BEADS))
-    assert case.driven("ends.left")[:2][0].size == 201
 
 
 @pytest.mark.parametrize("depth", [13, 200])
@@ -533,15 +480,6 @@ def test_words_for_sensors_stand_for_numbers_and_follow_the_chain() -> None:
     assert case.replace(**{"sensors.beads": "1-5:2"}).sensors.beads == (1, 3, 5)
 
 
-def test_more_sensors_than_a_run_can_hold_are_refused_before_they_are_counted_out() -> None:
-    assert any(
-        sentence.startswith(
-            "sensors.beads: got 10000000000 beads, allowed at most 1000000; give a step"
-        )
-        for sentence in problems({"chain.beads": 10**10, "sensors.beads": "all"})
-    )
-
-
 # --- Drives
 
 
@@ -593,24 +531,6 @@ def test_a_drive_that_is_no_table_is_refused(
     with pytest.raises(CaseError) as raised:
         driven(tmp_path, content)
     assert raised.value.problems in ([f"ends.left.file: {sentence}"], [f"ends.left: {sentence}"])
-
-
-@pytest.mark.parametrize(
-    "content", ["root:secret:0:0\nroot:secret:0:0\n", "0,0\nsecret\n", "0,0\n1,secret,1\n"]
-)
-def test_no_word_of_a_file_that_is_no_drive_is_told(tmp_path: Path, content: str) -> None:
-    with pytest.raises(CaseError) as raised:
-        driven(tmp_path, content)
-    assert "line 2" in str(raised.value) and "secret" not in str(raised.value)
-
-
-def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
-    case = driven(tmp_path, "0,0\n1,2\n")
-    again = Case(**case.resolved())
-    assert again == case and again.sha256 == case.sha256
-    np.testing.assert_array_equal(again.driven("ends.left")[:2], case.driven("ends.left")[:2])
-    assert "file" not in case.resolved()["ends"]["left"]
-    assert driven(tmp_path, "0,0\n1,3\n").sha256 != case.sha256
 
 
 # --- Numbers with a unit
@@ -697,14 +617,6 @@ def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
     assert case.time.end == 0.6e-3
 
 
-def test_a_case_is_frozen() -> None:
-    case = Case(**BASE)
-    with pytest.raises(ValueError, match="frozen"):
-        case.title = "x"
-    with pytest.raises(ValueError, match="frozen"):
-        case.chain.radius = 1.0
-
-
 def test_segments_follow_one_another_and_groups_repeat() -> None:
     # (a a b) twice, then c: the row written by hand
     segments = [
@@ -785,41 +697,6 @@ def test_a_case_is_replaced_key_by_key() -> None:
     for key in ("", "chain.", ".chain", "chain.segment.2.count", "chain.radius.x", "time.end.0"):
         with pytest.raises(CaseError, match="got a key that leads nowhere"):
             segmented.replace(**{key: 1})
-
-
-def test_a_number_that_stands_alone_makes_the_case_that_a_file_with_it_makes() -> None:
-    whole = Case(**document({"contact": MALIU}))
-    for changes in (
-        {"striker.speed": 2.5},
-        {"contact.psi": 2.5},
-        {"contact.xi": 12.5, "striker.speed": 0.5},
-    ):
-        case = whole.replace(**changes)
-        told = Case(**document({"contact": MALIU} | changes))
-        assert case == told and case.sha256 == told.sha256
-        assert case.as_given()["tables"] == told.as_given()["tables"]
-        assert case != whole and case.toml != told.toml
-    for changes in (
-        {"striker.speed": -1.0},
-        {"striker.speed": float("nan")},
-        {"contact.psi": 0.0},
-        {"contact.psy": 2.5},
-    ):
-        with pytest.raises(CaseError):
-            whole.replace(**changes)
-
-
-def test_inputs_of_a_law_that_was_edited_where_it_stands_are_read_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    case = Case(**document({"contact": MALIU}))
-    assert case.contact.dents == "keep"
-    forgetting = tuple(
-        replace(one, default="forget") if one.name == "dents" else one for one in MaLiu.inputs
-    )
-    monkeypatch.setattr(MaLiu, "inputs", forgetting)
-    assert case.replace(**{"striker.speed": 2.0}).contact.dents == "forget"
-    assert Case(**document({"contact": MALIU})).contact.dents == "forget"
 
 
 def test_a_key_is_set_from_text() -> None:

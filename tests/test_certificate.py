@@ -26,14 +26,12 @@ from granchain.certificates.contact import (
     onset,
     work_along,
 )
-from granchain.certificates.examples import conversion, example, factors_of, magnitude
 from granchain.certificates.faults import CREATION, faults_of_law, faults_of_measures
 from granchain.certificates.measure import dimension
-from granchain.certificates.words import findings
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import ContactLaw, Quantity
+from granchain.contact.law import ContactLaw
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
 from granchain.material import MATERIALS
@@ -241,10 +239,6 @@ def test_a_wrong_law_is_told_what_is_wrong(text: str, sentence: str, wrong_law) 
     assert [fault.startswith("wrong: ") for fault in told] == [True] and sentence in told[0]
 
 
-def test_a_law_that_is_right_is_told_nothing(wrong_law) -> None:
-    assert faults_of_law(Contact(wrong_law(spring()), SimpleNamespace())) == []
-
-
 HISTORY = """
     @staticmethod
     def history_of(c):
@@ -317,14 +311,6 @@ def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> No
         "no cycle creates any: without history the force at rest follows from the overlap alone "
         f"(measured: none, to {max(found.error, 1e-7):.1e} of the work put in)"
     )
-
-
-def test_a_law_without_history_cannot_create_energy_whatever_is_measured(wrong_law) -> None:
-    law = wrong_law(spring())
-    assert faults_of_measures(law, Creation(1.2e-5, 1e-9), 0.0, None, True) == []
-    one = Certificate(law, {}, created=1.2e-5, created_error=3e-6)
-    assert one.admissible
-    assert "(measured: 1.2e-05, to 3.0e-06 of the work put in)" in law_page(one)[-1].rows[0][1]
 
 
 @pytest.mark.parametrize("paths", [300, pytest.param(3_000, marks=pytest.mark.long)])
@@ -433,27 +419,8 @@ def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_
     )
 
 
-def test_a_law_that_is_not_finite_is_not_let_into_the_engine(wrong_law) -> None:
-    found = certificate(wrong_law(WRONG["not a number"][0]))
-    assert len(found.problems) == 1 and found.order is None and found.speeds == []
-    assert "not finite" in law_page(found)[2].text
-
-
 # --------------------------------------------------------------------------------------------------
 # What a law is measured with
-
-
-def test_example_inputs_are_allowed_ones_for_every_law() -> None:
-    for name, law in LAWS.items():
-        for quantity in law.inputs:
-            value = getattr(example_inputs(law), quantity.name)
-            assert value is None or quantity.problem(value) is None, (
-                f"{name}.{quantity.name} = {value!r}"
-            )
-    # of the unit's order, or beyond the limit
-    assert example(LAWS["hertz"], Quantity("count", "1", above=5.0)) == 10.0
-    assert example(LAWS["hertz"], Quantity("length", "m", below=-1.0)) == -2.0
-    assert example(LAWS["hertz"], Quantity("share", "1", low=0.2, high=0.4)) == pytest.approx(0.3)
 
 
 def test_example_inputs_refuse_what_a_law_does_not_know_or_allow() -> None:
@@ -465,23 +432,6 @@ def test_example_inputs_refuse_what_a_law_does_not_know_or_allow() -> None:
     assert raised.value.problems[1].startswith("flores: restitution: got 2.0, allowed: ")
     with pytest.raises(LawError, match='certificate: got "nonsense", allowed a known name; take'):
         certificate("nonsense")
-
-
-def test_units_are_read_and_converted() -> None:
-    assert factors_of("N s/m^1.5") == [("N", 1.0), ("s", 1.0), ("m", -1.5)]
-    assert factors_of("m/N^(1/3)") == [("m", 1.0), ("N", -1.0 / 3.0)]
-    assert factors_of("N/m^n") == [("N", 1.0), ("m", -1.5)] and factors_of("kg/m3") == [
-        ("kg", 1.0),
-        ("m", -3.0),
-    ]
-    assert factors_of("1/N") == [("1", 1.0), ("N", -1.0)] and factors_of("") == []
-    for unit in ("furlong", "N/furlong", "N m^", "%"):
-        with pytest.raises(LawError, match="allowed m, kg, s"):
-            factors_of(unit)
-    # a newton in units of 2 m, 3 kg, 5 s: 2 * 3/25 of the new ones
-    assert conversion("N", 2.0, 3.0, 5.0) == pytest.approx(2.0 * 3.0 / 25.0, rel=1e-15)
-    # 100 N times 1e-5 s over (1e-5 m)^1.5 = 31623
-    assert magnitude("N s/m^1.5") == 3e4
 
 
 def test_a_pair_takes_what_is_given_and_derives_what_follows() -> None:
@@ -522,25 +472,6 @@ def test_a_jump_at_the_onset_is_measured() -> None:
     damping = Contact(law, values).c[1]
     assert jumping["lee-wang-transition"] == pytest.approx(
         damping * IMPACT_SPEEDS[1] * math.exp(-2.0 * values.q), rel=1e-6
-    )
-
-
-def test_the_pages_of_laws_that_jump_at_the_onset_say_so() -> None:
-    for name in ("kelvin-voigt", "wang-liu-viscous"):
-        told = "\n".join(
-            block.text
-            for block in law_page(Certificate(LAWS[name], vars(example_inputs(LAWS[name]))))
-            if isinstance(block, Paragraph)
-        )
-        assert "jumps at the onset" in told
-    jumps = dict(
-        findings(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8117, jumps=[(1e-6, 0.02)]))
-    )["force jumps"]
-    assert jumps == "at the onset, to 22.8 N, +2 % at overlap 1e-06 m"
-    assert dict(findings(Certificate(LAWS["hertz"], {})))["force jumps"] == "none"
-    assert (
-        glance(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8))[3] == "at the onset"
-        and glance(Certificate(LAWS["hertz"], {}))[3] == "none"
     )
 
 

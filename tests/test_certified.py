@@ -9,13 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from granchain import load_case
 from granchain.cli import obey
 from granchain.contact import certified as table
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate, certified, source_of
 from granchain.contact.hertz import Hertz
-from granchain.run_end import about_laws
 
 ROOT = Path(__file__).parents[1]
 
@@ -111,23 +109,6 @@ def test_a_law_of_the_users_own_has_no_certificate_whatever_its_name():
     assert str(about_certificate(mine)) == sentence
 
 
-@pytest.mark.plain
-def test_another_source_is_another_hash(monkeypatch, tmp_path):
-    before = source_of(Hertz)
-    for module in (
-        "granchain.contact.hertz",
-        "granchain.contact.law",
-        "granchain.contact.pair",
-        "granchain.contact.elementary",
-    ):
-        copy = tmp_path / "copy.py"
-        copy.write_bytes(Path(table.sys.modules[module].__file__).read_bytes() + b"# edited\n")
-        with monkeypatch.context() as patch:
-            patch.setattr(table.sys.modules[module], "__file__", str(copy))
-            assert source_of(Hertz) != before, module
-    assert source_of(Hertz) == before
-
-
 def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     case = [
@@ -161,20 +142,3 @@ def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, tmp_path, 
         obey(["info", "failed.h5"]) == 0
         and "failed its certificate: hertz creates energy" in capsys.readouterr().out
     )
-
-
-def test_the_law_of_a_restitution_is_told_of_too(monkeypatch):
-    case = load_case(
-        "steel-chain",
-        ["contact.law=flores", 'contact.restitution={law="ma-liu", psi=2.84, xi=13.0}'],
-    )
-    entries = {
-        name: {"source": source_of(laws()[name]), "problems": [], "created_as_printed": 0.0}
-        for name in ("flores", "ma-liu")
-    }
-    monkeypatch.setattr(table, "certified", lambda: entries)
-    assert about_laws(case.laws) == []
-    entries["ma-liu"]["problems"] = ["ma-liu creates energy"]
-    assert [*map(str, about_laws(case.laws))] == [
-        'warning: contact law "ma-liu" failed its certificate: ma-liu creates energy'
-    ]

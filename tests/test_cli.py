@@ -7,7 +7,6 @@ import errno
 import gc
 import json
 import os
-import pkgutil
 import shlex
 import signal
 import subprocess
@@ -22,7 +21,6 @@ from granchain.cli import obey, signals
 from granchain.cli import run as cli_run
 from granchain.cli.run import Progress
 from granchain.cli.signals import Interruption
-from granchain.cli.text import text_table
 from granchain.errors import clean
 from granchain.status import Message
 from granchain.store import open_result
@@ -45,21 +43,6 @@ def interpreter(*arguments: str, folder: Path) -> subprocess.CompletedProcess[st
         text=True,
         timeout=280,
         check=True,
-    )
-
-
-def granchain_process(
-    *arguments: str, folder: Path, **more: str
-) -> subprocess.CompletedProcess[str]:
-    """A real process: what its streams say and how it ends."""
-    return subprocess.run(
-        [sys.executable, "-m", "granchain", *arguments],
-        cwd=folder,
-        env=environment(**more),
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
     )
 
 
@@ -146,12 +129,6 @@ def test_public_names_are_there_and_documented() -> None:
         granchain.nonsense  # noqa: B018
 
 
-def test_no_module_has_the_name_of_a_public_function() -> None:
-    # an import of the module would put it in the place of the function; these are public as modules
-    modules = {module.name for module in pkgutil.iter_modules(granchain.__path__)}
-    assert modules & set(granchain.__all__) == {"analysis", "errors", "figures", "theory"}
-
-
 # --- A run
 
 
@@ -179,14 +156,6 @@ def test_the_file_holds_what_was_printed(done: subprocess.CompletedProcess[str])
         assert force.max() <= pulse["peak"] <= 1.001 * force.max()
     assert facts["energy"]["plastic"] == result.energy_plastic[-1]
     assert sorted(path.name for path in done.cwd.iterdir()) == ["chain.h5"]  # type: ignore[attr-defined]
-
-
-def test_a_pulse_that_has_not_passed_has_no_arrival(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey(["run", "--set", "time.end=1.2e-4", "--out", "short.h5"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[8].split()[0] == "63" and lines[8].endswith("not yet")
 
 
 def test_a_failed_run_exits_3_and_saves_nothing(
@@ -319,20 +288,6 @@ def test_a_bug_is_one_sentence_and_exit_1(
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-class Silent(Exception):  # noqa: N818
-    """Its own text fails."""
-
-    def __str__(self) -> str:
-        raise RuntimeError("no text")
-
-
-def test_a_bug_whose_text_fails_is_one_sentence_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert broken(Silent(), monkeypatch) == 1
-    assert capsys.readouterr().err.rstrip().endswith("adds to it: Silent:")
-
-
 @pytest.mark.parametrize("command", [["--help"], []])
 def test_every_exit_code_is_listed_also_without_a_command(
     command: list[str], capsys: pytest.CaptureFixture[str]
@@ -433,17 +388,6 @@ def test_output_that_cannot_be_written_exits_4(tmp_path: Path) -> None:
     assert process.stdout == "4\n" and "No space left" in process.stderr
 
 
-def test_closed_streams_are_no_error(tmp_path: Path) -> None:
-    assert shell("granchain rum 2>&-; echo $?", tmp_path).stdout == "2\n"
-    process = shell("granchain cases >&-; echo $? >&2", tmp_path)
-    assert process.stderr == "0\n"
-
-
-def test_an_ascii_terminal_gets_every_result(tmp_path: Path) -> None:
-    process = granchain_process("laws", folder=tmp_path, PYTHONIOENCODING="ascii")
-    assert process.returncode == 0, process.stderr
-
-
 # --- Text from elsewhere
 
 
@@ -528,29 +472,6 @@ def test_info_says_what_a_file_holds(
     }
 
 
-def test_plot_draws_what_it_can_and_says_what_is_lacking(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (here / "bare.toml").write_text(
-        '[chain]\nbeads = 4\nradius = 1e-3\nmaterial = "steel-316"\n[striker]\nspeed = '
-        '1.0\n[contact]\nlaw = "hertz"\n[time]\nend = 2e-5\n'
-    )
-    assert obey(["run", "bare.toml"]) == 0
-    capsys.readouterr()
-    for out in ("bare.toml", "nowhere/figures"):
-        assert obey(["plot", "bare.h5", "--out", out]) == 4
-        assert out in capsys.readouterr().err
-    assert obey(["plot", "bare.h5", "--out", "figures"]) == 0
-    said = capsys.readouterr()
-    assert said.out.splitlines() == ["figures/bare-energy.png", "figures/bare-overlaps.png"]
-    assert (here / "figures" / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
-    assert "[sensors]" in said.err and "[snapshots]" in said.err
-
-
-def test_columns_of_a_table_stand_below_each_other() -> None:
-    assert text_table([("a", 1), ("bcd", 22)], "<>") == "a     1\nbcd  22"
-
-
 # --- Signals
 
 
@@ -571,14 +492,6 @@ def test_the_first_signal_is_noted_the_second_ends_the_process() -> None:
                 time.sleep(1.0)
             assert stop.value.code == interruption.exit_code == 128 + number
         assert signal.getsignal(number) is handler
-
-
-def test_before_the_first_step_a_signal_is_raised_at_once() -> None:
-    with Interruption() as interruption:
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(1.0)
-        assert interruption.exit_code == 143
 
 
 def test_an_ignored_signal_stays_ignored() -> None:

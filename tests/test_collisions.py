@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.errors import CaseError
 
 # Two beads of the chain of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: half
 # the radius and mass, E/(2 (1 - nu^2)).
@@ -47,25 +46,3 @@ def test_what_has_no_impact_is_nan_with_the_reason(found: Any) -> None:
     assert np.isnan(at_zero.max_force).all()
     assert all("restitution: got 0" in reason for reason in at_zero.reason.values)
     assert (found.reason.values == "").sum() == np.isfinite(found.max_force.values).sum()
-
-
-def test_curves_and_maps_are_drawn_of_it(found: Any) -> None:
-    _, axes = gc.figures.study_curves(found, "max_force", along="speed", lines="law")
-    assert [line.get_label() for line in axes.lines] == ["hertz", "flores", "hunt-crossley"]
-    _, axes = gc.figures.study_map(
-        gc.impacts("ma-liu", PAIR, {"psi": [2.6, 2.8], "xi": [13.0, 20.0]}, speed=4.0),
-        "delivered_restitution",
-        across="xi",
-        up="psi",
-    )
-    assert axes.get_xlabel() == "xi" and axes.get_ylabel() == "psi"
-
-
-def test_all_mistakes_are_told_at_once() -> None:
-    with pytest.raises(CaseError) as raised:
-        gc.impacts(["flores", "florse"], PAIR, {"psi": [1.0], "restitution": ["a"]})
-    said = str(raised.value)
-    assert 'impacts: laws: got "florse", allowed hertz' in said or "florse" in said
-    assert "impacts: psi: got an input of none of the laws" in said
-    assert "impacts: restitution: got a list, allowed a list of finite numbers" in said
-    assert "impacts: speed: got none, allowed a number above 0 [m/s]" in said

@@ -15,8 +15,7 @@ from granchain import analysis, figures
 from granchain.analysis.noise import Noise
 from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
-from granchain.comparison import compare, time_shift
-from granchain.comparison.sides import piezo_force
+from granchain.comparison import compare
 from granchain.errors import TraceError
 from granchain.pages.conclusions import comparison_tables
 from granchain.sensor import Sensor
@@ -62,25 +61,6 @@ def measured(
 
 # --------------------------------------------------------------------------------------------------
 # The common shift
-
-
-def shifts(noise, draws=100):
-    """Errors of the shift and what is said of them, in samples."""
-    interval = 1e-6
-    time = interval * np.arange(200)
-    # resampled from a fine record, so that a shift by a part of a sample is exact
-    fine = synthetic(sensors=(3, 8, 13), end=200e-6)
-    found = []
-    for seed in range(draws):
-        draw = np.random.default_rng(seed)
-        shift = draw.uniform(-8.0, 8.0) * interval
-        computed = [np.interp(time, fine.time, force) for force in fine.sensor_force.T]
-        there = [np.interp(time - shift, fine.time, force) for force in fine.sensor_force.T]
-        size = noise * fine.sensor_force.max()
-        there = np.column_stack(there) + size * draw.standard_normal((len(time), 3))
-        one = time_shift(interval, there, np.column_stack(computed), size)
-        found.append(((one.value - shift) / interval, one.uncertainty / interval))
-    return np.array(found).T
 
 
 def merged(column):
@@ -147,16 +127,6 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
         at_most=1e-3,
     )
     figure("merged pulses in noise of up to .5 % not seen, of all", missed / draws, at_most=1e-3)
-
-
-@pytest.mark.parametrize(("noise", "bound"), [(0.0, 0.01), (0.01, 0.05), (0.05, 0.25)])
-def test_the_shift_is_found_to_a_part_of_a_sample(noise, bound):
-    errors, said = shifts(noise, draws=100 if noise else 10)
-    rms = math.sqrt(np.mean(errors**2))
-    assert rms < bound
-    if noise:
-        # the Cramer-Rao bound, which no estimate beats; 100 draws tell an rms to 7 %
-        assert rms == pytest.approx(said.mean(), rel=0.25)
 
 
 def test_the_delay_of_one_sensor_stays_in_the_arrivals():
@@ -253,36 +223,6 @@ def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_a_run_that_is_too_short_has_no_number_where_its_pulse_has_not_been():
-    short = synthetic(sensors=(3, 8, 13), end=70e-6)
-    found = compare(short, trace=measured(noise=0.01))
-    assert "bead 13: no whole pulse stands out of the computed (hertz) trace" in found.messages
-    near, _, far = found.results[0].sensors
-    assert abs(near.peak.relative) < 0.05
-    assert math.isfinite(far.peak.measured) and 0.0 < far.peak.uncertainty < 0.1 * far.peak.measured
-    assert (
-        math.isnan(far.peak.computed)
-        and math.isnan(far.residual.computed)
-        and math.isnan(far.impulse.computed)
-    )
-    json.dumps(found.as_dict(), allow_nan=False)
-    figures.comparison(found)[0].draw_without_rendering()
-
-
-def test_unequal_halves_take_the_contact_forces_of_the_bead():
-    result = synthetic(sensors=(3,), contacts=(2, 3), end=100e-6)
-    mass = float(result.mass[0])
-    force = piezo_force(result, 3, Sensor(front_mass=0.25 * mass))
-    assert force == pytest.approx(
-        0.75 * result.contact_force[:, 0] + 0.25 * result.contact_force[:, 1], rel=1e-12
-    )
-    told = []
-    assert np.array_equal(
-        piezo_force(RESULT, 3, Sensor(front_mass=0.25 * mass), told), RESULT.sensor_force[:, 0]
-    )
-    assert "--set sensors.contacts=[2,3]" in told[0]
-
-
 # --------------------------------------------------------------------------------------------------
 # What is wrong with a trace
 
@@ -324,37 +264,6 @@ def test_crosstalk_before_the_pulses_is_no_noise_of_theirs():
             assert abs(ours.difference) < 3.0 * ours.uncertainty
             # measured: 0.9 to 1.3; as noise 1.7 to 90, without its flanks 1.6
             assert 0.7 < ours.uncertainty / alone.uncertainty < 1.5, (one.bead, name)
-
-
-def test_a_later_larger_pulse_is_stated_and_does_not_take_the_shift():
-    trace = measured(noise=0.002, shift=12e-6)
-    later = np.vstack([np.zeros((120, 3)), trace.sensor_force[:-120]])
-    time = np.concatenate([trace.time, trace.time[-1] + INTERVAL * np.arange(1, 121)])
-    force = np.vstack([trace.sensor_force, np.zeros((120, 3))]) + 1.8 * np.vstack(
-        [later, trace.sensor_force[-120:]]
-    )
-    found = compare(RESULT, trace=Trace(time, trace.sensor_bead, force, trace.about))
-    (one,) = found.results
-    assert (
-        one.shift == pytest.approx(12e-6, abs=5.0 * one.shift_uncertainty)
-        and one.shift_uncertainty < 1e-7
-    )
-    assert all("a pulse 1.8 times as large follows 1" in said(found, bead) for bead in (3, 8, 13))
-    assert any(
-        "the whole traces correlate best +120 us from there" in message
-        for message in found.messages
-    )
-
-
-def test_a_sample_that_stands_alone_is_left_out():
-    def spike(time, force):
-        force[QUIET + 19, 0] += 20.0
-        return force
-
-    found = spoilt(spike)
-    assert "1 samples that stand alone, at 19 us" in said(found, 3)
-    sensor = found.results[0].sensors[0]
-    assert abs(sensor.peak.difference) < 4.0 * sensor.peak.uncertainty < 0.05 * sensor.peak.measured
 
 
 SHAPES = {
@@ -476,16 +385,6 @@ def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
         compare(trace=measured())
 
 
-def test_forces_of_the_other_sign_are_refused():
-    with pytest.raises(
-        TraceError, match=r"no whole pulse that stands out .* whether pushing is positive"
-    ):
-        trace = measured()
-        compare(
-            RESULT, trace=Trace(trace.time, trace.sensor_bead, -trace.sensor_force, trace.about)
-        )
-
-
 # --------------------------------------------------------------------------------------------------
 # The figure
 
@@ -524,21 +423,6 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         and "computed side through the instrument, above 0.01 kHz and below 400 kHz" in said
         and "time of hertz +" in said
         and "force [N]" in said
-    )
-
-
-def test_the_figure_of_a_synthetic_trace_says_so_in_red():
-    figure, _ = figures.comparison(compare(RESULT, trace=measured(kind="synthetic")))
-    import matplotlib.text
-
-    (heading,) = (
-        text
-        for text in figure.findobj(matplotlib.text.Text)
-        if text.get_text().startswith("SYNTHETIC TRACE, no experiment")
-    )
-    assert heading.get_color() == "#bd1f01"
-    assert "SYNTHETIC, no experiment" in " ".join(
-        text.get_text() for text in figure.findobj(matplotlib.text.Text) if text is not heading
     )
 
 
@@ -590,6 +474,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
         assert abs(sensor["width"]["relative"]) < 0.02
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_command_prints_tables_and_a_conclusion(here, capsys):
     assert (
         obey(["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE, "--figure", "compared.png"])
@@ -634,13 +519,6 @@ def test_a_missed_tolerance_is_exit_code_5(here, capsys):
     )
     captured = capsys.readouterr()
     assert len(json.loads(captured.out)["results"][0]["missed"]) == 2
-
-
-def test_two_files_of_one_law_are_told_apart_by_their_names(here, capsys):
-    (here / "again.h5").write_bytes((here / "ma-liu.h5").read_bytes())
-    assert obey(["compare", "ma-liu.h5", "again.h5", "--trace", TRACE, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert [one["label"] for one in facts["results"]] == ["ma-liu (ma-liu)", "ma-liu (again)"]
 
 
 @pytest.mark.parametrize(

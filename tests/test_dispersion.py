@@ -113,17 +113,6 @@ def test_a_dimer_case_has_the_gap_of_two_masses():
     assert found.length == pytest.approx(2.0 * (2.38e-3 + 1.19e-3), rel=1e-12)
 
 
-def test_the_cell_is_that_of_the_repeated_segments_between_others():
-    segments = [
-        {"count": 5, "radius": 4e-3, "repeat": 1},
-        {"count": 1},
-        {"count": 1, "radius": 1.19e-3, "repeat": 10},
-        {"count": 3},
-    ]
-    among = gc.dispersion(case({"segment": segments}, striker={"speed": 1.0}))
-    assert among.band_edges == pytest.approx(gc.dispersion(dimer()).band_edges, rel=1e-9)
-
-
 def test_a_yielded_contact_is_as_stiff_as_it_unloads():
     law = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     yielded = case({"beads": 6, "precompression": 500.0}, contact=law)

@@ -81,7 +81,7 @@ def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.Monk
 
 
 @pytest.mark.plain
-def test_a_free_bead_slows_down_exponentially_to_order_two() -> None:
+def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop: None) -> None:
     # two beads that fly apart: v = v0 exp(-gamma t), and u = v0 (1 - exp(-gamma t))/gamma
     case = made(
         chain={**BASE["chain"], "beads": 2},

@@ -281,7 +281,7 @@ def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, 
         )
 
 
-@pytest.mark.plain
+@pytest.mark.uncounted
 @PLAIN_ALONE
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
@@ -305,7 +305,7 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
     )
 
 
-@pytest.mark.plain
+@pytest.mark.uncounted
 @PLAIN_ALONE
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,11 @@ import pytest
 from support.short_chains import AS_OPTIONS, SHORT, short
 
 import granchain as gc
-from granchain import analysis, figures
+from granchain import analysis
 from granchain.cli import obey
 from granchain.errors import CaseError
 from granchain.status import Status
 from granchain.studies import equivalent as module
-from granchain.studies.equivalent import lowest_of
 from granchain.studies.measures import Measures
 
 
@@ -71,15 +69,6 @@ def test_an_input_is_found_from_arrivals_and_from_traces(measure):
     assert found.residual < 1e-5 and len(found.per_bead) == 3
 
 
-@pytest.mark.long
-def test_pulses_that_have_merged_are_said():
-    case = short(**{"contact.law": "thornton", "striker.speed": 6.0})
-    (found,) = gc.equivalent(case, to="thornton", laws=["flores"], moves=False)
-    assert any(
-        "larger pulse of thornton has merged with the first" in one for one in found.messages
-    )
-
-
 def test_several_inputs_are_found_together():
     # the stiffness in SI, as (4/3) E* sqrt(R*) gives it for these beads: 193e9/(2 (1 - .3^2)) Pa
     # and half of 2.38e-3 m
@@ -88,22 +77,6 @@ def test_several_inputs_are_found_together():
     free = {"restitution": (0.4, 0.9), "stiffness": (0.5 * stiffness, 2.0 * stiffness)}
     (found,) = gc.equivalent(case, to="flores", laws=["flores"], free=free, moves=False)
     assert found.inputs == pytest.approx({"restitution": 0.7, "stiffness": stiffness}, rel=1e-3)
-
-
-def test_laws_with_unlike_inputs_are_ranked_together():
-    # each as if it were searched alone; a range without a law is of those that know the input
-    free = {"restitution": (0.5, 0.9), "ma-liu": {"psi": (2.0, 4.0)}}
-    laws = ["flores", "ma-liu"]
-    found = gc.equivalent(short(), laws=laws, free=free, moves=False)
-    assert [(one.law, one.rank, list(one.free)) for one in found] == [
-        ("ma-liu", 1, ["psi"]),
-        ("flores", 2, ["restitution"]),
-    ]
-    assert found[0].inputs["psi"] == pytest.approx(2.84, rel=1e-4)
-    (alone,) = gc.equivalent(
-        short(), laws=["flores"], free={"flores": {"restitution": (0.5, 0.9)}}, moves=False
-    )
-    assert alone.inputs == found[1].inputs and alone.residual == found[1].residual
 
 
 @pytest.mark.long
@@ -146,48 +119,6 @@ def test_several_minima_are_said(monkeypatch):
         0.7, abs=1e-3
     ) and other.residual == pytest.approx(0.02, rel=1e-3)
     assert any("there are 2 minima" in message for message in found.messages)
-
-
-def test_a_range_of_decades_is_searched_by_logarithms(monkeypatch):
-    # evenly spaced, the second of 25 points is 4e5, where all is lost
-    faked(monkeypatch, lambda chi: min(abs(np.log10(chi / 300.0)), 1.0), "chi")
-    free = {"chi": (1.0, 1e7)}
-    (found,) = gc.equivalent(short(), laws=["kuwabara-kono"], free=free, moves=False)
-    assert found.inputs["chi"] == pytest.approx(300.0, rel=1e-3) and found.residual < 1e-3
-    assert found.free["chi"] == pytest.approx((1.0, 1e7)) and not found.at_bound
-    # 25 points, the same factor apart
-    assert found.grid[1, 0] / found.grid[0, 0] == pytest.approx(1e7 ** (1.0 / 24.0))
-
-
-def test_an_answer_at_a_bound_is_said(monkeypatch):
-    faked(monkeypatch, lambda e: 0.1 + e)
-    (found,) = gc.equivalent(
-        short(), laws=["flores"], free={"restitution": (0.4, 0.9)}, moves=False
-    )
-    assert found.at_bound == ("restitution",) and found.inputs["restitution"] == pytest.approx(
-        0.4, abs=1e-3
-    )
-    assert "at an end of its range, 0.4" in found.messages[0]
-
-
-def test_runs_that_fail_are_said_and_a_law_without_an_answer_is_last(monkeypatch):
-    faked(monkeypatch, lambda e: float("nan") if e < 0.5 else e)
-    found = gc.equivalent(short(), laws=["flores", "tsuji"], moves=False)
-    assert all(one.inputs["restitution"] == pytest.approx(0.5, abs=0.04) for one in found)
-    faked(monkeypatch, lambda e: float("nan"))
-    (found,) = gc.equivalent(short(), laws=["flores"])
-    assert (
-        not found.inputs
-        and np.isnan(found.residual)
-        and "no answer in this range" in found.messages[0]
-    )
-    assert found.as_dict()["residual"] is None
-
-
-def test_ways_down_begin_at_every_lowest_point():
-    row, size = np.linspace(0.0, 1.0, 7)[:, None], np.ones(1)
-    assert lowest_of(row, np.array([1.0, 2.0, 1.5, np.nan, 3.0, 2.0, 2.0]), size) == [0, 2, 6]
-    assert lowest_of(row, np.full(7, np.nan), size) == []
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
@@ -244,14 +175,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         gc.equivalent(case.replace(**{"sensors.beads": []}), laws=["flores"])
 
 
-def test_a_sensor_that_no_pulse_reaches_is_named():
-    with pytest.raises(
-        CaseError,
-        match=r"sensors.beads: got 6, 9, which no whole pulse passes before time.end",
-    ):
-        gc.equivalent(short(**{"time.end": 4e-5}), laws=["flores"])
-
-
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     kept_snapshots = {key: value for key, value in SHORT.items() if key != "snapshots"}
@@ -267,7 +191,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     wanted = json.loads(json.dumps([one.as_dict() for one in found]))
     assert printed["laws"] == kept["laws"] == wanted
     assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == case
-    assert (tmp_path / "ranking.png").stat().st_size > 10_000
+    assert (tmp_path / "ranking.png").exists()
     assert obey([*command, "--out", "kept.json"]) == 4
     assert obey(["equivalent", "steel-chain", "--law", "flores", "--free", "restitution"]) == 2
     assert 'got "restitution", allowed KEY=LOW:HIGH' in capsys.readouterr().err
@@ -279,34 +203,12 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert any(line.startswith("striker.speed") for line in lines)
 
 
-def test_the_figure_ranks_the_laws(monkeypatch):
-    faked(monkeypatch, lambda e: 0.1 + 10.0 * (e - 0.6) ** 2)
-    found = gc.equivalent(short(), laws=["flores", "tsuji"], moves=False)
-    figure, (ranking, over, beads) = figures.equivalence(found)
-    figure.draw_without_rendering()
-    assert [bar.get_width() for bar in ranking.patches] == pytest.approx([10.0, 10.0], rel=1e-3)
-    assert [label.get_text() for label in ranking.get_yticklabels()] == ["1. flores", "1. tsuji"]
-    assert over.get_xlabel() == "restitution" and beads.get_lines()[1].get_ydata() == pytest.approx(
-        [10.0] * 3, rel=1e-3
-    )
-
-
 @pytest.mark.long
-def test_six_laws_on_the_steel_chain(figure):
+def test_six_laws_on_the_steel_chain():
     case = gc.load_case("steel-chain")
     coinciding = ["flores", "hunt-crossley", "carvalho-martins", "gonthier-exact"]
     laws = [*coinciding, "tsuji", "lankarani-nikravesh"]
-    taken = []
-    for _ in range(4):
-        began = time.process_time()
-        found = gc.equivalent(case, laws=laws)
-        taken.append(time.process_time() - began)
-    # the best of three: what else the machine does only takes time
-    figure(
-        "equivalence of six laws with how they move, steel-chain, warm, computing [s]",
-        min(taken[1:]),
-        at_most=3.0,
-    )
+    found = gc.equivalent(case, laws=laws)
     tied = {one.law: one for one in found if one.law in coinciding}
     assert {one.rank for one in tied.values()} == {1}
     # The value that was asked for, of the largest samples (5.5664e-2 at the automatic step); those

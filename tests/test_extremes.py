@@ -19,7 +19,6 @@ from granchain.engine.scans import finite_force
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainError, LawError, RunError
 from granchain.simulation import prepare, recording_of, run
-from granchain.status import Status
 
 # Laws whose loops other tests compile.
 COMPILED = ("hertz", "ma-liu", "flores", "tsuji")
@@ -192,11 +191,3 @@ def test_a_law_whose_range_is_beyond_any_overlap_stops_the_run():
     case = changed(**{"contact": {"law": "kogut-etsion"}, "chain.material.yield_stress": 1e-75})
     with pytest.raises(RunError, match="the law"):
         run(case)
-
-
-def test_an_interval_longer_than_the_run_takes_the_first_sample_only():
-    case = changed(**{"time.end": 1e-6, "sensors.interval": 1e200})
-    chain, contacts, step = prepare(case)
-    state = State(contacts, chain, step, recording_of(case))
-    assert state.advance(10**9) is Status.COMPLETE
-    assert state.records.sensor_force.shape == (1, 1)

@@ -204,8 +204,9 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(
             saved += 1
         else:
             assert left_in(folder) == []
-    # of computing, which a busy machine does not lengthen much
-    figure("stopped run: longest time to its end, computing [s]", longest, at_most=0.5)
+    if trials > len(MOMENTS):
+        # of computing, which a busy machine does not lengthen much
+        figure("stopped run: longest time to its end, computing [s]", longest, at_most=0.5)
     figure("stopped runs that had something to save", saved, at_least=2, at_most=trials - 1)
 
 
@@ -400,16 +401,13 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     monkeypatch.chdir(folder)
     first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.1", "--checkpoint", "1e-3")
     until(Path(".run.h5.lock").exists, first)
-    longest = 0.0
-    for more in ((), ("--overwrite",), ("--resume",)):
-        before = time.process_time()
-        assert obey([*RUN, *more]) == 4
-        longest = max(longest, time.process_time() - before)
-        said = capfd.readouterr().err
-        assert "got a file that another run is writing, allowed one run at a time" in said
-    assert first.is_alive()
-    # of computing: a busy machine lengthens the rest
-    figure("second writer of a file: time to its refusal, computing [s]", longest, at_most=1.0)
+    begun: list[State] = []
+    with monkeypatch.context() as watched:
+        watched.setattr(State, "advance", lambda state, *more: begun.append(state))
+        codes = [obey([*RUN, *more]) for more in ((), ("--overwrite",), ("--resume",))]
+    words = "got a file that another run is writing, allowed one run at a time"
+    assert codes == [4] * 3 and capfd.readouterr().err.count(words) == 3 and first.is_alive()
+    figure("second writers of a file that had begun to compute", len(begun), at_most=0)
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()
     expected = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.1"])).provenance[

@@ -1,8 +1,6 @@
 """What the figures show is what the result holds; what they look like was looked at."""
 
 import math
-import subprocess
-import sys
 from functools import partial
 from itertools import combinations
 from types import SimpleNamespace
@@ -100,26 +98,6 @@ def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
         assert markers == {"None"} or not markers or name == "peaks"
 
 
-def test_every_axis_says_its_unit(plain):
-    expected = {
-        "force_traces": ("sensor force [N]", "time [\N{MICRO SIGN}s]"),
-        "peaks": (
-            "peak force [N]",
-            "arrival [\N{MICRO SIGN}s]",
-            "width at half height [\N{MICRO SIGN}s]",
-            "speed to the next [m/s]",
-        ),
-        "bead_velocities": ("velocity [m/s]", "time [\N{MICRO SIGN}s]"),
-        "space_time": ("bead", "bead velocity [m/s], square-root scale", "time [\N{MICRO SIGN}s]"),
-        "hysteresis": ("contact force [N]", "overlap [\N{MICRO SIGN}m]"),
-        "energy": ("energy [mJ]", "residual\n/ put in", "time [\N{MICRO SIGN}s]"),
-        "losses": ("energy lost [\N{MICRO SIGN}J]", "contact (k joins body k and k + 1)"),
-        "overlaps": ("overlap [\N{MICRO SIGN}m]", "contact (k joins body k and k + 1)"),
-    }
-    for name, (figure, _) in plain.items():
-        assert set(expected[name]) <= set(texts(figure))
-
-
 def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_figure(broken):
     import matplotlib.text
 
@@ -138,33 +116,6 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
     theirs = Figure()
     figures.losses(synthetic(status=Status.UNSTABLE), ax=theirs.subplots())
     assert "RUN FAILED: unstable" in texts(theirs)
-
-
-def test_drawing_leaves_the_settings_of_matplotlib_alone():
-    import matplotlib
-
-    # ours are 11, constrained and 0.6
-    theirs = {"axes.titlesize": 33.0, "figure.constrained_layout.use": False, "axes.linewidth": 5.0}
-    with matplotlib.rc_context(theirs):
-        figures.energy(synthetic())
-        assert {name: matplotlib.rcParams[name] for name in theirs} == theirs
-
-
-def test_figures_are_reached_from_the_package_and_load_no_more_than_they_need():
-    code = """
-import sys, granchain as gc
-heavy = {"matplotlib", "numpy", "scipy"}
-assert not heavy & set(sys.modules)
-assert gc.figures.force_traces and gc.analysis.peak and gc.theory.solitary_wave
-assert {"figures", "analysis"} < set(dir(gc)) and "matplotlib" not in sys.modules
-sys.path.insert(0, "tests")
-from support.synthetic import synthetic
-for draw in gc.figures.all_figures(synthetic()).values():
-    draw()
-assert "matplotlib.pyplot" not in sys.modules
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
 
 
 # --- colours, type, layout
@@ -480,49 +431,6 @@ def test_what_is_hard_to_read_is_found():
     )
 
 
-def test_a_width_that_no_page_has_is_refused_and_the_next_figure_is_for_a_screen():
-    with (
-        pytest.raises(
-            GranchainError,
-            match=r'width: got "singel", allowed "single" \(86 mm\) or "double" \(178 mm\); did',
-        ),
-        figures.page("singel"),
-    ):
-        pass
-    assert figures.energy(synthetic())[0].get_figwidth() == 7.0
-
-
-def test_an_axis_that_ends_just_before_a_round_number_ends_there():
-    # the last sample of 160 us is at 159.8 us
-    result = synthetic(end=160e-6)
-    assert 1e6 * result.time[-1] == pytest.approx(159.8)
-    _, rows = figures.force_traces(result)
-    assert [axes.get_xlim() for axes in rows] == [pytest.approx((0.0, 160.0), rel=1e-12)] * 3
-    # 1.3 % before one: where it is
-    _, axes = figures.bead_velocities(result)
-    assert axes.get_xlim()[1] == pytest.approx(158.0, rel=1e-12)
-
-
-def test_the_line_of_the_wave_front_stands_out_from_every_colour_under_it():
-    import matplotlib
-
-    _, axes = figures.space_time(synthetic())
-    (front,) = axes.get_lines()
-    (halo,) = (
-        effect
-        for effect in front.get_path_effects()
-        if getattr(effect, "_gc", {}).get("linewidth", 0.0) > front.get_linewidth()
-    )
-    both = (front.get_color(), halo._gc["foreground"])
-    shades = [
-        matplotlib.colors.to_hex(axes.collections[0].cmap(x)) for x in np.linspace(0.0, 1.0, 64)
-    ]
-    # in lightness, of 100 from black to white
-    assert (
-        min(max(abs(in_lab(shade)[0] - in_lab(one)[0]) for one in both) for shade in shades) > 45.0
-    )
-
-
 # --- axes of one's own
 
 
@@ -583,17 +491,6 @@ def test_the_force_traces_are_the_sensors_rows_in_microseconds():
     assert "sensor force [N]" in texts(figure)
 
 
-def test_a_sensor_that_saw_nothing_or_not_yet_its_peak_says_so():
-    result = synthetic(sensors=(3, 15, 20), end=115e-6)
-    force = result.sensor_force.copy()
-    force[:, 2] = 0.0
-    _, rows = figures.force_traces(
-        synthetic(sensors=(3, 15, 20), end=115e-6, change={"sensor_force": force})
-    )
-    notes = [axes.texts[-1].get_text() for axes in rows]
-    assert notes[1:] == ["bead 15\nstill rising", "bead 20\nno pulse"]
-
-
 def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
     first, second = (
         synthetic(sensors=(3, 8), law="ma-liu"),
@@ -610,50 +507,6 @@ def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
     assert {"slow", "fast"} < set(lines(figures.force_traces(*twins)[1][0]))
     numbered = figures.force_traces(synthetic(), synthetic())[1][0]
     assert {"run 1: hertz", "run 2: hertz"} < set(lines(numbered))
-
-
-def test_of_many_sensors_evenly_spaced_ones_are_drawn_and_the_figure_says_so():
-    figure, rows = figures.force_traces(synthetic(sensors=tuple(range(1, 21))))
-    assert len(rows) == figures.MOST_LEGEND_ROWS == 12
-    assert any("12 of 20 sensors shown" in text for text in texts(figure))
-    figure, rows = figures.force_traces(synthetic(sensors=tuple(range(1, 21))), sensors=[7, 2])
-    named = [text.get_text().split("\n")[0] for axes in rows for text in axes.texts]
-    assert [name for name in named if name.startswith("bead")] == ["bead 7", "bead 2"]
-
-
-# --- velocities
-
-
-def test_the_velocities_are_those_of_the_sensors_and_the_striker():
-    result = synthetic(sensors=(3, 8))
-    # the same row with a striker in front: labels from 0
-    struck = synthetic(sensors=(3, 8), change={"bead": np.arange(20), "contact": np.arange(19)})
-    _, axes = figures.bead_velocities(struck)
-    assert [label for label in lines(axes) if not label.startswith("_")] == [
-        "striker",
-        "bead 3",
-        "bead 8",
-    ]
-    assert np.array_equal(lines(axes)["bead 8"].get_ydata(), struck.velocity[:, 8])
-    _, axes = figures.bead_velocities(result, beads=[5])
-    assert np.array_equal(lines(axes)["bead 5"].get_ydata(), result.velocity[:, 4])
-    assert lines(axes)["bead 5"].get_xdata() == pytest.approx(1e6 * result.snapshot_time, rel=1e-14)
-    assert axes.get_ylabel() == "velocity [m/s]"
-
-
-def test_without_sensors_the_velocities_are_of_evenly_spaced_beads():
-    without = (
-        "time",
-        "sensor_bead",
-        "sensor_force",
-        "sensor_contact",
-        "contact_force",
-        "contact_overlap",
-    )
-    figure, axes = figures.bead_velocities(synthetic(without=without))
-    labels = [label for label in lines(axes) if label.startswith("bead")]
-    assert len(labels) == 10 and labels[0] == "bead 1" and labels[-1] == "bead 20"
-    assert any("10 of 20 beads shown" in text for text in texts(figure))
 
 
 # --- space and time
@@ -680,48 +533,6 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     assert np.array_equal(front.get_ydata(), result.bead)
     figure.draw_without_rendering()
     assert "bead velocity [m/s], square-root scale" in texts(figure)
-
-
-def test_a_velocity_of_both_signs_has_a_colour_scale_with_white_at_rest():
-    result = synthetic()
-    _, axes = figures.space_time(synthetic(change={"velocity": result.velocity - 0.2}))
-    (mesh,) = axes.collections
-    assert mesh.norm.vmin == -mesh.norm.vmax and mesh.cmap.name == "RdBu_r"
-    assert mesh.cmap(mesh.norm(0.0)) == pytest.approx((0.97, 0.97, 0.97, 1.0), abs=0.01)
-
-
-def test_a_merged_pulse_is_marked_in_the_trace_and_left_out_of_the_front():
-    result = synthetic(sensors=(3, 8, 13))
-    force, velocity = result.sensor_force.copy(), result.velocity.copy()
-    force[:, 1] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, 1])
-    velocity[:, 7] += 0.55 * np.interp(
-        result.snapshot_time + 14e-6, result.snapshot_time, velocity[:, 7]
-    )
-    changed = synthetic(sensors=(3, 8, 13), change={"sensor_force": force, "velocity": velocity})
-    figure, _ = figures.force_traces(changed)
-    figure.draw_without_rendering()
-    assert [text.split("\n")[0] for text in texts(figure) if text.endswith("\nmerged")] == [
-        "bead 8"
-    ]
-    front = figures.space_time(changed)[1].get_lines()[0]
-    assert np.flatnonzero(np.isnan(front.get_xdata()))[0] == 7
-
-
-def test_pulses_of_two_waves_that_meet_are_no_front():
-    velocity = synthetic().velocity
-    half = velocity.shape[1] // 2
-    meeting = np.concatenate([velocity[:, :half], velocity[:, half - 1 :: -1]], axis=1)
-    kept = np.concatenate([meeting, velocity[:, 2 * half :]], axis=1)
-    figure, axes = figures.space_time(synthetic(change={"velocity": kept}))
-    assert not axes.get_lines() and axes.get_legend() is None
-    assert any("no line: the pulses are of more than one front" in text for text in texts(figure))
-
-
-def test_a_bead_that_flies_off_is_no_part_of_the_front():
-    velocity = synthetic().velocity.copy()
-    velocity[40:, 12] = velocity[:, 12].max() * 1.001
-    front = figures.space_time(synthetic(change={"velocity": velocity}))[1].get_lines()[0]
-    assert math.isnan(front.get_xdata()[12]) and math.isfinite(front.get_xdata()[11])
 
 
 # --- hysteresis
@@ -788,21 +599,6 @@ def test_loading_and_unloading_are_different_lines_that_meet():
     )
 
 
-def test_the_legend_of_the_hysteresis_names_contacts_branches_and_residual():
-    _, axes = figures.hysteresis(synthetic(contacts=(2, 5), change=dented()))
-    named = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert named == ["contact 2", "contact 5", "loading", "unloading", "residual overlap"]
-    _, axes = figures.hysteresis(synthetic(contacts=(2, 5)), contacts=[5])
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "contact 5",
-        "loading",
-        "unloading",
-    ]
-    both = synthetic(law="ma-liu", change=dented()), synthetic(law="flores")
-    _, axes = figures.hysteresis(*both, contacts=[2])
-    assert {"contact 2, ma-liu", "contact 2, flores"} < set(lines(axes))
-
-
 # --- energy
 
 
@@ -817,19 +613,6 @@ def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
     # no clamp acted: it is left out
     named = [text.get_text() for text in ledger.get_legend().get_texts()]
     assert named == ["put in", "viscous (damping)", "plastic (dents)", "recoverable", "kinetic"]
-
-
-def test_the_residual_is_relative_and_on_a_logarithmic_axis_with_its_bound():
-    result = synthetic()
-    _, (_, rest) = figures.energy(result)
-    assert rest.get_yscale() == "log"
-    drawn_sizes = lines(rest)["residual"].get_ydata()
-    assert math.isnan(drawn_sizes[0])  # 0 has no logarithm
-    assert drawn_sizes[1:] == pytest.approx(np.abs(result.energy_residual[1:]) / 1e-3, rel=1e-12)
-    assert lines(rest)["bound of the run"].get_ydata()[0] == 1e-2
-    figure, _ = figures.energy(synthetic(change={"energy_residual": np.zeros(51)}))
-    figure.draw_without_rendering()
-    assert "exactly 0 throughout" in texts(figure)
 
 
 # --- two bodies
@@ -907,21 +690,6 @@ def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overla
     )
 
 
-def test_loops_of_one_law_are_told_apart_by_speed():
-    figure, axes = figures.impact_loops([collision(speed=speed) for speed in (1.0, 2.0)])
-    assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == [
-        "1 m/s: e = 0.839",
-        "2 m/s: e = 0.839",
-    ]
-    assert axes.get_title(loc="left") == "Impact of two bodies"
-    _, several = figures.impact_loops([collision(speed=1.0), collision("hertz", speed=2.0)])
-    assert [text.get_text() for text in several.get_legend().get_texts()][:2] == [
-        "ma-liu, 1 m/s: e = 0.839",
-        "hertz, 2 m/s: e = 0.839",
-    ]
-    assert any("contact law ma-liu" in text for text in texts(figure))
-
-
 def test_the_history_of_impacts_is_their_arrays_and_the_phase_curve_their_rates():
     one, other = collision(), collision("hertz")
     figure, panels = figures.impact_history([one, other])
@@ -955,68 +723,6 @@ def test_the_history_of_impacts_is_their_arrays_and_the_phase_curve_their_rates(
     assert named == ["ma-liu: e = 0.839", "hertz: e = 0.839"]
 
 
-def test_the_restitution_over_decades_of_speed_is_drawn_in_order_on_a_logarithmic_axis():
-    figure, axes = figures.restitution_against_speed(
-        {"ma-liu": [(10.0, 0.67), (0.1, 1.0), (1.0, 0.89)], "flores": [(0.1, 0.5), (10.0, 0.5)]}
-    )
-    drawn = lines(axes)["ma-liu"]
-    assert drawn.get_xdata().tolist() == [0.1, 1.0, 10.0] and drawn.get_ydata().tolist() == [
-        1.0,
-        0.89,
-        0.67,
-    ]
-    assert (
-        axes.get_xscale() == "log"
-        and axes.get_xlim() == (0.1, 10.0)
-        and axes.get_ylim() == (0.0, 1.02)
-    )
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("approach speed [m/s]", "restitution")
-    figure.draw_without_rendering()
-    assert {"0.1", "1", "10"} <= set(texts(figure))
-    assert (
-        figures.restitution_against_speed({"ma-liu": [(1.0, 0.89), (2.0, 0.83)]})[1].get_xscale()
-        == "linear"
-    )
-
-
-def test_the_onset_of_lee_and_wangs_damping_is_drawn_for_each_q_with_its_kink_at_epsilon():
-    figure, axes = figures.damping_transition()
-    assert list(lines(axes)) == ["q = 2", "q = 3", "q = 4"]
-    for q, line in zip((2.0, 3.0, 4.0), lines(axes).values(), strict=True):
-        overlap, part = line.get_xdata(), line.get_ydata()
-        assert part[np.argmin(abs(overlap - 0.5))] == pytest.approx(math.exp(-q), rel=1e-12)
-        assert 1.0 in overlap and (part < 1.0).tolist() == (overlap < 1.0).tolist()
-    assert (axes.get_xlabel(), axes.get_xlim()) == (
-        "overlap / \N{GREEK SMALL LETTER EPSILON}",
-        (0.0, 2.0),
-    )
-    assert any(text.startswith("closed form") for text in texts(figure))
-    with pytest.raises(GranchainError, match="got no q, allowed one at least"):
-        figures.damping_transition([])
-
-
-def test_the_delivered_restitution_has_the_diagonal_of_what_is_asked():
-    curves = {f"law-{i}": [(0.1, 0.2), (0.9, 0.95)] for i in range(12)}
-    figure, axes = figures.restitution_delivered(curves, 1.77)
-    assert (
-        lines(axes)["as asked"].get_xdata().tolist()
-        == lines(axes)["as asked"].get_ydata().tolist()
-        == [0.0, 1.0]
-    )
-    assert lines(axes)["law-0"].get_ydata().tolist() == [0.2, 0.95]
-    # more laws than colours: the same colours with another line
-    assert lines(axes)["law-9"].get_color() == lines(axes)["law-0"].get_color()
-    assert (lines(axes)["law-0"].get_linestyle(), lines(axes)["law-9"].get_linestyle()) == (
-        "-",
-        "--",
-    )
-    assert (
-        axes.get_aspect() == 1.0
-        and axes.get_title(loc="left") == "Delivered restitution at 1.77 m/s"
-    )
-    assert any(text.endswith("12 contact laws") for text in texts(figure))
-
-
 # --- losses
 
 
@@ -1041,45 +747,7 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
     ]
 
 
-def test_the_largest_and_the_residual_overlap_of_every_contact_stand_over_the_row():
-    dents = {"residual_overlap": np.linspace(2e-6, 0.0, 19)}
-    result = synthetic(change=dents)
-    _, axes = figures.overlaps(result)
-    dent, deepest = axes.patches
-    assert [patch.get_label() for patch in axes.patches] == ["residual (dent)", "largest"]
-    # in micrometre; the edges lie between the contacts
-    assert dent.get_data().values == pytest.approx(1e6 * result.residual_overlap, rel=1e-12)
-    assert deepest.get_data().values == pytest.approx(1e6 * result.largest_overlap, rel=1e-12)
-    assert dent.get_data().edges == pytest.approx(np.arange(20) + 0.5)
-    assert dent.get_fill() and not deepest.get_fill() and axes.get_ylim()[0] == 0.0
-
-
-def test_without_a_dent_the_figure_of_the_overlaps_says_so_and_without_contact_there_is_none():
-    figure, axes = figures.overlaps(synthetic())
-    assert [patch.get_label() for patch in axes.patches] == ["largest"]
-    assert any("no contact keeps a dent" in text for text in texts(figure))
-    apart = synthetic(change={"largest_overlap": np.zeros(19)})
-    assert figures.lacking(apart)["overlaps"].startswith("got no contact that closed, allowed one")
-
-
 # --- all and files
-
-
-def test_a_result_makes_the_figures_it_has_the_variables_for_and_says_what_others_lack():
-    poor = synthetic(without=SNAPSHOTS)
-    assert list(figures.all_figures(poor)) == [
-        "force_traces",
-        "peaks",
-        "hysteresis",
-        "energy",
-        "losses",
-        "overlaps",
-    ]
-    lacking = figures.lacking(poor)
-    assert list(lacking) == ["bead_velocities", "space_time"]
-    assert "[snapshots]" in lacking["space_time"]
-    lost = "got no contact that lost anything, allowed a law with losses; look at the energy"
-    assert figures.lacking(synthetic(change=NOTHING_LOST))["losses"] == lost
 
 
 @pytest.mark.parametrize(
@@ -1110,22 +778,6 @@ def test_a_figure_of_another_kind_or_in_no_folder_is_refused(tmp_path):
     assert (tmp_path / "kept.png").read_bytes() == b"old"
 
 
-def test_titles_of_several_results_share_what_is_the_same():
-    title = "rig B; striker.speed = 5"
-    several = [
-        synthetic(title=f"{title}{more}", law=law)
-        for more, law in (("", "hertz"), ("; contact.restitution = 0.5", "flores"))
-    ]
-    _, rows = figures.force_traces(*several)
-    assert rows[0].get_title(loc="left") == title
-    unlike = [
-        synthetic(title="rig B; striker.speed = 5", law="hertz"),
-        synthetic(title="rig B; striker.speed = 7", law="flores"),
-    ]
-    _, rows = figures.force_traces(*unlike)
-    assert rows[0].get_title(loc="left") == "rig B; striker.speed = 5; striker.speed = 7"
-
-
 def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
     free = synthetic(sensors=(3, 8))
     weak = {"sensor_force": 0.1 * free.sensor_force, "energy_recoverable": free.energy_recoverable}
@@ -1148,28 +800,6 @@ def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
     figure, (ledger, _) = figures.energy(pressed)
     assert any("beyond the state at rest, of 1 J" in text for text in texts(figure))
     assert ledger.get_ylim() == pytest.approx(figures.energy(free)[1][0].get_ylim(), rel=0.2)
-
-
-def test_a_row_that_noise_drives_has_no_picture_of_first_pulses(monkeypatch):
-    monkeypatch.setattr("granchain.figures.pulses.driven_without_pulse", lambda result: "noise")
-    assert (
-        figures.lacking(synthetic())["peaks"]
-        == "driven with noise, it has no first pulse; see granchain spectrum"
-    )
-
-
-def test_what_a_summary_gives_is_drawn_over_every_key():
-    speeds = ("striker.speed", [1.0, 2.0])
-    numbers = {
-        name: speeds for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")
-    }
-    own = {"last": ("striker.speed", [3.0, 4.0], {"long_name": "of the summary: last"})}
-    study = xr.Dataset(
-        {"peak": (("striker.speed", "sensor_bead"), [[1.0], [2.0]]), **numbers, **own},
-        dict([speeds, ("sensor_bead", [3])]),
-    )
-    made = figures.study_figures(study)
-    assert made["last-over-striker-speed"]()[1].get_lines()[0].get_ydata().tolist() == [3.0, 4.0]
 
 
 def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():

@@ -5,12 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
-import time
 from functools import cache
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,21 +14,17 @@ from support import short_chains
 from support.noise_kinds import KINDS, OWN, STATED, noisy
 
 import granchain as gc
-from granchain import figures
 from granchain.analysis.baseline import baseline_of
 from granchain.analysis.noise import Noise, sine_in, sines_of_one_source
-from granchain.case.listing import quantity_of, value_at
 from granchain.cli import obey
 from granchain.errors import CaseError, FileError, RunError, TraceError
 from granchain.pages.report import report
 from granchain.studies import fit as module
 from granchain.studies.ranking import differences
-from granchain.studies.search import not_told_apart
 from granchain.traces import Trace
 from granchain.traces.about import about_of
 from granchain.traces.folder import csv_blocks
 
-ROOT = Path(__file__).parents[1]
 KEYS = ["contact.psi", "striker.speed"]
 # of the case steel-chain
 TRUE = {"contact.psi": 2.84, "striker.speed": 1.77}
@@ -114,20 +105,6 @@ def test_intervals_are_those_of_student_with_the_degrees_that_are_left():
         assert halves / found.errors[key] == pytest.approx([2.353] * 2, abs=5e-4)
     with pytest.raises(CaseError, match=r"level: got 90, allowed a number above 0 and below 1"):
         found.interval(90)
-
-
-def coverage(measure, draws, gain=0.0):
-    """How often each interval holds the true values, of 2 x draws, and their errors in parts of
-    what is said of them."""
-    held, off = {0.9: 0, 0.95: 0}, []
-    for seed in range(draws):
-        real = 1.0 + gain * np.random.default_rng(seed + 7777).standard_normal()
-        found = gc.fit(start(), synthetic(0.01, seed, real, {"common_gain": gain}), KEYS, measure)
-        for level in held:
-            ends = found.interval(level)
-            held[level] += sum(ends[key][0] <= true <= ends[key][1] for key, true in TRUE.items())
-        off.append([(found.values[key] - true) / found.errors[key] for key, true in TRUE.items()])
-    return held, np.array(off)
 
 
 def with_noise(kind, seed, level=0.01, of=("ma-liu",)):
@@ -230,13 +207,6 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
     assert abs(found.values["contact.psi"] - 2.84) < 4.0 * found.errors["contact.psi"]
 
 
-def test_the_page_states_what_was_measured():
-    printed = subprocess.run(
-        [sys.executable, "docs/fit_coverage.py"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert printed.stdout.strip() in (ROOT / "docs/how-to/fit.md").read_text()
-
-
 def test_gains_and_clocks_of_each_sensor_are_found():
     clean = synthetic(0.002)
     gain, late = np.array([1.03, 0.98, 1.0, 1.02, 0.97]), 1e-7 * np.array([2, -1, 0, -2, 1])
@@ -259,14 +229,6 @@ def test_gains_and_clocks_of_each_sensor_are_found():
     (said_so,) = [one for one in strange.messages if "first sign" in one]
     assert "the calibration of the trace, bead 6, is found +20 % off" in said_so
     assert "times the 3 % that it states" in said_so
-
-
-def test_a_list_of_uncertainties_has_one_for_each_sensor():
-    with pytest.raises(
-        TraceError,
-        match=r"uncertainty.gain: got 2 numbers, allowed one, or 5, as the trace has sensors",
-    ):
-        synthetic(said={"gain": [0.01, 0.02]})
 
 
 def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
@@ -302,39 +264,6 @@ def test_a_law_that_does_not_describe_the_measurement_is_said(figure, draws):
     figure("wrong laws at 3 % of noise that were not noticed", missed, at_most=0)
 
 
-def test_a_right_law_is_accused_as_seldom_as_is_said():
-    # what is left at five sensors, the size of whose noise is known with five degrees of freedom
-    draw, known, draws = np.random.default_rng(1), 5.0, 500
-    against = SimpleNamespace(
-        count=10, labels=np.tile(np.arange(5), 2), quiet_degrees=np.full(5, known)
-    )
-    left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
-    chances = [module._chance(against, one.ravel(), np.ones(10)) for one in left]
-    # 5 are to be; as if their size were known, 90
-    assert 1 <= sum(one < module.ACCUSED for one in chances) <= 13
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("measure", "gain"), [("peaks", 0.0), ("features", 0.0), ("traces", 0.0), ("traces", 0.02)]
-)
-def test_intervals_hold_the_true_values(figure, measure, gain):
-    held, _ = coverage(measure, 100, gain)
-    said = f"100 synthetic traces, fitted to {measure}, calibration +- {gain:g}:"
-    figure(
-        f"{said} 90 % intervals that hold the true value",
-        held[0.9] / 200,
-        at_least=0.84,
-        at_most=0.96,
-    )
-    figure(
-        f"{said} 95 % intervals that hold the true value",
-        held[0.95] / 200,
-        at_least=0.90,
-        at_most=0.99,
-    )
-
-
 def test_a_calibration_that_is_off_is_found_within_what_is_stated():
     plain, aware = (
         gc.fit(start(), synthetic(0.002, 3, 1.03, {"common_gain": gain}), KEYS, "traces")
@@ -363,57 +292,6 @@ def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
         "contact.psi and contact.xi are not told apart" in message for message in found.messages
     )
     assert abs(found.values["striker.speed"] - 1.77) < 4.0 * found.errors["striker.speed"] < 0.5
-
-
-def test_a_key_that_changes_no_physics_is_refused():
-    # what the ledger may be off by moves no bead
-    for key in ("energy.bound", "time.end", "sensors.interval"):
-        with pytest.raises(CaseError, match=f"free.{key}: got a key that changes no physics"):
-            gc.fit(start(), synthetic(0.01), [key, "striker.speed"])
-
-
-def test_groups_that_are_not_told_apart_are_those_of_the_null_space():
-    first, second, third = np.random.default_rng(1).standard_normal((3, 20))
-    size = np.array([1e-3, 1e6, 1.0, 2.0])
-    table = np.column_stack([first, second, first + second, third]) / size
-    assert not_told_apart(table, ["a", "b", "c", "d"], size) == [("a", "b", "c")]
-    table[:, 3] = 0.0
-    assert not_told_apart(table[:, 2:], ["c", "d"], size[2:]) == [("d",)]
-    assert not_told_apart(table[:, :2], ["a", "b"], size[:2]) == []
-
-
-def test_pairs_that_are_hard_to_tell_apart_are_named():
-    found = gc.fit(start(), synthetic(0.01), KEYS, "arrivals")
-    assert abs(found.correlation[0, 1]) > 0.95
-    assert any(
-        "striker.speed and contact.psi are hard to tell apart" in message
-        for message in found.messages
-    )
-
-
-def test_a_case_that_lacks_something_is_said():
-    found = gc.fit(short(**{"contact.law": "hertz"}), synthetic(0.01), ["striker.speed"])
-    assert found.scatter > 3.0 and any(
-        "the case lacks something" in message for message in found.messages
-    )
-
-
-def test_quantities_of_keys_have_their_limits():
-    case = gc.load_case("steel-chain-dashpot")
-    assert (
-        quantity_of(case, "striker.speed").above == 0.0
-        and quantity_of(case, "chain.material.poissons_ratio").high == 0.5
-    )
-    assert quantity_of(case, "contact.psi") is next(
-        q for q in gc.laws()[case.contact.law].inputs if q.name == "psi"
-    )
-    assert value_at(case, "chain.material.youngs_modulus") == 193e9
-    given = case.replace(**{"contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}})
-    assert value_at(given, "contact.restitution.psi") == 2.84
-    with pytest.raises(
-        CaseError, match=r"contact.restitution: got a table, allowed a number above 0"
-    ):
-        value_at(given, "contact.restitution")
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
@@ -473,6 +351,7 @@ def test_a_run_without_the_pulses_is_refused():
         gc.fit(start().replace(**{"time.end": 4e-5}), synthetic(), KEYS, "traces")
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rig").mkdir()
@@ -492,7 +371,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
         found.interval(0.9)["contact.psi"], rel=1e-6
     )
     assert gc.Case(**kept["case_resolved"]).contact.psi == kept["values"]["contact.psi"]
-    assert (tmp_path / "fit.png").stat().st_size > 10_000
+    assert (tmp_path / "fit.png").exists()
     assert obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psy"]) == 2
     assert (
         obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--out", "kept.txt"])
@@ -518,32 +397,6 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert '--free: got "flores:", a law that is not asked for' in capsys.readouterr().err
     assert obey([*command, "--law", "hertz"]) == 2
     assert "--law: got hertz twice" in capsys.readouterr().err
-
-
-def test_the_figure_shows_what_was_measured_and_what_is_left():
-    found = gc.fit(start(), synthetic(0.01), KEYS)
-    drawn, (force, rest, values, left, matrix) = figures.fit(found)
-    drawn.draw_without_rendering()
-    assert left.get_lines()[0].get_ydata() == pytest.approx(found.residuals)
-    fitted = next(line for line in values.get_lines() if line.get_label() == "fitted")
-    assert fitted.get_ydata() == pytest.approx([one.peak.computed for one in found.sensors])
-    assert [text.get_text() for text in matrix.get_yticklabels()] == KEYS
-    # the pulses of every sensor over each other, on the clocks of the measurement
-    assert [one["bead"] for one in found.samples] == [2, 4, 6, 8, 10]
-    for k, one in enumerate(found.samples):
-        peak = one["computed"].max()
-        # noise of 1 % of the largest force
-        assert (
-            np.abs(one["computed"] - one["measured"]).max()
-            < 0.06 * found.samples[0]["computed"].max()
-        )
-        assert peak == pytest.approx(found.sensors[k].peak.computed, rel=0.01)
-        assert force.get_lines()[1 + 2 * k].get_ydata() == pytest.approx(one["computed"])
-    assert rest.get_lines()[-2].get_ydata() == pytest.approx(
-        found.samples[-1]["computed"] - found.samples[-1]["measured"]
-    )
-    signs = [f"{value:+.2f}" for value in found.correlation.ravel()]
-    assert [text.get_text() for text in matrix.texts] == signs
 
 
 # A dashpot that the trace is made by, and laws that are fitted to it: the damping of hunt-crossley
@@ -636,14 +489,3 @@ def test_a_right_law_is_rarely_told_to_be_the_worse_one(figure, kind):
     # of 20 the standard deviation is known to a sixth
     ratio = float(np.sqrt(np.mean(scatter**2)) / difference.std(ddof=1))
     figure(f"{kind}: scatter of a difference over that of 20", ratio, at_least=0.7, at_most=1.6)
-
-
-@pytest.mark.long
-def test_two_parameters_of_the_steel_chain_take_less_than_five_seconds_of_computing(figure):
-    case = gc.load_case("steel-chain").replace(**{"contact.psi": 2.7})
-    taken = []
-    for _ in range(3):
-        began = time.process_time()
-        gc.fit(case, "data/synthetic2026", KEYS)
-        taken.append(time.process_time() - began)
-    figure("fit of two parameters, steel-chain, warm, computing [s]", min(taken[1:]), at_most=5.0)

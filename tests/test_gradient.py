@@ -111,18 +111,6 @@ def test_errors_cover_what_a_finer_step_gives():
     assert touching["striker.speed"] * 1.77 / touching.value == pytest.approx(1.2, abs=5e-5)
 
 
-def test_function_of_a_result_sees_the_samples_of_the_case():
-    case, seen = row(10, 7e-5), []
-
-    def mass(result):
-        seen.append((len(result.time), result.time_step))
-        return result.mass.sum()
-
-    found = gc.gradient(case, mass, "chain.radius_factor", error=False)
-    assert len(set(seen)) == 1
-    assert found["chain.radius_factor"] == pytest.approx(np.full(10, 3.0 * 0.45e-3), rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("of", "keys", "changes", "said"),
     [

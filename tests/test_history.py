@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
-import xarray
-from support.kinds import distinct_laws
+from support.kinds import distinct_laws, every_law
 from support.rows import example_chain
 
 import granchain as gc
@@ -25,7 +23,7 @@ from granchain.contact.law import PHASES
 from granchain.contact.model import Model
 from granchain.engine.outcome import phases
 from granchain.engine.setup import contacts_of
-from granchain.errors import LawError, RunError
+from granchain.errors import LawError
 from granchain.status import Status
 
 NEW = ("largest_overlap", "residual_overlap", "phase")
@@ -114,7 +112,11 @@ def test_a_contact_that_forgets_its_dent_is_elastic_again():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("name", distinct_laws())
+@pytest.mark.parametrize(
+    "name",
+    # whose guard takes ten seconds: the other elastoplastic laws have the same phases
+    every_law(sorted(set(distinct_laws()) - {"jackson-green"})),
+)
 def test_a_law_has_the_phases_that_it_states_and_no_other(name):
     model, c = contact_of(name)
     law, limit = laws()[name], laws()[name].overlap_limit(c)
@@ -125,21 +127,6 @@ def test_a_law_has_the_phases_that_it_states_and_no_other(name):
     up = [(0.5 * fresh, 1.0), *((d, 1.0) for d in np.geomspace(fresh, deepest, 40).tolist())]
     path = [(-1e-9, 1.0), *up, (0.99 * deepest, -1.0), (0.995 * deepest, 1.0), (-1e-9, -1.0)]
     assert {phase for phase, _ in doing(model, c, path)} == set(law.phases)
-
-
-def test_a_law_says_its_phases_where_it_is_looked_up(capsys):
-    from granchain.cli import obey
-
-    expected = {
-        "ma-liu": "Phases: open, elastic, elastoplastic, plastic, unloading, reloading.",
-        "flores": "Phases: open, elastic; cannot occur: elastoplastic, plastic, unloading, "
-        "reloading.",
-        "thornton": "cannot occur: elastoplastic.",
-        "lankarani-nikravesh-plastic": "cannot occur: elastic, plastic.",
-    }
-    for name, words in expected.items():
-        assert obey(["laws", name]) == 0
-        assert words in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_law_with_phases_that_are_none_is_refused():
@@ -165,7 +152,7 @@ def test_a_law_with_phases_that_are_none_is_refused():
         ("steel-chain-viscous", {"contact.separation": "tensile"}),
     ],
 )
-def test_a_law_without_a_dent_keeps_none_and_is_open_or_elastic(base, changes):
+def test_a_law_without_a_dent_keeps_none_and_is_open_or_elastic(base, changes, plain_loop):
     result = gc.run(short(base, **{"time.end": 1e-5}, **changes))
     assert not result.residual_overlap.any() and not result.snapshot_residual_overlap.any()
     assert set(result.snapshot_phase.ravel().tolist()) == {0, 1}
@@ -194,30 +181,6 @@ def test_snapshots_hold_what_a_run_that_ends_there_holds():
             # the last snapshot of a run is its end
             last = getattr(part, f"snapshot_{name}")[-1]
             assert getattr(part, name).tolist() == last.tolist()
-
-
-def test_a_driven_wall_presses_its_contact_as_far_as_it_moves():
-    keys = {"snapshots.interval": 2e-5, "snapshots.history": True}
-    result = gc.run(gc.load_case("driven-chain").replace(**keys))
-    assert result.contact[0] == 0 and result.largest_overlap[0] > 0.0
-    assert set(result.snapshot_phase[:, 0].tolist()) <= set(range(6))
-    assert result.snapshot_phase.shape == (len(result.snapshot_time), len(result.contact))
-
-
-def test_a_row_at_rest_that_was_pressed_beyond_yield_is_on_the_loading_curve():
-    case = short(**{"striker": None, "chain.precompression": 50.0, "time.end": 1e-6})
-    result = gc.run(case)
-    assert set(result.phase.tolist()) == {PHASES.index("elastoplastic")}
-    assert (result.residual_overlap > 0.0).all()
-    assert (result.largest_overlap > result.residual_overlap).all()
-
-
-def test_a_run_that_failed_has_overlaps_and_no_phases():
-    with pytest.raises(RunError) as failed:
-        gc.run(short("steel-chain-hertz", **{"time.step": 3e-5, "time.force_step": True}))
-    result = failed.value.result
-    assert result.status.failed and not {"phase", "snapshot_phase"} & set(result.variables)
-    assert result.largest_overlap[0] > 0.0 and "snapshot_largest_overlap" in result.variables
 
 
 def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
@@ -291,35 +254,3 @@ def test_every_way_gives_the_same_history_and_its_figure(
             assert variable.equals(result.variables[name]), (way, name)
         _, axes = figures.overlaps(result)
         assert [patch.get_data().values.tolist() for patch in axes.patches] == drawn, way
-
-
-def test_threads_of_one_long_row_give_the_same_history():
-    case = short(**{"chain.beads": 9000, "time.end": 6e-6, "snapshots.interval": 1.5e-6,
-                    "energy.ledger": False})  # fmt: skip
-    one, two = gc.run(case), gc.run(case, threads=2)
-    assert all(v.equals(two.variables[name]) for name, v in of(one, *NEW, *SHOTS).items())
-
-
-def test_files_have_the_flags_of_the_conventions_and_say_which_cannot_occur(tmp_path: Path):
-    result = gc.run(short("steel-chain-hertz"))
-    result.save(tmp_path / "hertz.h5")
-    words = "under hertz cannot occur: elastoplastic, plastic, unloading, reloading"
-    with xarray.open_dataset(tmp_path / "hertz.h5", engine="h5netcdf") as opened:
-        for name in ("phase", "snapshot_phase"):
-            about = opened[name].attrs
-            assert about["flag_values"].tolist() == list(range(len(PHASES)))
-            assert about["flag_values"].dtype == opened[name].dtype == np.int64
-            assert about["flag_meanings"].split() == list(PHASES)
-            assert about["comment"] == words
-        assert opened.identical(result.to_xarray())
-        assert opened.snapshot_phase.dims == ("snapshot_time", "contact")
-    many = gc.run_many([short("steel-chain-hertz"), short()])
-    many.save(tmp_path / "many.h5")
-    with h5py.File(tmp_path / "many.h5") as file:
-        # not a number where a run has none
-        assert file["phase"].dtype == file["phase"].attrs["flag_values"].dtype == np.float64
-        assert file["phase"].attrs["comment"] == words
-    gc.run(short()).save(tmp_path / "ma-liu.h5")
-    with h5py.File(tmp_path / "ma-liu.h5") as file:
-        # each occurs
-        assert "comment" not in file["phase"].attrs

@@ -16,8 +16,6 @@ from granchain.cli import obey
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.user import PREFIX
-from granchain.store import Checkpoint
-from granchain.store.checkpoint import Saved
 
 ROOT = Path(__file__).parents[1]
 SMALL = [
@@ -80,22 +78,7 @@ def test_a_run_replaces_nothing_but_an_output_file(here, capsys, monkeypatch, co
     assert contents(here) == before
 
 
-def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
-    # the run would write run.h5.chk, and remove it when it is done
-    Path("run.h5.chk").write_text(load_case("steel-chain").toml)
-    before = contents(here)
-    assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 4
-    assert "got an unfinished run, which is kept" in capsys.readouterr().err
-    assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5", "--overwrite"]) == 0
-    assert {path: text for path, text in contents(here).items() if path.name != "run.h5"} == before
-    with pytest.warns(
-        UserWarning,
-        match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not",
-    ):
-        Checkpoint("run.h5.chk").save(Saved({}, "", 0.0), case_sha256="", set_up="")
-    assert contents(here)[here / "run.h5.chk"] == before[here / "run.h5.chk"]
-
-
+@pytest.mark.usefixtures("blank_pictures")
 def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
     plot = ["plot", "run.h5", "--only", "energy,losses", "--out", "figures"]
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 0 and obey(plot) == 0

@@ -20,13 +20,17 @@ from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
 
-# A value near and far, a definition, a module, a coefficient; all places are in the long set.
+# A value near and far, a definition, a module, coefficients by their last bit, an import, a file
+# and the model; all places are in the long set.
 SOME = (
     "number in the force",
     "number two levels down",
     "a function defined anew",
     "an imported module reloaded",
-    *COEFFICIENT_EDITS,
+    "last bit of a coefficient",
+    "imported number of the coefficients",
+    "file that is read for the coefficients",
+    "functions of model()",
 )
 # Types of a compiled helper are nothing to plain Python; test_edited_laws has them.
 ALL = tuple(

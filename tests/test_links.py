@@ -116,6 +116,7 @@ WRITERS: dict[str, tuple[str, Writer]] = {
 
 @pytest.mark.promise("R5")
 @pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.usefixtures("blank_pictures")
 def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
     writer: str, made: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

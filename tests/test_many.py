@@ -15,8 +15,8 @@ from support.kinds import every_law
 from support.random_cases import random_cases
 
 import granchain as gc
-from granchain import set_up, simulation
-from granchain.engine import coefficients, scans, setup, stack
+from granchain import simulation
+from granchain.engine import stack
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare
@@ -90,8 +90,6 @@ def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
         assert result.sensor_force.max() > 0.0
 
 
-@pytest.mark.plain
-@pytest.mark.bounds
 def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
     """Laws, lengths, what is recorded, loads and driven ends."""
     # pushes of a micrometre, of the order of the overlaps of the struck chain, and of newtons
@@ -133,6 +131,7 @@ def test_a_state_to_go_on_from_is_kept_of_results_and_not_of_numbers(
 ) -> None:
     kept: list[State] = []
     monkeypatch.setattr(State, "keep", lambda state: kept.append(state))
+    monkeypatch.setattr(stack, "COMPILED", 2)
     cases = [short(), short(**{"striker.speed": 0.5})]
     assert measure(cases).status == [Status.COMPLETE] * 2 and not kept
     assert all(result.state is None for result in gc.run_many(cases)) and len(kept) == 2
@@ -148,45 +147,6 @@ def test_few_members_run_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatc
     assert all(
         result.equals(single(case)) for case, result in zip(cases, gc.run_many(cases), strict=True)
     )
-
-
-def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members that are changes of one case share its chain, and a scan looks once at the
-    contacts of all."""
-    asked: list[str] = []
-    chain_of, scan = set_up.chain_of, scans.over_kinds
-    monkeypatch.setattr(set_up, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
-    for module in (coefficients, setup):
-        monkeypatch.setattr(
-            module,
-            "over_kinds",
-            lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1],
-        )
-    base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
-    cases = [base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)]
-    made = simulation.prepare_together(cases)
-    assert asked.count("chain") == 1
-    assert asked.count("_guard_scan") == asked.count("_history_scan") == 1
-    # and each has its own
-    for place in (0, 17, 29):
-        _, own, step = prepare(cases[place])
-        _, contacts, same_step = made[place]
-        assert (contacts.c.tobytes(), contacts.history.tobytes(), same_step) == (
-            own.c.tobytes(),
-            own.history.tobytes(),
-            step,
-        )
-
-
-def test_members_are_named_by_index_from_either_end() -> None:
-    cases = [short(), short(**{"striker.speed": 0.5})]
-    ensemble = gc.run_many(cases)
-    assert len(ensemble) == 2 and ensemble.cases == tuple(cases)
-    assert ensemble[-1] is ensemble[np.int64(1)] and ensemble[-1].equals(gc.run(cases[1]))
-    with pytest.raises(IndexError):
-        ensemble[2]
-    with pytest.raises(TypeError):
-        ensemble[0:1]  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -285,18 +245,6 @@ def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
         gc.run_many([one] * 3)
 
 
-def test_members_are_set_up_in_lots_of_bounded_memory() -> None:
-    memory = [2.0] * 7
-    for most, together, first in (
-        (14.0, 9, [0]),
-        (5.0, 9, [0, 2, 4, 6]),
-        (0.0, 9, list(range(7))),
-        (14.0, 3, [0, 3, 6]),
-    ):
-        found = list(members.lots(range(7), memory, most, together))
-        assert found == [range(*ends) for ends in itertools.pairwise([*first, 7])]
-
-
 @pytest.mark.plain
 def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
     searched = []
@@ -361,15 +309,6 @@ def test_an_interruption_within_a_member_keeps_what_it_has_computed(
     assert ensemble[0].sensor_force.tobytes() == whole.sensor_force[:samples].tobytes()
 
 
-def test_what_progress_raises_ends_the_ensemble() -> None:
-    def broken(done: int, total: int) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        gc.run_many([short()], progress=broken)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("granchain")]
-
-
 # --- Side by side: as a Dataset, and in a file
 
 
@@ -431,14 +370,3 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
         "displacement",
         "residual_overlap",
     } <= compared
-
-
-def test_axes_that_members_do_not_share_are_counted_along_the_run() -> None:
-    dataset = gc.run_many([short(), short(**{"chain.beads": 9})]).to_xarray()
-    assert dataset.bead.dims == ("run", "body") and dataset.final_velocity.dims == ("run", "body")
-    # the striker is body 0
-    assert dataset.n_bodies.values.tolist() == [9, 10]
-    assert dataset.bead.values[0][:9].tolist() == list(range(9)) and np.isnan(
-        dataset.final_velocity.values[0, 9]
-    )
-    assert dataset["chain.beads"].values.tolist() == [8.0, 9.0]

@@ -3,8 +3,6 @@ run is stopped, killed or refused."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -27,7 +25,6 @@ from granchain.engine import stack
 from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
 from granchain.store import ensemble as stored
-from granchain.store.files import SEAL, SEAL_LENGTH
 from granchain.studies import many, members
 
 
@@ -114,47 +111,6 @@ def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(
     }
 
 
-def test_what_the_file_takes_is_packed_and_has_checksums(tmp_path: Path) -> None:
-    path = tmp_path / "study.h5"
-    gc.run_many(speeds(3), out=path)
-    content = path.read_bytes()
-    assert (
-        content[-SEAL_LENGTH:] == SEAL % hashlib.sha256(content[:-SEAL_LENGTH]).hexdigest().encode()
-    )
-    with h5py.File(path) as file:
-        for name in ("time", "sensor_force", "contact_force", "final_velocity", "energy_kinetic"):
-            assert (file[name].compression, file[name].shuffle, file[name].fletcher32) == (
-                "gzip",
-                True,
-                True,
-            ), name
-
-
-def test_laws_with_one_name_for_two_things_have_a_column_each() -> None:
-    """Such as a stiffness [N/m] and a stiffness [N/m^1.5]."""
-    results = [gc.run(case) for case in speeds(2)]
-    force = results[1].variables["contact_peak_force"]
-    results[1].variables["contact_peak_force"] = type(force)(
-        force.dims, force.data, "kN", force.long_name
-    )
-    found = stored.ensemble_dataset(speeds(2), results, [Status.COMPLETE] * 2, ["", ""])
-    assert found.contact_peak_force.units == "N" and found.contact_peak_force_2.units == "1"
-    assert found.contact_peak_force_2.unit_in_words == "kN"
-
-
-def test_a_value_that_changed_is_refused_by_the_hash_of_its_run(tmp_path: Path) -> None:
-    path = tmp_path / "study.h5"
-    gc.run_many(speeds(3), out=path)
-    with h5py.File(path, "r+") as file:
-        file["sensor_force"][1, 5, 0] += 1.0
-    with pytest.raises(FileError, match="got a file without its seal"):
-        gc.open_ensemble(path)
-    ensemble = gc.open_ensemble(path, unsealed=True)
-    assert not ensemble[0].sealed
-    with pytest.raises(FileError, match="the data of run 1 differ from their hash"):
-        ensemble[1]
-
-
 @pytest.mark.promise("R9")
 def test_flipped_bits_of_an_ensembles_file_are_never_read_as_other_numbers(
     tmp_path: Path, figure: Callable[..., None]
@@ -198,45 +154,6 @@ def test_a_file_that_a_stranger_made_is_refused_with_a_sentence(
     seal(path)
     with pytest.raises(FileError, match=sentence):
         gc.open_ensemble(path)[0]
-
-
-def test_the_result_of_one_run_is_no_ensemble_and_the_reverse(tmp_path: Path) -> None:
-    one, three = tmp_path / "one.h5", tmp_path / "three.h5"
-    gc.run(short()).save(one)
-    gc.run_many(speeds(3), out=three)
-    with pytest.raises(FileError, match="holds the result of one run, allowed ensemble"):
-        gc.open_ensemble(one)
-    with pytest.raises(
-        FileError,
-        match=r"got an ensemble, .* open it with granchain\.open_ensemble, or save",
-    ):
-        gc.open_result(three)
-
-
-def test_info_says_what_an_ensemble_holds(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from granchain.cli.options import app
-
-    path = tmp_path / "study.h5"
-    gc.run_many(outcasts(), out=path)
-    told = CliRunner().invoke(app, ["info", str(path), "--verify"])
-    assert told.exit_code == 0, told.output
-    assert (
-        "2 complete, 1 not set up, 1" in told.stdout
-        and "member 1: chain.precompression" in told.stdout
-    )
-    assert (
-        "every value agrees with the hash in the file" in told.stdout
-        and "(run, sample, sensor_bead)" in told.stdout
-    )
-    facts = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).stdout)
-    assert (
-        facts["content"] == "ensemble"
-        and facts["runs"] == 4
-        and facts["status"]["complete"] == 2
-        and facts["sealed"]
-    )
 
 
 # --- Stopped, killed, refused
@@ -401,30 +318,3 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(
         ):
             gc.run_many(finer, out=path, overwrite=True)
         assert path.read_bytes() == before and names(folder) == ["study.h5"]
-
-
-@pytest.mark.long
-def test_memory_does_not_grow_with_the_number_of_members(tmp_path: Path) -> None:
-    """10^4 chains of 70 with 8 sensors x 1,000 samples: below 500 MB resident at the peak, in a
-    process of its own."""
-    code = """
-import sys, granchain as gc
-changes = {"snapshots": None, "sensors.contacts": [], "time.end": 2e-4}
-case = gc.load_case("steel-chain-hertz").replace(**changes)
-case = case.replace(**{"sensors.interval": 2e-7})
-cases = [case.replace(**{"striker.speed": .5 + 1e-4 * i}) for i in range(10_000)]
-ensemble = gc.run_many(cases, out=sys.argv[1])
-assert ensemble[9_999].sensor_force.shape[1] == 8
-status = open("/proc/self/status")
-peak = next(line.split()[1] for line in status if line.startswith("VmHWM"))
-print(ensemble[9_999].sensor_force.shape[0], peak)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "study.h5")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    samples, peak = map(int, done.stdout.split())
-    # [kB]; 0.2 ms at the sampling interval that was asked for, 0.2 us, rounded to steps
-    assert samples > 800 and peak < 500_000

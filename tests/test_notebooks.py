@@ -51,18 +51,3 @@ def test_the_notebook_for_reading_has_the_text_and_was_run(name):
 def test_a_notebook_ends_with_what_it_claims(name):
     last = notebooks.text_of(name).cells[-1]
     assert last.cell_type == "code" and "assert " in last.source
-
-
-def test_a_cell_that_fails_fails_the_notebook(tmp_path, monkeypatch):
-    from nbclient.exceptions import CellExecutionError
-
-    (tmp_path / "00-wrong.py").write_text("# %%\nassert 1 + 1 == 3\n")
-    monkeypatch.setattr(notebooks, "text_of", lambda name: _read(tmp_path / f"{name}.py"))
-    with pytest.raises(CellExecutionError, match="AssertionError"):
-        notebooks.run("00-wrong", tmp_path)
-
-
-def _read(path):
-    import jupytext
-
-    return jupytext.read(path)

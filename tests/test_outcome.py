@@ -77,30 +77,6 @@ def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
     assert losses.tolist() == [0.0] * losses.size
 
 
-def test_what_looks_at_many_contacts_is_compiled(monkeypatch):
-    states = [advanced("ma-liu", 1.77)]
-    asked = []
-    monkeypatch.setattr(outcome, "compiled_scan", lambda scan: asked.append(scan) or scan)
-    for limit, compiled in ((BEADS, 0), (BEADS - 2, 1)):
-        monkeypatch.setattr(outcome, "PLAIN_CONTACTS", limit)
-        outcome.losses_for_good(states)
-        assert len(asked) == compiled
-
-
-def test_a_scan_that_has_taken_long_is_compiled(monkeypatch):
-    asked = []
-    monkeypatch.setattr(scans, "compiled_scan", lambda scan: asked.append(scan) or scan)
-    monkeypatch.setattr(scans, "MOST_BYTES", -1)
-    monkeypatch.setattr(scans, "_answers", {})
-    monkeypatch.setattr(scans, "_seconds", {})
-    chain = standing_row(3)
-    contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
-    assert asked == []
-    monkeypatch.setattr(scans, "PLAIN_SECONDS", 0.0)
-    contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
-    assert len(asked) > 0
-
-
 @pytest.mark.plain
 def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
     random = np.random.default_rng(3)

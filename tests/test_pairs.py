@@ -135,23 +135,6 @@ def test_walls_are_of_their_beads_material_and_rigid_ends_of_their_own() -> None
 
 
 @pytest.mark.plain
-def test_a_pair_with_disorder_and_with_a_named_material_whose_values_are_changed() -> None:
-    case = made(
-        chain={
-            "radius": 2e-3,
-            "material": "steel-316",
-            "beads": 3,
-            "modulus_factor": [0.9, 1.0, 1.1],
-        },
-        contact__pair=[{"materials": ["steel-316", "steel-316"], "restitution": 0.6}],
-    ).replace(**{"chain.material.youngs_modulus": 1.9e11})
-    assert (
-        case.chain.material.name == "steel-316"
-        and prepare(case)[0].between("steel-316", "steel-316").all()
-    )
-
-
-@pytest.mark.plain
 def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes() -> None:
     case = made()
     assert (
@@ -315,12 +298,6 @@ def test_mistakes_of_pairs_are_told_with_all_others() -> None:
         chain=unnamed, contact__pair=[{"materials": ["steel", "steel"], "restitution": 0.5}]
     )
     assert "none: no material has a name" in line
-
-
-@pytest.mark.plain
-def test_a_report_has_the_inputs_of_each_pair() -> None:
-    text = repr(law_blocks("flores", made().resolved()["contact"]))
-    assert "between soft and steel, in place of these" in text and "('restitution', '0.7'" in text
 
 
 def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:

@@ -4,13 +4,16 @@ end and record, and resumed runs."""
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
-from support.kinds import PLAIN_HERE, distinct_laws, every_law, one_per_shape
+from support.kinds import PLAIN_ALONE, PLAIN_HERE, distinct_laws, every_law, one_per_shape
 from support.pinned_states import FILE, N_STEPS, hash_of, run, set_ups
 
 PINNED = json.loads(FILE.read_text())
+# Numba checks every index: `make test-bounds` sets it.
+BOUNDS_HERE = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 # Compiled, each kind of end costs a loop a law: the short run takes the one that other tests
 # compile too. As plain Python these laws, which integrate or solve an equation for each force, take
 # half a minute: the long run has their other kinds of end, compiled.
@@ -24,7 +27,7 @@ def differing(law: str, names: list[str], broken_at: int | None = None) -> list[
     ]
 
 
-@pytest.mark.plain
+@pytest.mark.uncounted
 @pytest.mark.parametrize("law", every_law(distinct_laws() if PLAIN_HERE else one_per_shape()))
 def test_a_run_has_the_pinned_bits(law: str) -> None:
     assert PINNED["laws"][law].keys() == set_ups(law).keys()
@@ -59,7 +62,27 @@ def resumed() -> list[Any]:
     ]
 
 
-@pytest.mark.plain
+@pytest.mark.uncounted
 @pytest.mark.parametrize(("law", "broken_at"), resumed())
 def test_a_resumed_run_has_the_pinned_bits(law: str, broken_at: int) -> None:
     assert differing(law, list(set_ups(law)) if PLAIN_HERE else list(SHARED), broken_at) == []
+
+
+# What indexes: the march and the stops of the loop, onsets, dents, loads at rest and driven ends.
+@pytest.mark.bounds
+@pytest.mark.skipif(not BOUNDS_HERE, reason="without a check of indices it shows nothing new")
+@pytest.mark.parametrize(
+    ("law", "name"), [("tsuji", "gaps"), ("ma-liu", "loaded"), ("hertz", "driven")]
+)
+def test_a_run_with_every_index_checked_has_the_pinned_bits(law: str, name: str) -> None:
+    assert differing(law, [name]) == []
+
+
+# Rarer lines of the loop, which plain Python counts: a kink under a load, a jump at a driven end.
+@pytest.mark.plain
+@PLAIN_ALONE
+@pytest.mark.parametrize(
+    ("law", "name"), [("lee-wang-transition", "loaded"), ("wang-liu-hysteretic", "driven")]
+)
+def test_a_loaded_or_driven_run_of_a_law_that_jumps_has_the_pinned_bits(law: str, name: str):
+    assert differing(law, [name]) == []

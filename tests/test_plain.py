@@ -77,14 +77,6 @@ def test_compiled_equals_plain_bit_for_bit(
     assert len({ours[f"{chain} {{}}: bodies"] for chain in chains}) == len(chains)
 
 
-@pytest.mark.bounds
-@pytest.mark.parametrize("law", ["tsuji", "ma-liu"])
-def test_the_same_chains_run_within_bounds(law: str) -> None:
-    """The comparison itself is made above; here the runs alone, where each index is checked: of
-    the loop, for a law itself has none."""
-    assert QUESTIONS["few"](law)
-
-
 def one_of_each_kind() -> list[Any]:
     """A law for each kind of scan: with and without energy guard, varying exponent, rate and
     history; with the guard in the long run."""

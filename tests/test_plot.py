@@ -4,20 +4,15 @@ a chain: one small run for all."""
 import shutil
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from support.layout import faults
 from support.synthetic import synthetic, wave_speed
 
 import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
-from granchain.errors import GranchainError
 from granchain.figures.motion import contact_forces
-from granchain.status import Status
 from granchain.store.conclusion import save_conclusion
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -100,50 +95,6 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(he
     assert obey([*command, "--overwrite"]) == 0
 
 
-def test_of_several_runs_what_is_of_one_is_drawn_for_each(here, capsys):
-    assert (
-        obey(
-            [
-                "plot",
-                "fast.h5",
-                "slow.h5",
-                "--only",
-                "energy,hysteresis",
-                "--format",
-                "svg",
-                "--out",
-                "out",
-            ]
-        )
-        == 0
-    )
-    assert names("out") == ["fast-energy.svg", "fast-slow-hysteresis.svg", "slow-energy.svg"]
-    # the keys that differ tell the runs apart
-    words = (here / "out" / "fast-slow-hysteresis.svg").read_text()
-    assert "contact 4, striker.speed 1.77" in words and "contact 4, striker.speed 1<" in words
-
-
-def test_runs_of_one_name_and_one_case_are_told_apart_by_number(here, capsys):
-    assert (
-        obey(
-            [
-                "plot",
-                "fast.h5",
-                "other/fast.h5",
-                "--only",
-                "force_traces,energy",
-                "--format",
-                "svg",
-                "--out",
-                "out",
-            ]
-        )
-        == 0
-    )
-    assert names("out") == ["fast-2-energy.svg", "fast-energy.svg", "fast-fast-2-force-traces.svg"]
-    assert ">fast-2</text>" in (here / "out" / "fast-fast-2-force-traces.svg").read_text()
-
-
 def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert obey(["plot", "fast.h5", "poor.h5", "--only", "peaks,space-time", "--out", "out"]) == 0
     assert names("out") == ["fast-poor-peaks.png", "fast-space-time.png"]
@@ -206,18 +157,6 @@ def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(her
     assert "found.json: got a conclusion that holds nothing to draw" in capsys.readouterr().err
 
 
-def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn(
-    here, capsys, monkeypatch
-):
-    def refuse(*_: Any, **__: Any) -> None:
-        raise GranchainError("figure: got loops, allowed none")
-
-    monkeypatch.setattr("granchain.figures.run.draw_loops", refuse)
-    assert obey(["plot", "fast.h5", "--only", "hysteresis,force-traces", "--out", "out"]) == 2
-    assert names("out") == ["fast-force-traces.png"]
-    assert "figure: got loops, allowed none" in capsys.readouterr().err
-
-
 # --- the course of a pulse
 
 
@@ -256,66 +195,6 @@ def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error(
         metres, rel=1e-4
     ) and "no decay" in speed.get_title(loc="left")
     assert "no decay" in width.get_title(loc="left")
-
-
-def test_where_there_is_no_decay_or_no_power_law_the_figure_says_so():
-    assert said(synthetic(sensors=(2, 4, 6, 8, 10))).endswith(": no decay")
-    # up, down, down, up over evenly spaced logarithms has no slope
-    plain = synthetic(sensors=(2, 4, 8, 16))
-    uneven = synthetic(
-        sensors=(2, 4, 8, 16),
-        change={"sensor_force": plain.sensor_force * np.array([1.05, 0.95, 0.95, 1.05])},
-    )
-    assert ": no trend, scatter 5" in said(uneven)
-    scattered = powers(-0.1, scatter=0.3)
-    assert said(scattered).startswith("no power law: the best is off by ")
-    assert figures.peaks(powers(-0.5))[1][0].get_xscale() == "log"
-    assert [line.get_linestyle() for line in figures.peaks(scattered)[1][0].get_lines()] == ["-"]
-    assert said(synthetic(sensors=(3, 8, 13))) == "3 values: no fit"
-
-
-def test_sensors_that_say_nothing_of_the_wave_are_left_out_and_named():
-    force = synthetic(sensors=(3, 8, 13)).sensor_force.copy()
-    force[:, 1] = 0.0
-    result = synthetic(
-        sensors=(3, 8, 13, 20), change={"sensor_force": np.column_stack([force, force[:, 0]])}
-    )
-    figure, (peak, *_) = figures.peaks(result)
-    assert peak.get_lines()[0].get_xdata().tolist() == [3.0, 13.0]
-    heading = next(
-        text.get_text()
-        for axes in figure.axes
-        for text in axes.texts
-        if text.get_text().startswith("simulated")
-    )
-    assert (
-        "left out, with one contact: bead 20" in heading and "left out, no pulse: bead 8" in heading
-    )
-    silent = synthetic(sensors=(3, 8), change={"sensor_force": 0.0 * force[:, :2]})
-    with pytest.raises(GranchainError, match=r"got 0 sensors.*no pulse: bead 3"):
-        figures.peaks(silent)
-    with pytest.raises(GranchainError, match="peaks: got one sensor, allowed two and more"):
-        figures.peaks(synthetic(sensors=(3,)))
-    with pytest.raises(GranchainError, match="peaks: got no result"):
-        figures.peaks()
-
-
-def test_several_results_of_long_names_are_numbered_and_nothing_lies_over_anything():
-    both = [synthetic(sensors=(3, 5, 8, 11)), powers(-0.5)]
-    with figures.page("double"):
-        figure, panels = figures.peaks(
-            *both, labels=["the chain as it was delivered", "the same after a year"]
-        )
-    assert faults(figure) == []
-    assert panels[0].get_title(loc="left").startswith(
-        "1: exponent"
-    ) and "\n2: exponent \N{MINUS SIGN}0.5" in panels[0].get_title(loc="left")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "1: the chain as it was delivered",
-        "2: the same after a year",
-    ]
-    with pytest.raises(GranchainError, match="labels: got 1, allowed 2, one for each result"):
-        figures.peaks(*both, labels=["one"])
 
 
 # --- animation
@@ -409,54 +288,3 @@ def test_the_forces_of_an_animation_are_those_of_the_contacts(files):
         ) / (shots[rows + 1] - shots[rows - 1])
         # what remains is the trapezoidal rule's, and the linear interpolation's
         assert found[:, contact] == pytest.approx(mean, abs=2e-3 * force.max())
-
-
-def a_row(count, end="free"):
-    """What an animation looks at, of a row in which a pulse travels."""
-    bead, time = np.arange(1, count + 1), np.linspace(0.0, 1e-4, 3)
-    velocity = np.exp(-0.5 * ((bead - count * time[:, None] / 1e-4) / (0.05 * count)) ** 2)
-    contact = np.arange(1, count) if end == "free" else np.arange(count + 1)
-    data = {
-        "bead": bead,
-        "radius": np.full(count, 2e-3),
-        "mass": np.full(count, 1e-3),
-        "position": 4e-3 * bead,
-        "contact": contact,
-        "snapshot_time": time,
-        "displacement": 1e-5 * np.cumsum(velocity, axis=0),
-        "velocity": velocity,
-    }
-    names = {
-        "title": "row",
-        "law": "hertz",
-        "status": Status.COMPLETE,
-        "time_step": 1e-8,
-    }
-    case = SimpleNamespace(ends=SimpleNamespace(left=end, right=end))
-    return SimpleNamespace(variables=data, case=case, **names, **data)
-
-
-def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(tmp_path):
-    for row, words in (
-        (a_row(10_000), "bins of 29 bodies: largest force, mean displacement"),
-        (a_row(30, "wall"), "both ends held: velocities"),
-    ):
-        moving = figures.animation(row)
-        figure = moving._fig
-        heading = next(
-            text.get_text()
-            for axes in figure.axes
-            for text in axes.texts
-            if text.get_text().startswith("simulated")
-        )
-        assert words in heading.replace("\n", " ") and "displacements" in heading
-        (bodies,) = figure.axes[0].collections
-        assert len(bodies.get_offsets()) == (345 if len(row.bead) == 10_000 else 30)
-        assert faults(figure) == []
-        figures.save_animation(moving, tmp_path / f"{len(row.bead)}.gif")
-    # the last picture: displacements so many times as the heading says, in mm
-    times = float(heading.split("displacements ")[1].split(" times")[0])
-    assert times > 1.0 and bodies.get_offsets()[:, 0] == pytest.approx(
-        1e3 * (row.position + times * row.displacement[-1]), rel=1e-12
-    )
-    assert len(frames_of(tmp_path / "30.gif")) == 3

@@ -24,10 +24,9 @@ def stiffness(exponent: float) -> float:
     return FORCE / OVERLAP**exponent
 
 
-@pytest.mark.plain
-@pytest.mark.parametrize("exponent", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("exponent", [1.0, pytest.param(1.5, marks=pytest.mark.long), 3.0])
 def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(
-    exponent: float,
+    exponent: float, plain_loop: None
 ) -> None:
     """Separated equation of motion: 2/(n + 1) B(1/(n + 1), 1/2) d_max/v, Johnson 1985;
     a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, for every n."""

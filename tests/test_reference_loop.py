@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.kinds import (
-    PLAIN_HERE,
     alternatives,
-    distinct_laws,
     every_law,
-    one_per_module,
     one_per_shape,
 )
 from support.reference_loop import Course, march
@@ -29,7 +26,7 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status
 
 LAWS = laws()
-FAMILIES = one_per_module() if PLAIN_HERE else ["hertz", "tsuji", "ma-liu"]
+FAMILIES = ["hertz", "tsuji", "ma-liu"]
 N_BODIES = 12
 # Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way
 # back; a law that needs a small step is followed for the largest number of steps.
@@ -96,13 +93,8 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
 
 
 def settings() -> list[Any]:
-    """Every law on every chain, and every alternative of its inputs on the one with gaps; in the
-    long run what another law shows too.
-
-    Compiled, each alternative costs a loop: as plain Python those of a law of each file are run,
-    and nothing else.
-    """
-    modules, near = one_per_module(), distinct_laws() if PLAIN_HERE else one_per_shape()
+    """Every law on every chain, and every alternative of its inputs on the one with gaps: in the
+    long run what another law shows too, and the alternatives, whose bits are pinned."""
     found = []
     for name, law in LAWS.items():
         for changes in alternatives(law):
@@ -112,14 +104,8 @@ def settings() -> list[Any]:
                     chain.replace(" ", "-"),
                     *(f"{key}={value}" for key, value in changes.items()),
                 ]
-                some = changes or chain == "loaded"
-                if PLAIN_HERE:
-                    fast = name in (FAMILIES if some else near)
-                else:
-                    fast = not changes and name in (("hertz", "ma-liu") if some else near)
-                marks = [] if fast else [pytest.mark.long]
-                if name in modules and (changes or chain == "loaded"):
-                    marks.append(pytest.mark.plain)
+                near = ("hertz", "ma-liu") if chain == "loaded" else one_per_shape()
+                marks = [] if not changes and name in near else [pytest.mark.long]
                 found.append(pytest.param(name, chain, changes, id="-".join(words), marks=marks))
     return found
 
@@ -188,7 +174,6 @@ def bits(state: State) -> dict[str, bytes]:
     return {name: part.tobytes() for name, part in parts.items()}
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_loaded_row_stays_at_rest(law: str) -> None:
     """Each contact carries the sum of what loads the row to its left, yielded or not."""

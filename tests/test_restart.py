@@ -192,36 +192,6 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
     assert (whole_run.status, whole_run.provenance["data_sha256"]) == (Status.COMPLETE, expected)
 
 
-def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey([*RUN]) == 0
-    capsys.readouterr()
-    before = Path("run.h5").read_bytes()
-    assert obey([*RUN, "--resume", "--json"]) == 0
-    said = capsys.readouterr()
-    assert "run.h5 is complete: there is nothing to go on with" in said.err
-    assert json.loads(said.out)["status"] == "complete"
-    assert Path("run.h5").read_bytes() == before
-
-
-def test_a_checkpoint_beside_a_complete_file_is_gone_on_with(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey([*RUN]) == 0
-    complete = Path("run.h5").read_bytes()
-    # as a run with --overwrite leaves it that is killed: the old file, and the new run's checkpoint
-    stopping.at = 0.5
-    assert obey([*RUN, "--overwrite"]) == 130
-    Path("run.h5").write_bytes(complete)
-    os.utime("run.h5", (0.0, 0.0))
-    stopping.at = 2.0
-    capsys.readouterr()
-    assert obey([*RUN, "--resume"]) == 0
-    assert "nothing to go on with" not in capsys.readouterr().err and left() == ["run.h5"]
-    assert gc.open_result("run.h5").provenance["data_sha256"] == unbroken()
-
-
 def test_a_run_killed_after_it_had_written_its_file_is_complete(
     stopping: Stopping, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -313,16 +283,6 @@ def test_a_checkpoint_of_another_run_is_refused(
     assert left() == ["run.h5.chk"]
 
 
-def test_the_file_of_another_run_is_kept(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey([*RUN]) == 0
-    before = Path("run.h5").read_bytes()
-    assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
-    assert "got the run of another case" in capsys.readouterr().err
-    assert Path("run.h5").read_bytes() == before
-
-
 @pytest.mark.promise("R4")
 def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(
     stopping: Stopping,
@@ -352,22 +312,6 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
         with pytest.raises(FileError, match=r"run\.chk: the file was damaged"):
             gc.run(case, checkpoint="run.chk", resume=True)
         assert Path("run.chk").read_bytes() == damaged
-
-
-def test_a_failed_run_leaves_no_checkpoint(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey([*RUN, "--set", "energy.bound=1e-12", "--checkpoint", "1e-9"]) == 3
-    assert left() == []
-
-
-def test_no_checkpoint_is_written_where_none_is_wanted(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stopping.at = 0.5
-    assert obey([*RUN, "--checkpoint", "0"]) == 130
-    assert left() == ["run.h5"]
-    assert "--resume" not in capsys.readouterr().err
 
 
 @pytest.mark.promise("R5")

@@ -83,7 +83,7 @@ NOT_NEEDED = (
 )
 
 
-@pytest.mark.parametrize("every_nth", [20, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every_nth", [40, pytest.param(1, marks=pytest.mark.long)])
 def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good(
     tmp_path, content, figure, every_nth
 ):
@@ -116,6 +116,7 @@ def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
         open_result(path, unsealed=True).save(tmp_path / "b.h5")
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
     tmp_path, monkeypatch, capsys
 ):

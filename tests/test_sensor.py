@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from support.processes import answer
 from support.synthetic import synthetic
 
 from granchain.analysis import peak
@@ -128,21 +127,6 @@ def test_a_reading_is_sampled_with_gain_and_noise():
 def test_a_reading_that_cannot_be_made_is_refused(sensor, time, sentence):
     with pytest.raises(GranchainError, match=sentence):
         sensor.read(time, np.zeros(len(time)))
-
-
-def test_a_sensor_of_impossible_numbers_is_refused_with_all_of_them():
-    with pytest.raises(GranchainError) as error:
-        Sensor(front_mass=0.0, interval=-1.0, cutoff=math.inf, order=0, noise=math.nan, gain=0.0)
-    for name in ("front_mass", "interval", "cutoff", "order", "noise", "gain"):
-        assert f"{name}: got" in str(error.value)
-
-
-def test_scipy_is_loaded_when_something_is_filtered_and_not_before():
-    code = (
-        "import sys; from granchain.sensor import Sensor; import granchain.comparison\n"
-        "Sensor().smooth(1.0, [1.0, 2.0]); print('scipy' in sys.modules)"
-    )
-    assert answer(code) == "False"
 
 
 def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():

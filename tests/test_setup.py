@@ -3,7 +3,6 @@ changed case is the case made whole."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,17 +10,15 @@ import pytest
 from support.rows import inputs_for, standing_row, steel_row
 
 from granchain import Case, load_case
-from granchain.certificates import example_pair
 from granchain.chain import Chain
-from granchain.contact import certified, laws
 from granchain.contact import law as law_module
+from granchain.contact import laws
 from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import scans
 from granchain.engine.scans import kinds_of
 from granchain.engine.setup import RowInputs, contacts_of, contacts_together
-from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.material import MATERIALS
@@ -109,18 +106,6 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry)
     )
 
 
-def test_the_time_step_of_an_edited_law_is_its_own(registry):
-    chain = steel_row(3)
-    steps = {}
-    for factor in (1.0, 4.0, 1.0):
-        law = spring(factor)
-        steps[factor] = time_step_of(
-            contacts_of(law, chain, SimpleNamespace()), chain, "auto", 1e-4
-        ).limit
-    # the limit goes with the square root of mass over stiffness
-    assert steps[1.0] == pytest.approx(2.0 * steps[4.0], rel=1e-9)
-
-
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "tsuji"])
 def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
     chain = standing_row(4, precompression=LOAD)
@@ -139,15 +124,6 @@ def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
     monkeypatch.setattr(scans, "_answers", {})
     for mine, anew in zip(again, found(), strict=True):
         assert mine.tobytes() == anew.tobytes()
-
-
-def test_an_answer_is_its_askers_own(monkeypatch):
-    chain = standing_row(3, precompression=LOAD)
-    first = contacts_of(Hertz, chain, inputs_for("hertz"))
-    before = first.overlaps.copy()
-    first.overlaps[:] = 0.0
-    first.c[:] = 0.0
-    assert (contacts_of(Hertz, chain, inputs_for("hertz")).overlaps == before).all()
 
 
 def test_what_is_remembered_is_bounded_in_bytes(monkeypatch):
@@ -192,11 +168,6 @@ def test_runs_compressed_are_the_distinct_rows(kind):
     assert (first[which] == first_of[which_of.reshape(-1)]).all()
 
 
-def test_contacts_without_coefficients_are_of_one_kind():
-    first, which = kinds_of(np.zeros((5, 0)))
-    assert first.tolist() == [0] and which.tolist() == [0] * 5
-
-
 # A bead whose radius [m] and mass [kg] are powers of two, so that the pair's are exactly half of
 # them; of the size of those of steel-chain.
 BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
@@ -232,35 +203,6 @@ def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
     assert bodies.numbers() == row.numbers()
     for name in ("time", "overlap", "rate", "force"):
         assert getattr(bodies, name).tobytes() == getattr(row, name).tobytes()
-
-
-def test_a_run_needs_no_sizes_and_no_materials():
-    bodies = two_bodies(example_pair(), SPEED)
-    contacts = contact_of_two(Hertz, bodies, example_pair(), inputs_for("hertz"))
-    state = State(contacts, bodies, time_step_of(contacts, bodies, "auto", 1e-5), Recording())
-    state.advance(20)
-    assert not hasattr(bodies, "radius") and not hasattr(bodies, "material")
-    assert state.contacts.force[1] > 0.0
-
-
-def test_the_folder_of_the_laws_is_read_once(monkeypatch):
-    before = laws()
-    monkeypatch.setattr(
-        "pkgutil.iter_modules", lambda *path: pytest.fail("the folder was read again")
-    )
-    assert laws() == before
-
-
-def test_a_changed_case_reads_again_what_changed(monkeypatch):
-    case = load_case("steel-chain")
-    other = case.replace(**{"striker.speed": 2.0, "time.step": "fast"})
-    assert (other.chain, other.sensors, other.ends) == (case.chain, case.sensors, case.ends)
-    assert (
-        other.chain is case.chain
-        and other.sensors is case.sensors
-        and other.snapshots is case.snapshots
-    )
-    assert other.striker.speed == 2.0 and case.striker.speed == 1.77 and other.time.step == "fast"
 
 
 CHANGES = [
@@ -304,16 +246,3 @@ def test_a_change_that_is_wrong_is_refused_as_in_a_case_made_whole(changes):
     with pytest.raises(CaseError) as whole:
         Case(**document)
     assert str(told.value) == str(whole.value)
-
-
-def test_an_edit_of_the_same_length_is_another_source(monkeypatch, tmp_path):
-    copy = tmp_path / "hertz.py"
-    module = certified.sys.modules["granchain.contact.hertz"]
-    text = Path(module.__file__).read_bytes()
-    copy.write_bytes(text)
-    monkeypatch.setattr(module, "__file__", str(copy))
-    before = certified.source_of(Hertz)
-    other = tmp_path / "edited.py"
-    other.write_bytes(text.replace(b"0.4", b"0.5"))
-    other.replace(copy)
-    assert certified.source_of(Hertz) != before

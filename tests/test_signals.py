@@ -12,7 +12,7 @@ import pytest
 import granchain as gc
 from granchain import theory
 from granchain.case import Case
-from granchain.case.signals import highest, signal_table
+from granchain.case.signals import highest
 from granchain.chain import End
 from granchain.engine.drives import drive_at
 from granchain.engine.state import drive_of
@@ -181,7 +181,6 @@ def test_a_pulse_gives_its_momentum_and_then_nothing_with_a_word():
         ]
 
 
-@pytest.mark.plain
 def test_a_driven_wall_moves_a_bead_by_its_resonance_curve():
     # a bead between a driven and a fixed wall, pressed together: two equal springs k, so u = A k/(2
     # k - m omega^2)
@@ -235,13 +234,6 @@ def test_a_signal_is_stored_as_its_keys(signal):
         (one == other).all()
         for one, other in zip(again.driven("ends.left"), case.driven("ends.left"), strict=True)
     )
-
-
-def test_a_signal_is_changed_by_its_keys():
-    case = driven(**HARMONIC).replace(**{"ends.left.frequency": 5e3, "time.end": 2e-3})
-    time, value = case.driven("ends.left")[:2]
-    assert value[:9] == pytest.approx(2.0 * np.sin(2.0 * np.pi * 5e3 * time[:9] + 0.3), abs=1e-12)
-    assert time[-1] > 2e-3 and signal_table(case.ends.left, 2e-3).time.size == time.size
 
 
 TAKE = "take it out"

@@ -12,6 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from support.kinds import PLAIN_ALONE, alternatives, distinct_laws
 from support.rows import (
     MASS,
     RADIUS,
@@ -26,9 +27,11 @@ from support.rows import (
 )
 
 from granchain import theory
+from granchain.certificates import example_inputs
+from granchain.certificates.contact import Contact
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.contact.guard import GUARD_WINDOWS
+from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.law import SPEED_NODES, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields
@@ -49,7 +52,7 @@ from granchain.jit.cache import compiled
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-pytestmark = [pytest.mark.plain, pytest.mark.usefixtures("plain_loop")]
+pytestmark = [pytest.mark.plain, PLAIN_ALONE, pytest.mark.usefixtures("plain_loop")]
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -339,64 +342,6 @@ def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on(
     assert not windows[3:].any()
 
 
-def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
-    # the last step of a contact is cut where its overlap is zero: without that the error is four
-    # times as large, and halves only
-    apart = []
-    for refine in (1.0, 2.0):
-        u, v = velocities(
-            run_row(
-                steel_row(2), "tsuji", 4e-5, refine=refine, restitution=0.7, separation="tensile"
-            )
-        )
-        apart.append((v - u) / SPEED - 0.7)
-    assert abs(apart[0]) < 4e-5
-    assert apart[0] / apart[1] == pytest.approx(4.0, abs=0.3)
-
-
-@pytest.mark.parametrize("law", ["kogut-etsion", "wang-liu-hysteretic"])
-def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between(law):
-    # every contact is loaded through the jump, the dashpot's unloads through it too; without that
-    # kick the ledger is open by 2e-5 and 6e-4
-    inputs = {"restitution": 0.7, "psi": 2.84, "xi": 13.0} if law == "wang-liu-hysteretic" else {}
-    recording = Recording(sensor_contacts=(1,), interval=1e-9, energy_interval=1e-6)
-    coarse, fine = (
-        run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)
-        for refine in (1.0, 4.0)
-    )
-    c = tuple(coarse.c[:, 2])
-    law_as_run = coarse.functions
-    (place, *_) = law_as_run.jumps(c)
-    assert (coarse.records.contact_overlap[:, 0] > place).any() and coarse.records.contact_overlap[
-        -1, 0
-    ] < place
-    fresh = law_as_run.history_of(c)
-    aside = 1e-7 * place
-    jump = law_as_run.force(place + aside, 1.0, c, fresh) - law_as_run.force(
-        place - aside, 1.0, c, fresh
-    )
-    if law == "wang-liu-hysteretic":
-        assert law_as_run.jump(place, 1.0, c, fresh) == pytest.approx(jump, rel=1e-5)
-    if law == "kogut-etsion":
-        assert ledger_residual(coarse) < 1.5e-5
-    else:
-        # where in its step a contact crosses the jump does not matter: at four steps the residual
-        # is 1.52e-5 to 1.54e-5 of the square of the step; with a crossing on a straight line and a
-        # kick alone it was 1.1e-5, 1.9e-5, 1.6e-5 and 2.1e-5 there
-        refines = (1.0, 1.14, 1.27, 1.36)
-        scaled = [
-            ledger_residual(
-                run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)
-            )
-            * refine**2
-            for refine in refines
-        ]
-        assert max(scaled) < 1.6e-5
-        assert max(scaled) < 1.05 * min(scaled)
-    assert ledger_residual(fine) < ledger_residual(coarse) / 8.0
-    assert ContactLaw.jump(place, 0.0, c, fresh) == 0.0
-
-
 def test_a_sensor_reads_the_same_whether_contacts_are_recorded_or_not():
     # two ways through the loop: sensors alone are sampled on the march, contacts stop it at each
     # sample
@@ -576,3 +521,33 @@ def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_s
     ):
         made = compiled(loop)
     assert made(2.0) == 6.0
+
+
+# Whose guard takes ten seconds: as printed it has none.
+SLOW = "jackson-green"
+
+
+@pytest.mark.parametrize("name", distinct_laws())
+def test_a_law_with_each_kind_of_inputs_is_open_before_and_after_a_contact(name):
+    law = laws()[name]
+    kinds = [{"as_printed": True}] if name == SLOW else alternatives(law)
+    for changes in [*kinds, {"restitution": 1.0}] if name == "power" else kinds:
+        contact = Contact(law, example_inputs(law, **changes))
+        own, c = contact.law, contact.c
+        h, forces = own.history_of(c), []
+        deepest = min(1e-5, 0.9 * own.overlap_limit(c))
+        for overlap, rate in (
+            *((part * deepest, 1.0) for part in (0.0, 1e-3, 0.5, 1.0)),
+            *((part * deepest, -1.0) for part in (0.999, 0.5, 0.0)),
+        ):
+            if own.needs_update(overlap, rate, c, h):
+                h = own.update((overlap, rate, rate, 0.5), c, h)
+            forces.append(own.force(overlap, rate, c, h))
+            assert own.energy(overlap, c, h) >= 0.0 and math.isfinite(own.plastic(c, h))
+        assert forces[0] == forces[-1] == 0.0 and 0.0 < forces[1] < forces[3] < math.inf, changes
+        places = [place for place in (*own.jumps(c), 1e-3 * deepest) if place <= deepest]
+        assert all(math.isfinite(own.jump(place, 1.0, c, h)) for place in places)
+        assert law.plastic_overlap(c) > 0.0
+        if issubclass(law, Elastoplastic):
+            works = [law.loading_work(part * deepest, c) for part in (1e-3, 0.1, 0.5, 1.0)]
+            assert works == sorted(works) and works[0] > 0.0

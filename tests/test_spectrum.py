@@ -15,8 +15,7 @@ from granchain.case import Case
 from granchain.cli import obey
 from granchain.cli.plot import print_spectrum
 from granchain.errors import GranchainError
-from granchain.theory import dispersion
-from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped, relation
+from granchain.waves.bands import DEEP, RecordedRow, mapped
 
 
 def dimer(
@@ -197,21 +196,6 @@ def test_the_map_lies_on_the_dispersion(found):
     assert centre == pytest.approx(known, rel=0.12)
 
 
-def test_the_drive_is_a_source_of_its_own_unit(run):
-    one = gc.spectrum(run)
-    assert (one.source, one.sensor, one.unit) == ("left drive", "bead 40", "N/m")
-    assert print_spectrum(one).splitlines()[1].startswith("source: the left drive; ")
-    slow = (one.frequency > 800.0) & (one.frequency < 1500.0)
-    # a row of springs at rest: the force at its end is the wall's displacement over their
-    # compliances; resonance is not far: 2.6 kHz
-    stiffness = 1.0 / np.sum(
-        np.append(
-            1.0 / np.repeat(one.dispersion.stiffnesses[0], 39), 0.6 / one.dispersion.stiffnesses[0]
-        )
-    )
-    assert np.median(one.transmission[slow]) == pytest.approx(stiffness, rel=0.6)
-
-
 def test_a_wave_to_the_right_has_a_positive_wavenumber():
     time, beads, q = np.arange(4096) * 1e-5, np.arange(1, 33), 0.6
     values = np.cos(2.0 * math.pi * 5e3 * time[:, None] - q * beads)
@@ -221,29 +205,6 @@ def test_a_wave_to_the_right_has_a_positive_wavenumber():
         pytest.approx(q, abs=0.06),
         pytest.approx(5e3, abs=100.0),
     )
-
-
-def test_standing_waves_have_the_cosine_of_their_phase():
-    time, beads = np.arange(4096) * 1e-5, np.arange(1, 12)
-    forth, back = (
-        np.cos(2.0 * math.pi * 5e3 * time[:, None] + sign * 0.6 * beads) for sign in (-1.0, 1.0)
-    )
-    frequency, cosine, _ = relation(
-        RecordedRow(forth + 0.7 * back, beads, 1e-5, "velocity", 1, 512)
-    )
-    assert cosine[np.argmin(np.abs(frequency - 5e3))] == pytest.approx(math.cos(0.6), abs=1e-4)
-
-
-def test_the_edge_of_a_damped_row_is_that_of_its_springs():
-    waves, tau = dispersion([2e-3, 1e-3], [3e6, 3e6]), 1.5e-6
-    omega = 2.0 * math.pi * np.linspace(1.0, 2e4, 3000)
-    x = omega**2 / (3e6 * (1.0 + 1j * omega * tau))
-    # two masses: cos q = 1 - (m1 + m2) x + m1 m2 x^2/2, x = omega^2/s (Brillouin 1946, ch. 3)
-    cosine = 1.0 - 3e-3 * x + 1e-6 * x * x
-    edges, errors, *_ = bands_of(omega / (2.0 * math.pi), cosine, np.full(3000, 1e-3), 2)
-    assert edges[:, 1] == pytest.approx(waves.band_edges[:, 1], rel=1e-4)
-    assert edges[1, 0] == pytest.approx(waves.band_edges[1, 0], rel=1e-4)
-    assert (errors[:, 1] < 10.0).all()
 
 
 @pytest.mark.parametrize(
@@ -264,25 +225,6 @@ def test_what_is_no_place_is_refused(run, asked, said):
     with pytest.raises(GranchainError) as raised:
         gc.spectrum(run, **asked)
     assert str(raised.value).startswith(said)
-
-
-def test_a_run_without_cell_or_coherence_says_what_it_lacks(struck):
-    one = gc.spectrum(struck, segments=2)
-    assert one.band_edges.shape == (0, 2)
-    assert one.cosine.size == 0
-    assert one.messages[0].startswith(
-        "no band edges and no dispersion: chain.precompression: got contacts that carry no force"
-    )
-    json.dumps(one.as_dict(), allow_nan=False)
-
-
-@pytest.fixture(scope="module")
-def struck() -> Any:
-    case = gc.load_case(
-        "steel-chain-hertz",
-        ["chain.beads=9", "sensors.beads=[2, 8]", "sensors.contacts=[1]", "time.end=2e-4"],
-    )
-    return gc.run(case)
 
 
 def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch):

@@ -56,7 +56,6 @@ def test_a_wall_is_flat_and_held_fast() -> None:
     assert rigid.yield_stress == BRASS.yield_stress
 
 
-@pytest.mark.plain
 def test_a_ball_in_a_socket_is_that_of_the_paper() -> None:
     pair = gc.Pair.of_spheres(0.02, BALL, 0.0205, SOCKET, internal=True)
     # R1 R2/(R2 - R1) = .82 m
@@ -134,7 +133,6 @@ def test_spheres_collide_on_the_command_line(capsys: pytest.CaptureFixture[str])
     )
 
 
-@pytest.mark.plain
 def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     one = "impact hertz --speed 1 --set sphere_1.radius=5e-3 --set sphere_1.material=steel-316"
     given = facts(capsys, one)
@@ -149,7 +147,6 @@ def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     assert given["pair_changes"] == ["effective_mass = 0.5"]
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -91,7 +91,7 @@ def test_in_a_linear_chain_a_localised_start_spreads_as_far_as_it_flies():
     assert analysis.participation(result)[0] == pytest.approx(1.0, rel=1e-6)
 
 
-def test_energies_that_a_result_does_not_hold_are_refused():
+def test_energies_that_a_result_does_not_hold_are_refused(plain_loop):
     with pytest.raises(GranchainError, match="set `history = true` under"):
         analysis.bead_energy(row(DENTS, initial=KICK))
     with pytest.raises(GranchainError, match=r"a memory that snapshots do not hold.*keep"):

@@ -4,7 +4,6 @@ the sweep over them."""
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -12,16 +11,12 @@ from support.short_chains import short
 
 import granchain as gc
 from granchain import analysis
-from granchain.analysis import arrays
-from granchain.cli.sweep import print_sweep
 from granchain.engine import stack
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
 from granchain.keys import Problems
-from granchain.status import Status
 from granchain.store.study import columns_in
 from granchain.studies.measures import Measures, Missing, measure
-from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
-from granchain.studies.sweep import Description, dataset
+from granchain.studies.plan import Disorder, Distribution, values_of
 
 
 @pytest.fixture(autouse=True)
@@ -31,21 +26,6 @@ def plain_stack(monkeypatch):
 
 
 # --- What is drawn
-
-
-def test_distributions_are_those_of_their_names():
-    # of the normal distribution 84.13 % lie below one standard deviation above the mean: (1 +
-    # erf(1/sqrt 2))/2
-    part = 0.5 * (1.0 + math.erf(1.0 / math.sqrt(2.0)))
-    assert gc.normal(1.77, 0.02).ppf(part) == pytest.approx(1.79, rel=1e-12)
-    assert gc.lognormal(2.0, 0.1).ppf([0.5, part]) == pytest.approx(
-        [2.0, 2.0 * math.exp(0.1)], rel=1e-12
-    )
-    assert gc.uniform(1.0, 3.0).ppf([0.0, 0.25, 1.0]) == pytest.approx([1.0, 1.5, 3.0])
-    # the median of Weibull's distribution: scale (ln 2)^(1/c)
-    assert gc.distribution("weibull_min", c=2.0, scale=1.8).ppf(0.5) == pytest.approx(
-        1.8 * math.log(2.0) ** 0.5
-    )
 
 
 def test_a_toml_table_gives_what_python_gives():
@@ -137,26 +117,6 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
     assert result.radius == pytest.approx(after["radius"], rel=0)
 
 
-def test_disorder_that_does_not_fit_is_refused():
-    case = short(**{"chain.beads": 5, "sensors.beads": [3]})
-    for changes, sentence in (
-        (
-            {"radius_factor": [1.0]},
-            r"chain.radius_factor: got 1 numbers, allowed 5, one for each bead",
-        ),
-        (
-            {"gap_added": [0, 0, 0, -1e-6]},
-            r"chain.gap_added.3: got -1e-06 on a gap of 0, allowed a number from 0",
-        ),
-        (
-            {"gap_added": [0, 0, 0, 1e-6], "precompression": 3.0},
-            r"chain.gap_added: got gaps with precompression",
-        ),
-    ):
-        with pytest.raises(CaseError, match=sentence):
-            case.replace(**{f"chain.{name}": value for name, value in changes.items()})
-
-
 # --- Numbers of many first pulses
 
 
@@ -199,39 +159,6 @@ def test_the_numbers_of_many_pulses_are_those_of_each_run(changes, request):
             assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(
                 slim.time[i], result.time
             )
-
-
-def test_what_is_transmitted_is_what_the_velocities_say():
-    case = short(
-        **{
-            "striker.mass": 0.3e-3,
-            "snapshots.interval": 2e-8,
-            "sensors.contacts": [11],
-            "time.step": 2e-8,
-        }
-    )
-    found, result = measure([case], 1), gc.run(case.replace(**{"sensors.interval": 2e-8}))
-    contact = np.asarray(result.contact_force)[:, 0]
-    stop = analysis.pulse_stop(contact)
-    speeds = np.asarray(result.velocity)[[stop - 11, stop + 10], -1] / 1.77
-    # samples 2e-7 s apart: the pulse has passed up to ten steps later
-    low, high = sorted(speeds * 0.45 / 0.3)
-    assert low - 1e-5 <= found.transmitted_momentum[0] <= high + 1e-5
-    expected = np.array([low, high]) ** 2 * 0.3 / 0.45
-    assert min(expected) - 1e-5 <= found.transmitted_energy[0] <= max(expected) + 1e-5
-
-
-def test_nothing_is_transmitted_without_a_striker_to_a_wall_or_before_the_end():
-    found = measure(
-        [
-            short(**{"time.end": 5e-5}),
-            short(**{"striker": None, "contact.law": "hertz", "ends.left": "wall"}),
-            short(**{"ends.right": "wall"}),
-        ],
-        1,
-    )
-    assert (found.missing & Missing.WALL > 0).all(axis=1).tolist() == [False, False, True]
-    assert np.isnan(found.transmitted_momentum).all() and np.isnan(found.transmitted_energy).all()
 
 
 def random_member(draw):
@@ -369,30 +296,6 @@ def test_a_product_holds_every_combination_and_its_draws():
     )
 
 
-def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors(tmp_path, capsys):
-    case = short()
-    plan = plan_of(case, {"striker.speed": [0.5, 1.0]})
-    found = Measures.empty(plan.cases())
-    found.status = [Status.COMPLETE] * 2
-    found.wave_speed[:], found.wave_speed_sensors[:] = 100.0, 3.0
-    assert "wave_speed_note" not in dataset(plan, found, False).attrs
-    found.missing[1, 2], found.wave_speed_sensors[1] = Missing.MERGED, 2.0
-    study = dataset(plan, found, False)
-    assert "different sensors" in study.attrs["wave_speed_note"]
-    assert study.missing.sel(sensor_bead=study.sensor_bead[2]).values.tolist() == [0, 4]
-    assert study.wave_speed_sensors.values.tolist() == [3.0, 2.0]
-    print_sweep(Description(plan, False), study, tmp_path / "s.h5", as_json=False)
-    assert (
-        "granchain: warning: members take their wave speed from different sensors"
-        in capsys.readouterr().err
-    )
-    # as many of them, but others; and none of the first, which then has nothing to compare
-    found.missing[0, 0], found.wave_speed_sensors[0] = Missing.MERGED, 2.0
-    assert "wave_speed_note" in dataset(plan, found, False).attrs
-    found.wave_speed[0] = np.nan
-    assert "wave_speed_note" not in dataset(plan, found, False).attrs
-
-
 def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     case = short()
     # the second law asks for an input that the first does not know
@@ -419,17 +322,6 @@ def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     assert sorted(np.floor((box["contact.psi"].values - 2.5) * 16)) == list(range(8))
     at = {key: float(box[key][5]) for key in ("striker.speed", "contact.psi")}
     assert same(box, {"run": 5}, case.replace(**at))
-
-
-def test_draws_are_the_same_at_every_point_and_a_single_one_has_no_dimension():
-    case = short()
-    study = gc.sweep(case, {"striker.speed": [0.5, 1.0], "contact.psi": gc.normal(2.84, 0.05)}, n=2)
-    assert study["contact.psi"].dims == ("draw",)
-    own = case.replace(**{"contact.psi": float(study["contact.psi"][1]), "striker.speed": 1.0})
-    assert same(study, {"draw": 1}, own, **{"striker.speed": 1.0})
-    single = gc.sweep(case, {"contact.psi": gc.normal(2.84, 0.05)})
-    assert dict(single.sizes) == {"sensor_bead": 3} and single["contact.psi"].dims == ()
-    assert same(single, {}, case.replace(**{"contact.psi": float(single["contact.psi"])}))
 
 
 DISORDER = gc.disorder(gc.normal(1.0, 0.1))
@@ -672,6 +564,7 @@ def described(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
 
     from granchain.cli import obey
@@ -701,71 +594,6 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
     for only in ([], ["--only", "peaks"]):
         assert obey(["plot", "few.h5", "--out", "figures", *only]) == 0
         assert "no figure: a distribution takes 16 runs" in capsys.readouterr().err
-
-
-def test_a_power_law_is_fitted_with_its_error():
-    from granchain.figures import power_law
-
-    x = np.geomspace(0.1, 10.0, 41)
-    fit = power_law(x, 3.0 * x**0.2)
-    assert (
-        fit.value == pytest.approx(0.2, abs=1e-12)
-        and fit.factor == pytest.approx(3.0, rel=1e-12)
-        and fit.error < 1e-12
-    )
-    # scipy's own line
-    from scipy.stats import linregress
-
-    noisy = 3.0 * x**0.2 * np.exp(0.01 * np.random.default_rng(0).standard_normal(41))
-    line = linregress(np.log(x), np.log(noisy))
-    assert power_law(x, noisy)[:2] == pytest.approx((line.slope, line.stderr), rel=1e-9)
-
-
-def test_figures_of_a_study_say_what_they_show():
-    from granchain import figures
-
-    case = short(**{"contact.law": "hertz"})
-    study = gc.sweep(
-        case,
-        {
-            "striker.speed": [0.3, 1.0, 3.0],
-            "chain.mass": [4e-4, 4.5e-4],
-            "contact.law": ["hertz"],
-            "chain.radius": gc.disorder(gc.normal(1.0, 0.02)),
-        },
-        n=16,
-    )
-    drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
-    assert {"peaks", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
-    _, axes = drawn["wave_speed-over-striker-speed"]
-    assert (axes.get_xlabel(), axes.get_xscale()) == ("striker speed [m/s]", "log")
-    line, speeds = axes.get_lines()[0], study.wave_speed.values[:, :, 0]
-    assert np.allclose(line.get_ydata(), np.median(speeds[:, 0], axis=-1))
-    assert "exponent 0.2" in line.get_label()
-    headings = [text.get_text() for text in axes.texts]
-    assert any("96 members" in one and "16 draws: median, and 5 to" in one for one in headings)
-    mesh = np.asarray(drawn["wave_speed-map"][1].collections[0].get_array())
-    assert np.allclose(mesh.ravel(), np.median(speeds, axis=-1).T.ravel())
-    label = drawn["wave_speed-distribution"][1].get_legend().get_texts()[0].get_text()
-    values = speeds[1, 1]
-    assert f"{values.mean():.4g}" in label and f"{values.std(ddof=1):.2g}" in label
-    for made, _ in drawn.values():
-        made.draw_without_rendering()
-
-
-# --- What is known of chains
-
-
-def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():
-    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011,
-    # doi:10.1103/PhysRevE.83.036606) and 1; the least transmission lies between them: at bead 50
-    # near the middle, .53 to .62, and nearer to the first where the pulse is young
-    ratio = np.linspace(0.38, 0.66, 15)
-    case = gc.load_case("dimer-chain").replace(**{"time.step": "fast", "time.end": 8e-4})
-    study = gc.sweep(case, {"chain.segment.0.mass": 0.45e-3 * ratio})
-    least = ratio[study.peak.argmin("chain.segment.0.mass").values]
-    assert 0.53 <= least[-1] <= 0.62
-    assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
 
 
 # --- Elsewhere
@@ -823,50 +651,3 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
         compute(json.dumps(sent[1]))
     with pytest.raises(GranchainError, match="worker: got no law file"):
         load_same(str(tmp_path / "none.py"), "")
-
-
-def two_pulses(draw):
-    """A trace of one pulse or two, of any heights and distance, cut off anywhere, on some
-    static force; some have a flat top, or a hole."""
-    at, widths, heights = draw.uniform(20, 120, 2), draw.uniform(3, 12, 2), draw.uniform(0, 1, 2)
-    sample = np.arange(int(draw.integers(60, 200)))[:, None]
-    force = (
-        heights
-        * np.maximum(np.cos(np.clip((sample - at) / widths, -np.pi / 2, np.pi / 2)), 0.0) ** 3
-    ).sum(axis=1)
-    force = np.minimum(force, draw.choice([0.5, 2.0], p=[0.2, 0.8])) + draw.choice([0.0, 0.3])
-    if draw.random() < 0.2:
-        force[draw.integers(len(force))] = math.nan
-    return force
-
-
-def test_pulses_of_any_traces_are_those_of_each_trace(monkeypatch):
-    left = []
-
-    def counted(*arguments, **options):
-        left.append(arguments)
-        return analysis.pulse(*arguments, **options)
-
-    monkeypatch.setattr(arrays, "pulse", counted)
-    draw = np.random.default_rng(5)
-    traces = [two_pulses(draw) for _ in range(400)]
-    times = [1e-6 * np.arange(len(trace)) for trace in traces]
-    found = arrays.first_pulses(times, [trace[:, None] for trace in traces])
-    # most are looked at in arrays, and those that are not are left to the functions of one trace
-    assert len(left) < 250
-    merged = 0
-    for place, (time, trace) in enumerate(zip(times, traces, strict=True)):
-        base = float(trace[0]) if math.isfinite(trace[0]) else 0.0
-        top = analysis.peak(time, trace, base)
-        expected = (
-            top.force,
-            top.time,
-            analysis.pulse_width(time, trace, baseline=base),
-            top.complete,
-            top.merged,
-        )
-        assert np.array_equal([values[place, 0] for values in found], expected, equal_nan=True), (
-            place
-        )
-        merged += top.merged
-    assert merged > 5

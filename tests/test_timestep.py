@@ -169,7 +169,6 @@ def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_bl
     assert state.clock.where == 1
 
 
-@pytest.mark.plain
 def test_a_state_that_asks_for_a_shorter_step_is_reported():
     # a step of .7 of the limit: the state at its stiffest allows less than twice that
     chain = steel_row(20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from granchain.case import Case, case_as_given, case_names, load_case
+from granchain.case import Case, case_names, load_case
 from granchain.errors import CaseError
 
 STEEL = "70 beads of steel-316 struck at {} m/s, {}"
@@ -53,22 +53,6 @@ def test_a_change_without_a_title_is_appended_to_any_title(changes, title):
     assert load_case("steel-chain").replace(title="rig B").replace(**changes).title == title
 
 
-def test_a_title_set_with_the_change_speaks_for_the_case_as_it_then_is():
-    case = load_case("steel-chain", ["striker.speed=5", "title=fast"])
-    assert (
-        case.title == "fast"
-        and case.replace(**{"striker.speed": 7}).title == "fast; striker.speed = 7"
-    )
-    assert (
-        case.replace(title="{striker.speed} m/s", **{"striker.speed": 7})
-        .replace(**{"striker.speed": 8})
-        .title
-        == "8 m/s"
-    )
-    assert case.replace(title=None, **{"striker.speed": 7}).title == ""
-    assert case.replace(title=None).replace(**{"striker.speed": 7}).title == ""
-
-
 def test_chains_of_changes_name_what_differs_and_nothing_else():
     steel = load_case("steel-chain").replace(title="rig B")
     fast = (
@@ -81,42 +65,6 @@ def test_chains_of_changes_name_what_differs_and_nothing_else():
     assert other.title == "rig B; striker.speed = 7; contact.law = hertz"
     back = other.replace(**{"contact": MALIU, "striker.speed": 1.77})
     assert back.title == "rig B" and back == steel and back.sha256 == steel.sha256
-
-
-def test_a_title_from_a_file_takes_further_changes_in_place():
-    case = load_case(
-        "steel-chain", ["contact.law=flores", "contact.restitution=0.5", "striker.speed=5"]
-    )
-    there = case_as_given(case.as_given())
-    assert (
-        there == case and there.title == STEEL.format(5, "flores") + "; contact.restitution = 0.5"
-    )
-    assert (
-        there.replace(**{"striker.speed": 9, "contact.restitution": 0.6}).title
-        == STEEL.format(9, "flores") + "; contact.restitution = 0.6"
-    )
-    # a case made in Python has no text: what it says of a key is replaced, not said twice
-    again = Case(**case.replace(title="rig B").replace(**{"striker.speed": 6}).resolved())
-    assert (
-        again.title == "rig B; striker.speed = 6"
-        and again.replace(**{"striker.speed": 9}).title == "rig B; striker.speed = 9"
-    )
-
-
-def test_a_title_names_keys_of_tables_and_leaves_other_braces_alone():
-    case = load_case("steel-chain").replace(
-        title="{chain.material}, {chain.radius} m, {ends.left}, {contact.psi} {psi} {no.key} "
-        "{chain.colour}"
-    )
-    assert case.title == "steel-316, 0.00238 m, free, 2.84 {psi} {no.key} {chain.colour}"
-    assert case.replace(**{"chain.material.density": 7e3}).title.startswith("own material, ")
-    assert load_case("steel-chain").replace(**{"striker": None, "sensors.contacts": []}).title == (
-        "70 beads of steel-316 struck at no striker.speed m/s, ma-liu; no striker; "
-        "sensors.contacts = []"
-    )
-    # the number of beads, also where a chain is given in segments
-    assert load_case("dimer-chain").title.startswith("Dimer of 60 heavy and light beads")
-    assert load_case("dimer-chain", ["chain.segment.1.repeat=25"]).title.startswith("Dimer of 50 ")
 
 
 def test_a_title_stays_one_line_that_a_case_may_have():
@@ -148,17 +96,3 @@ def test_a_title_stays_one_line_that_a_case_may_have():
     # what a title cannot hold, no value brings into it
     with pytest.raises(CaseError, match="title: got"):
         load_case("steel-chain").replace(title="a\nb")
-
-
-def test_the_value_of_a_change_cannot_write_into_the_title(tmp_path):
-    (tmp_path / "a{contact.psi}; b\x1b.csv").write_text("0, 0\n1, 0\n")
-    (tmp_path / "case.toml").write_text(load_case("steel-chain").toml)
-    case = load_case(tmp_path / "case.toml").replace(
-        striker=None,
-        **{
-            "ends.left": {"drive": "force", "file": "a{contact.psi}; b\x1b.csv"},
-            "sensors.contacts": [],
-        },
-    )
-    assert "ends.left.file = a(contact.psi), b\\x1b.csv" in case.title
-    assert Case(**case.resolved()).title == case.title

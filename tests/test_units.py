@@ -83,7 +83,6 @@ def dented(unit: str) -> Result:
     return Result(data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=history)
 
 
-@pytest.mark.plain
 def test_a_number_in_another_unit_says_so_in_words_and_comes_back_with_it(tmp_path: Path) -> None:
     for unit, said in (
         ("N/m^n", {"units": "1", "unit_in_words": "N/m^n"}),

@@ -103,18 +103,6 @@ def test_a_file_that_was_mended_is_loaded_anew_also_within_the_same_second(
     assert laws()["own-spring"] is loaded[1]
 
 
-def test_a_file_that_fails_the_second_time_leaves_what_was_loaded(here: Path) -> None:
-    file = here / "own.py"
-    file.write_text(LAW)
-    first = load_law_module(file)["own-spring"]
-    module = sys.modules[first.__module__]
-    file.write_text("nonsense")
-    with pytest.raises(LawError, match="line 1: NameError"):
-        load_law_module(file)
-    assert laws()["own-spring"] is first
-    assert sys.modules[first.__module__] is module
-
-
 def test_of_two_files_of_one_name_the_second_is_refused(here: Path) -> None:
     (here / "other").mkdir()
     for folder in (here, here / "other"):

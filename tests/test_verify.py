@@ -3,8 +3,6 @@ shown is not said to be shown."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 
 import numpy as np
@@ -18,14 +16,12 @@ from granchain.contact.law import ContactLaw
 from granchain.verification import (
     AROUND,
     BELOW,
-    COMPARED_VALUES,
     CONFIRMED,
     UNCONFIRMED,
     Verification,
     confirms,
     error_bar,
     sampling_error,
-    saved_every,
     verify,
 )
 
@@ -122,20 +118,6 @@ def test_the_sampling_is_told_apart_from_the_step() -> None:
     assert coarse.arrival_error < 1e-4 * coarse.arrival
 
 
-def test_the_peaks_are_those_of_a_run_of_the_case() -> None:
-    # 7 steps between the samples, in which no sample of the coarsest step falls
-    case = small("hertz", **{"sensors.interval": 3e-7})
-    found, result = verify(case), gc.run(case)
-    assert (
-        found.interval == pytest.approx(result.time[1], rel=1e-12)
-        and round(found.interval / found.time_step) == 7
-    )
-    tops = [peak(result.time, column) for column in result.sensor_force.T]
-    assert [(one.peak, one.arrival) for one in found.sensors] == [
-        (top.force, top.time) for top in tops
-    ]
-
-
 def pulse(time: np.ndarray) -> np.ndarray:
     """A pulse with a steeper front, the solution of no equation: its largest value is 4/27 at
     1/3, by its derivative."""
@@ -159,23 +141,6 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interv
             over_errors.append((bar, abs(sampled[i] - exact)))
     bars, errors = np.median(np.array(over_errors).reshape(-1, 2, 2), axis=0).T
     assert (bars < 2.0 * errors).all()
-
-
-def test_every_step_is_sampled_unless_there_are_too_many() -> None:
-    assert saved_every(12, 1000) == saved_every(12, COMPARED_VALUES) == 1
-    # a divisor of the case's own stride, so that its samples are among them
-    assert [saved_every(12, n * COMPARED_VALUES) for n in (2, 3, 4, 5, 6, 11, 12, 13, 1000)] == [
-        2,
-        3,
-        4,
-        6,
-        6,
-        12,
-        12,
-        12,
-        12,
-    ]
-    assert saved_every(13, 2 * COMPARED_VALUES) == 13 and saved_every(1, 10 * COMPARED_VALUES) == 1
 
 
 def test_an_order_that_is_not_the_laws_is_not_confirmed() -> None:
@@ -210,13 +175,6 @@ def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken() -> None:
     assert found.order_used == found.order
 
 
-def test_an_order_that_is_too_high_says_why_it_is_not_confirmed() -> None:
-    found = dataclasses.replace(verify(small("hertz")), order=3.06, confirmed=False)
-    assert "An order above 2.4 is not the scheme's" in found.doubt and not found.kept
-    # the bars are made with the law's own
-    assert found.order_used == 2.0
-
-
 JUMPING = {"contact.law": "wang-liu-hysteretic", "contact.restitution": 0.65}
 
 
@@ -230,25 +188,6 @@ def test_a_law_that_states_order_one_is_held_to_one(monkeypatch: pytest.MonkeyPa
     assert 0.7 < found.order < 1.9
     # far wider bars than those of order two
     assert found.largest > 1e-4
-
-
-def test_a_step_near_the_limit_is_verified_downwards() -> None:
-    auto = verify(small("hertz"))
-    found = verify(small("hertz", **{"time.step": 8.0 * auto.time_step}))
-    assert found.steps == tuple(factor * found.time_step for factor in BELOW)
-    assert found.order == pytest.approx(2.0, abs=0.15)
-
-
-def test_what_does_not_move_has_no_order_and_no_error_bar() -> None:
-    case = small(
-        "hertz",
-        striker=None,
-        **{"chain.precompression": 10.0, "ends": {"left": "wall", "right": "wall"}},
-    )
-    found = verify(case)
-    assert math.isnan(found.order) and found.confirmed and found.sensors == ()
-    assert math.isnan(found.sufficient_step) and math.isnan(found.largest) and not found.kept
-    assert found.as_dict()["order"] is None
 
 
 def test_the_error_bar_is_richardsons_with_roaches_safety() -> None:
@@ -298,15 +237,6 @@ def test_the_command_prints_steps_order_bars_and_the_step_to_take(capsys) -> Non
     assert "gives 0.1 %" in " ".join(told.split())
     rows = [line.split() for line in told.splitlines()]
     assert [row[0] for row in rows if len(row) == 8 and row[0].isdigit()] == ["1", "8"]
-
-
-def test_the_command_prints_one_object_and_says_what_it_found(capsys) -> None:
-    assert obey(["verify", "steel-chain", *SETTINGS, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["command"] == "verify" and facts["kept"] is True and facts["tolerance"] == 1e-3
-    assert facts["order"] == pytest.approx(2.0, abs=0.15)
-    assert [sensor["bead"] for sensor in facts["sensors"]] == [1, 8]
-    assert np.ptp(np.array(facts["steps"]) / np.array([2.0, 1.0, 0.5])) < 1e-20
 
 
 def test_a_stated_tolerance_that_is_missed_is_exit_code_5(capsys) -> None:

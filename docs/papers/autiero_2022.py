@@ -515,7 +515,7 @@ def figure_3() -> Shown:
     )
 
 
-@item("Eqs. (44), (45)", "Lee and Wang's second force", Verdict.NO_NUMBERS, FORMULA)
+@item("Eqs. (44), (45)", "Lee and Wang's second force", Verdict.NO_NUMBERS, FORMULA, long=True)
 def equations_44_and_45() -> Shown:
     """What runs come to: it depends on q and on eps over the largest overlap."""
     rows, deep = [], SPEED * math.sqrt(PAIR.effective_mass / SPRING)

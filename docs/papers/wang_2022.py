@@ -462,6 +462,7 @@ def energy_of_table_3() -> Shown:
     "loading and unloading of the laws of table 3",
     Verdict.NO_NUMBERS,
     "the figure has none, and its pair is not stated",
+    long=True,
 )
 def figure_8() -> Shown:
     """Force over overlap of two beads."""

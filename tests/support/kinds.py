@@ -19,12 +19,12 @@ from granchain.engine.contact_step import Features, features_of
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 # Of what shows nothing more when compiled: each loop has the bits of plain Python, test_plain.py.
 PLAIN_ALONE = pytest.mark.skipif(
-    not PLAIN_HERE, reason="run as plain Python: compiled, it takes a loop of its own"
+    not PLAIN_HERE, reason="run as plain Python, by make test-plain: compiled it shows nothing more"
 )
 # Of their shape, those whose loops other tests need too, and no integral for each force.
 FIRST = ("ma-liu", "hertz", "tsuji", "flores", "wang-liu-hysteretic")
 # Of a shape of their own, and as long to compile as three others: the plain and the long run.
-LATER = ("kogut-etsion", "lee-wang-transition")
+LATER = ("jackson-green", "kogut-etsion", "lee-wang-transition")
 FUNCTIONS = (
     "history_of",
     "force",
