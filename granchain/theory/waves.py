@@ -193,7 +193,11 @@ def solitary_speed(
         V [beads/s]; times the diameter it is m/s.
     """
     if (peak_velocity is None) == (peak_force is None):
-        raise CaseError("solitary_speed: give peak_velocity or peak_force, one of the two")
+        got = "neither" if peak_force is None else "both"
+        raise CaseError(
+            f"solitary_speed: got {got} of peak_velocity and peak_force, allowed one of the two; "
+            "give the one that is known"
+        )
     if peak_velocity is not None:
         factor = LONG_WAVE_SPEED_FROM_VELOCITY if long_wave else solitary_wave().speed_from_velocity
         return float(factor * (stiffness / mass) ** 0.4 * peak_velocity**0.2)
