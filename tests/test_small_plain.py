@@ -30,7 +30,7 @@ from granchain import theory
 from granchain.certificates import example_inputs
 from granchain.certificates.contact import Contact
 from granchain.chain import End
-from granchain.contact import laws
+from granchain.contact import law_named, laws
 from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.law import SPEED_NODES, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
@@ -551,3 +551,9 @@ def test_a_law_with_each_kind_of_inputs_is_open_before_and_after_a_contact(name)
         if issubclass(law, Elastoplastic):
             works = [law.loading_work(part * deepest, c) for part in (1e-3, 0.1, 0.5, 1.0)]
             assert works == sorted(works) and works[0] > 0.0
+
+
+def test_a_law_is_named_or_given_and_a_wrong_name_leads_to_the_nearest():
+    assert law_named("hertz") is law_named(laws()["hertz"])
+    with pytest.raises(LawError, match='allowed a known name; did you mean "hertz"'):
+        law_named("herz")
