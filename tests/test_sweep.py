@@ -16,7 +16,7 @@ from granchain.errors import CaseError, FileError, GranchainError, GranchainWarn
 from granchain.keys import Problems
 from granchain.store.study import columns_in
 from granchain.studies.measures import Measures, Missing, measure
-from granchain.studies.plan import Disorder, Distribution, values_of
+from granchain.studies.plan import Disorder, Distribution, plan_of, values_of
 
 
 @pytest.fixture(autouse=True)
