@@ -57,12 +57,14 @@ def test_what_is_posix_stands_in_one_module():
 def test_where_the_system_is_windows_it_runs_saves_opens_sweeps_and_plots(here):
     code = f"""
 import json, os, signal, sys
+from pathlib import Path
 sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
 from support.windows import refused
 import granchain as gc
 from granchain import portable
 from granchain.cli import obey
 from granchain.cli.signals import Interruption, Waiting
+from granchain.store.journal import FrameFile
 from support.processes import Stop
 
 small = {{"chain.beads": 5, "sensors.beads": [2], "sensors.contacts": [1], "time.end": 2e-5}}
@@ -76,6 +78,10 @@ result.save("b.h5")
 resumed = gc.run(case, checkpoint="b.chk", resume=True)
 many = gc.run_many([case, case.replace(**{{"striker.speed": 2.0}})])
 many.save("many.h5")
+journal = FrameFile(Path("a.part"), b"a journal\\n")
+journal.begin([b"first"])
+_, frames = journal.read("a journal")
+journal.begin([b"second"])
 with Waiting("a law"), Interruption() as noted:
     noted.something_to_lose = True
     signal.raise_signal(signal.SIGBREAK)
@@ -86,7 +92,17 @@ print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha
     *said, refused, files = json.loads(answer(code).splitlines()[-1])
     assert said == [True, [0] * len(COMMANDS), True, True, 2, True]
     assert refused == []
-    assert files == ["a.h5", "b.chk", "b.h5", "figures", "many.h5", "s.h5", "s.toml", "small.toml"]
+    assert files == [
+        "a.h5",
+        "a.part",
+        "b.chk",
+        "b.h5",
+        "figures",
+        "many.h5",
+        "s.h5",
+        "s.toml",
+        "small.toml",
+    ]
 
 
 @pytest.mark.parametrize("name", ["NUL", "com1.h5", "aux.tar.h5"])
