@@ -182,6 +182,7 @@ class Result:
         largest_overlap: np.ndarray
         residual_overlap: np.ndarray
         phase: np.ndarray
+        contact_law: np.ndarray
         contact_radius: np.ndarray
         contact_plastic: np.ndarray
         contact_viscous: np.ndarray
