@@ -333,6 +333,14 @@ def merged_sensor(column=1):
     return synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": force})
 
 
+def test_a_wave_that_slows_has_a_range_of_local_speeds():
+    place = np.arange(14.0)
+    # 10 m/s at the start, 5 m/s at the end: the arrival's slope grows from 1/10 to 1/5
+    slows = place / 10.0 + place**2 / 260.0
+    assert analysis.speed_in_words(place, slows) == "local speed 10 to 5 m/s"
+    assert analysis.speed_in_words(place, place / 10.0) == "speed 10 m/s"
+
+
 def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
     summary = analysis.summary(merged_sensor())
     assert [pulse.merged for pulse in summary.sensors] == [False, True, False]

@@ -71,7 +71,13 @@ from granchain.analysis.spreading import (
     participation_ratio,
     second_moment,
 )
-from granchain.analysis.transport import local_speeds, out_of_order, speeds_between, wave_speed
+from granchain.analysis.transport import (
+    local_speeds,
+    out_of_order,
+    speed_in_words,
+    speeds_between,
+    wave_speed,
+)
 
 __all__ = [
     "ENERGIES",
@@ -120,6 +126,7 @@ __all__ = [
     "second_moment",
     "sensor_peak",
     "sensor_pulses",
+    "speed_in_words",
     "speeds_between",
     "static_force",
     "summary",

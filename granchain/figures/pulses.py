@@ -12,12 +12,11 @@ import numpy as np
 from granchain.analysis import (
     driven_without_pulse,
     front_of,
-    local_speeds,
     power_law,
     sensor_peak,
     sensor_pulses,
+    speed_in_words,
     speeds_between,
-    wave_speed,
 )
 from granchain.figures.frame import (
     GREY,
@@ -51,9 +50,6 @@ if TYPE_CHECKING:
 AT_REST = 0.5
 # A fitted power law that a bead misses by more than this part is none, ours.
 MOST_MISFIT = 0.1
-# Where local speeds differ by more than this part a wave has no one speed, ours: of an elastic
-# chain they differ by 0.003, of a dimer by 0.053, of one of 5 % taper by 0.37 (measured).
-ONE_SPEED = 0.1
 # A number that a fitted power law changes by less than this part from the first bead to the last
 # does not decay: ours, some ten times what the step `fast` leaves of a peak.
 NO_CHANGE = 0.01
@@ -213,21 +209,6 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.
     if not abs(fit.value) > 2.0 * fit.error:
         return f"{words}: no power law", none, none
     return f"{words}, off by {percent}", bead, line
-
-
-def speed_in_words(position: np.ndarray, arrival: np.ndarray) -> str:
-    """The speed of a wave; where it changes along the row, the range of its local speeds, from the
-    first to the last where these are the ends of it."""
-    local = local_speeds(position, arrival)
-    local = local[np.isfinite(local)]
-    if not local.size:
-        return "no speed"
-    size = np.abs(local)
-    if size.max() <= (1.0 + ONE_SPEED) * size.min():
-        return f"speed {wave_speed(position, arrival):.4g} m/s"
-    ends = {float(size[0]), float(size[-1])} == {float(size.min()), float(size.max())}
-    low, high = (local[0], local[-1]) if ends else (size.min(), size.max())
-    return f"local speed {low:.3g} to {high:.3g} m/s"
 
 
 def without_course(result: Result) -> str:

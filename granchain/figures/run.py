@@ -22,6 +22,7 @@ from granchain.analysis import (
     out_of_order,
     peak,
     residual_share,
+    speed_in_words,
 )
 from granchain.case.signals import highest
 from granchain.errors import GranchainError
@@ -46,7 +47,6 @@ from granchain.figures.frame import (
     small_type,
     time_unit,
 )
-from granchain.figures.pulses import speed_in_words
 from granchain.figures.registry import of_results
 from granchain.store.result import case_of
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from granchain.analysis import speed_in_words
 from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
@@ -56,10 +57,14 @@ def number_blocks(summary: Summary) -> list[Block]:
     blocks += map(Paragraph, summary.remarks)
     if math.isfinite(summary.wave_speed):
         beads = summary.wave_speed_beads
+        of = [pulse for pulse in pulses if pulse.bead in beads]
+        local = speed_in_words([one.position for one in of], [one.arrival for one in of])
         blocks.append(
             Paragraph(
                 f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at "
                 f"{len(beads)} sensors, beads {beads[0]} to {beads[-1]}"
+                + f"; {local}"
+                * local.startswith("local")
             )
         )
     if summary.energy is not None:
