@@ -84,8 +84,11 @@ ELSEWHERE = ("traces/", "store/foreign.py", "jit/cache.py")
 
 @pytest.mark.promise("I2")
 def test_every_error_says_what_was_got_and_what_is_allowed(figure):
-    # after a question of the system there is nothing that would be allowed
+    # after a question of the system, another's error or a search that ends there is nothing that
+    # would be allowed
     asked = (
+        "; mend it, or install another version",
+        "came no nearer to an orbit",
         "to_xarray needs xarray",
         "written, but the disk did not confirm",
         ": reading it does not end",

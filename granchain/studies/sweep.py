@@ -331,8 +331,10 @@ def check_first(case: Case, summary: SummaryFunction | None, further: Sequence[s
         return
     problem = first.message[0]
     if problem.startswith("summary: got "):
+        got = problem.removeprefix("summary: got ")
         raise CaseError(
-            f"{problem}, on the first member, allowed a dict of numbers for every member; mend it"
+            f"summary: got {got}, on the first member, allowed a dict of numbers for every member; "
+            "mend it"
         )
     raise CaseError(problem)
 
