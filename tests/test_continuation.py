@@ -196,3 +196,6 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence():
             gc.continuation(case, orbit, **arguments)
     with pytest.raises(CaseError, match="orbit: got str, allowed an Orbit"):
         gc.continuation(case, "guess", along="chain.drag", stop=1e3)
+    for other in (row(2, 2e4, 2e3), case.replace(**{"ends.left": "wall"})):
+        with pytest.raises(CaseError, match="orbit: got one of 1 beads for a chain of"):
+            gc.continuation(other, orbit, along="chain.drag", stop=1e3)

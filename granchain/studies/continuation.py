@@ -29,6 +29,7 @@ from granchain.studies.orbit import (
     grid_of,
     one_period_of,
     orbit_of,
+    period_of,
     stability,
 )
 from granchain.studies.orbit import orbit as find_orbit
@@ -629,6 +630,9 @@ def continuation(
                 z = path.at_part(node, 1.0 if z[-1] >= 1.0 else 0.0)
                 length = float((z - node.z) @ node.tangent)
             after = path.node(z, node.tangent)
+        except KeyboardInterrupt:
+            messages.append(f"interrupted at {along} = {path.value_of(float(node.z[-1])):.6g}")
+            break
         except (RunError, CaseError) as error:
             why, after, ends, count = str(error), None, False, 0
         opened = None if after is None else (after.lowest <= 0.0) != (node.lowest <= 0.0)
@@ -711,8 +715,18 @@ def _begun(
                 "start; give two numbers in SI"
             )
     at_start = case.replace(**{along: begin})
+    if not at_start.drives or found.bead.size != case.beads:
+        raise CaseError(
+            f"orbit: got one of {found.bead.size} beads for a chain of {case.beads} with "
+            f"{len(at_start.drives)} drives, allowed an orbit of this chain, with a drive; find "
+            "one with granchain.orbit, which follows a family of breathers with guess="
+        )
+    own = found.result.case.drives
+    before = next(iter(own.values())).frequency if own else None
+    multiple = max(1, round(found.period * (before or 0.0)))
+    frequency = float(next(iter(at_start.drives.values())).frequency or math.inf)
+    period = period_of(at_start, multiple / frequency)
     if begin != held:
-        found = find_orbit(at_start, period=None, guess=found, threads=threads)
-    frequency = float(next(iter(at_start.drives.values())).frequency or 0.0)
-    path = Path(case, along, begin, stop, round(found.period * frequency), threads)
+        found = find_orbit(at_start, period=period, guess=found, threads=threads)
+    path = Path(case, along, begin, stop, round(period * frequency), threads)
     return path, path.first(found)

@@ -200,7 +200,7 @@ def orbit(
             f"hold: got {shown(hold)} of a driven chain, allowed nothing: its drive holds the "
             "period; leave it out"
         )
-    shooting = Shooting.of(case, _period_of(case, period), threads)
+    shooting = Shooting.of(case, period_of(case, period), threads)
     state, begun = _begin(case, guess, shooting)
     best, shots, halved, why = None, 0, 0, "each step of Newton's was halved six times"
     move = np.zeros_like(state)
@@ -497,7 +497,7 @@ def _check_memory(case: Case, contacts: Any, present: range, mass: float) -> Non
     )
 
 
-def _period_of(case: Case, period: float | None) -> float:
+def period_of(case: Case, period: float | None) -> float:
     """The period of the orbit [s], a whole multiple of that of each drive."""
     drives = case.drives
     wrong = {
