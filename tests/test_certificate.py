@@ -484,3 +484,11 @@ def test_the_restitution_of_wang_liu_hysteretic_depends_on_speed_as_published_al
             values = vars(example_inputs(law, damping=damping, impact_speed=speed))
             found = impact(law=law, pair=example_pair(), speed=speed, refine=4.0, **values)
             assert found.restitution == pytest.approx(expected, abs=2e-4), (damping, speed)
+
+
+def test_a_law_without_history_cannot_create_energy_whatever_is_measured(wrong_law) -> None:
+    law = wrong_law(spring())
+    assert faults_of_measures(law, Creation(1.2e-5, 1e-9), 0.0, None, True) == []
+    one = Certificate(law, {}, created=1.2e-5, created_error=3e-6)
+    assert one.admissible
+    assert "(measured: 1.2e-05, to 3.0e-06 of the work put in)" in law_page(one)[-1].rows[0][1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -489,3 +490,15 @@ def test_a_right_law_is_rarely_told_to_be_the_worse_one(figure, kind):
     # of 20 the standard deviation is known to a sixth
     ratio = float(np.sqrt(np.mean(scatter**2)) / difference.std(ddof=1))
     figure(f"{kind}: scatter of a difference over that of 20", ratio, at_least=0.7, at_most=1.6)
+
+
+def test_a_right_law_is_accused_as_seldom_as_is_said():
+    # what is left at five sensors, the size of whose noise is known with five degrees of freedom
+    draw, known, draws = np.random.default_rng(1), 5.0, 500
+    against = SimpleNamespace(
+        count=10, labels=np.tile(np.arange(5), 2), quiet_degrees=np.full(5, known)
+    )
+    left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
+    chances = [module._chance(against, one.ravel(), np.ones(10)) for one in left]
+    # 5 are to be; as if their size were known, 90
+    assert 1 <= sum(one < module.ACCUSED for one in chances) <= 13

@@ -254,3 +254,11 @@ def test_every_way_gives_the_same_history_and_its_figure(
             assert variable.equals(result.variables[name]), (way, name)
         _, axes = figures.overlaps(result)
         assert [patch.get_data().values.tolist() for patch in axes.patches] == drawn, way
+
+
+def test_a_driven_wall_presses_its_contact_as_far_as_it_moves():
+    keys = {"snapshots.interval": 2e-5, "snapshots.history": True}
+    result = gc.run(gc.load_case("driven-chain").replace(**keys))
+    assert result.contact[0] == 0 and result.largest_overlap[0] > 0.0
+    assert set(result.snapshot_phase[:, 0].tolist()) <= set(range(6))
+    assert result.snapshot_phase.shape == (len(result.snapshot_time), len(result.contact))

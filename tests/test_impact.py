@@ -13,6 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from support.kinds import every_law
 
+from granchain import theory
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.law import PSI
@@ -395,3 +396,46 @@ def test_restitution_by_impulse_and_by_energy_is_newtons(law, figure):
                 abs(one / found.restitution - 1.0),
                 at_most=3e-3,
             )
+
+
+def test_losses_of_an_impact_add_up():
+    for law, more in (
+        ("flores", {"restitution": 0.7}),
+        ("ma-liu", MA_LIU),
+        ("tsuji", {"restitution": 0.5}),
+    ):
+        found = impact(law=law, pair=PAIR, speed=4.0, refine=10.0, **more)
+        assert found.dissipated == pytest.approx(
+            0.5 * MASS * 16.0 * (1.0 - found.restitution**2), rel=1e-12
+        )
+        assert found.dissipated_approach + found.dissipated_recovery == pytest.approx(
+            found.dissipated, rel=1e-12
+        )
+        assert found.approach_time + found.recovery_time == pytest.approx(found.duration, rel=1e-12)
+    # Ma-Liu loses all in the approach: its unloading is elastic; the quadrature of the recorded
+    # forces is good to 1e-5
+    plastic = impact(law="ma-liu", pair=PAIR, speed=4.0, refine=10.0, **MA_LIU)
+    assert plastic.dissipated_recovery == pytest.approx(0.0, abs=1e-5 * plastic.dissipated)
+    # its dent: d_r = d_max - F/(K sqrt(d_max)) below d_p
+    stiffness = theory.hertz_stiffness(PAIR.effective_modulus, 0.82)
+    expected = plastic.max_overlap - plastic.max_force / (
+        stiffness * math.sqrt(plastic.max_overlap)
+    )
+    assert plastic.residual_overlap == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_dented_contact_opens_before_its_overlap_vanishes():
+    dented = impact(law="ma-liu", pair=BEADS, speed=1.0, psi=2.84, xi=13.0)
+    flight = dented.residual_overlap / (dented.restitution * dented.speed)
+    assert dented.residual_overlap > 0.0
+    assert dented.overlap_duration == pytest.approx(dented.duration + flight, rel=1e-6)
+
+
+def test_restitution_by_impulse_and_energy_tells_them_from_the_force():
+    for e in (0.3, 0.9):
+        found = impact(law="gonthier-exact", pair=BEADS, speed=1.0, refine=4.0, restitution=e)
+        k = int(np.argmax(found.overlap))
+        work = 0.5 * (found.force[1:] + found.force[:-1]) * np.diff(found.overlap)
+        given, taken = -work[k:].sum(), work[:k].sum()
+        assert found.restitution_energy == pytest.approx(math.sqrt(given / taken), rel=1e-4)
+        assert found.restitution_energy == pytest.approx(found.restitution, rel=1e-4)

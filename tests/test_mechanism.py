@@ -587,3 +587,19 @@ def test_every_law_moves_the_slider(name: str, plain: None) -> None:
         result.contact_force.max() > 100.0
         and residual_share(result.energy_residual, put_in).max() < 1e-4
     )
+
+
+def test_friction_never_gives_energy() -> None:
+    # half a revolution later the slip has the other sign
+    assert np.diff(crank().energy_friction).min() >= 0.0 and crank().energy_friction[-1] > 0.0
+
+
+def test_a_ledger_that_does_not_close_fails_the_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    sets = ["--set", "energy.bound=1e-9", "--out", str(tmp_path / "no.h5")]
+    assert obey(["mechanism", "scotch-yoke", *sets]) == 3
+    assert (
+        "the energy ledger is open by" in capsys.readouterr().err
+        and not (tmp_path / "no.h5").exists()
+    )

@@ -492,3 +492,26 @@ def test_a_run_states_where_its_bodies_are():
     result = run(case)
     # the striker touches bead 1; between centres the two radii and the gap
     assert result.position == pytest.approx([0.0, 4e-3, 6.5e-3, 10e-3], rel=1e-15)
+
+
+def test_a_file_that_appears_during_the_write_is_kept(tmp_path, monkeypatch):
+    path = tmp_path / "a.h5"
+    flush = os.fsync
+
+    def meanwhile(descriptor):
+        path.write_bytes(b"of another program")
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    with pytest.raises(FileError, match=r"a\.h5"):
+        a_result().save(path)
+    assert path.read_bytes() == b"of another program"
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+def test_a_claim_ends_with_the_run_however_it_ends(tmp_path):
+    with pytest.raises(KeyboardInterrupt), claim(tmp_path / "a.h5"):
+        raise KeyboardInterrupt
+    with pytest.raises(FileError, match="does not exist"), claim(tmp_path / "a.h5"):
+        a_result().save(tmp_path / "no" / "a.h5")
+    assert left_in(tmp_path) == []

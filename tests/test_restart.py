@@ -383,3 +383,13 @@ def test_the_time_of_a_run_is_that_of_all_its_parts(
     assert whole_run.provenance["wall_time"] == pytest.approx(
         began["wall_time"] + now[0] - resumed, abs=5e-3
     )
+
+
+def test_the_file_of_another_run_is_kept(
+    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert obey([*RUN]) == 0
+    before = Path("run.h5").read_bytes()
+    assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
+    assert "got the run of another case" in capsys.readouterr().err
+    assert Path("run.h5").read_bytes() == before

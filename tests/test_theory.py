@@ -309,3 +309,8 @@ def test_theory_loads_no_law_no_engine_and_no_scipy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_kinetic_share_of_the_solitary_wave_is_5_of_9():
+    # virial theorem for a potential of degree 5/2: 2 T = (5/2) U in the mean over a period
+    assert theory.solitary_wave().kinetic_share == pytest.approx(5.0 / 9.0, rel=1e-12)

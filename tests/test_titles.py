@@ -96,3 +96,17 @@ def test_a_title_stays_one_line_that_a_case_may_have():
     # what a title cannot hold, no value brings into it
     with pytest.raises(CaseError, match="title: got"):
         load_case("steel-chain").replace(title="a\nb")
+
+
+def test_the_value_of_a_change_cannot_write_into_the_title(tmp_path):
+    (tmp_path / "a{contact.psi}; b\x1b.csv").write_text("0, 0\n1, 0\n")
+    (tmp_path / "case.toml").write_text(load_case("steel-chain").toml)
+    case = load_case(tmp_path / "case.toml").replace(
+        striker=None,
+        **{
+            "ends.left": {"drive": "force", "file": "a{contact.psi}; b\x1b.csv"},
+            "sensors.contacts": [],
+        },
+    )
+    assert "ends.left.file = a(contact.psi), b\\x1b.csv" in case.title
+    assert Case(**case.resolved()).title == case.title

@@ -370,7 +370,7 @@ class ImpactRow(NamedTuple):
     problem: str = ""
 
 
-def varied(numbers: Mapping[str, Sequence[float]]) -> list[str]:
+def several_values(numbers: Mapping[str, Sequence[float]]) -> list[str]:
     """The keys of several values."""
     return [key for key, values in numbers.items() if len(values) > 1]
 
@@ -411,7 +411,7 @@ def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) 
     over speeds or over asked ones, then loops, histories and phase curves."""
 
     found: dict[str, Draw] = {}
-    if varied(numbers) in (["speed"], ["restitution"]):
+    if several_values(numbers) in (["speed"], ["restitution"]):
         curves: dict[str, list[tuple[float, float]]] = {}
         for row in rows:
             curves.setdefault(row.law, []).append((row.place[0], row.restitution))
@@ -433,7 +433,7 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
 
     names = list(dict.fromkeys(row.law for row in rows))
     lines: list[tuple[str, ...]]
-    keys = varied(numbers)
+    keys = several_values(numbers)
     if not keys:
         lines = [("", *names)]
         for name, (unit, _) in SCALARS.items():

@@ -79,7 +79,7 @@ def optimize(
     check_resume(resume, overwrite)
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is computed is in FILE.part: there is nothing that an interruption could lose
-        interruption.in_vain = partial(interrupted, out)
+        interruption.in_vain = partial(search_interrupted, out)
         load_laws(law_module, law_package)
         from granchain.case import load_case
         from granchain.contact import law_named
@@ -112,7 +112,7 @@ def named(what: str) -> Any:
     return (name, int(bead)) if bead.isdecimal() else what
 
 
-def interrupted(out: str | None) -> str:
+def search_interrupted(out: str | None) -> str:
     """What is printed of a search that was interrupted."""
     kept = "nothing was kept; name a file with --out" if out is None else f"see {out}, go on from "
     return f"interrupted; {kept}{'' if out is None else f'{out}.part with --resume'}"

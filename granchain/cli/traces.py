@@ -162,7 +162,7 @@ def import_file(
         "sensor_bead": trace.sensor_bead.tolist(),
         "notes": list(trace.notes),
     }
-    print_result("traces import", facts, as_json, lambda: f"{summary_of(trace)}\n{folder}")
+    print_result("traces import", facts, as_json, lambda: f"{trace_summary(trace)}\n{folder}")
 
 
 def read_beads(text: str | None) -> list[int | None] | None:
@@ -199,7 +199,7 @@ def read_gains(text: str | None) -> float | list[float] | None:
     return found[0] if len(found) == 1 else found
 
 
-def summary_of(trace: gc.Trace) -> str:
+def trace_summary(trace: gc.Trace) -> str:
     """A trace in some lines."""
     from granchain.analysis.baseline import noise_of
 

@@ -80,7 +80,7 @@ def models_of(model: Model) -> tuple[Model, ...]:
     return getattr(model.law, "models", (model,))
 
 
-def rows_of(model: Model, mixed: Model) -> np.ndarray:
+def coefficient_rows(model: Model, mixed: Model) -> np.ndarray:
     """Rows of a mixture's coefficients that are those of one of its models."""
     return np.array([mixed.coefficient(quantity.name) for quantity in model.coefficients])
 

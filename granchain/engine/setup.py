@@ -21,7 +21,7 @@ from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.coefficients import own_coefficients, with_windows
-from granchain.engine.mixture import mixture, models_of, rows_of
+from granchain.engine.mixture import coefficient_rows, mixture, models_of
 from granchain.engine.restitution import with_restitutions
 from granchain.engine.scans import (
     alike,
@@ -257,7 +257,7 @@ def _own_and_limits(
             continue
         columns = np.flatnonzero(part.there)
         own[0, columns] = models.index(mine)
-        own[np.ix_(rows_of(mine, model), columns)] = with_windows(mine, table, most)
+        own[np.ix_(coefficient_rows(mine, model), columns)] = with_windows(mine, table, most)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no
     # kind of its own
     for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):

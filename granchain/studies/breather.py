@@ -19,8 +19,8 @@ from granchain.studies.orbit import (
     FEWEST_STEPS,
     MOST_HALVINGS,
     MOST_SHOTS,
-    Grid,
     Orbit,
+    PeriodGrid,
     Shooting,
     Shot,
     one_period_of,
@@ -34,7 +34,7 @@ HOLDS = ("energy", "amplitude")
 # Within this many of its periods a guess shows where it turns and comes back.
 SEEN = 2.6
 # Part of a guess's period by which the next turn may be off.
-NEAR = 0.3
+NEAR_RETURN = 0.3
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Turn:
     bead: int
 
 
-class Family:
+class BreatherFamily:
     """Orbits of a chain with one number held: the residual of a state and a period, and its
     derivative; numbers are scaled."""
 
@@ -125,7 +125,7 @@ class Family:
         overlap = float(contacts.overlaps[chain.contacts].min())
         omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
         scale = np.repeat([overlap, omega * overlap], chain.n_bodies)
-        self.grid, n = Grid(steps + steps % 2, overlap, scale), chain.n_bodies
+        self.grid, n = PeriodGrid(steps + steps % 2, overlap, scale), chain.n_bodies
         free = not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
         ones, zeros = np.ones(n), np.zeros(n)
         # of a free row: its translation, and its momentum
@@ -228,7 +228,7 @@ def breather(
     if given and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
         raise CaseError(f"period: got {shown(period)}, allowed a time above 0 [s]; leave it out")
     turn, begun = _turn_of(case, period, guess)
-    family = Family(case, turn, "period" if given else hold or "energy", threads)
+    family = BreatherFamily(case, turn, "period" if given else hold or "energy", threads)
     y, span = turn.state / family.grid.scale, turn.period
     best: Any = None
     move, halved, shots = np.zeros(y.size + 1), 0, 0
@@ -264,7 +264,7 @@ def breather(
     )
 
 
-def _found(family: Family, shot: Shot, shooting: Shooting, shots: int, begun: str) -> Orbit:
+def _found(family: BreatherFamily, shot: Shot, shooting: Shooting, shots: int, begun: str) -> Orbit:
     """The orbit, with its multipliers but the trivial ones, and their error."""
     from scipy.optimize import linear_sum_assignment
 
@@ -422,7 +422,7 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
         at[n + bead] = 0.0
         places.append((float(time[i] + part * (time[i + 1] - time[i])), at))
     first = places[0] if places else (0.0, state)
-    back = [one for one in places[1:] if abs(one[0] - first[0] - span) <= NEAR * span]
+    back = [one for one in places[1:] if abs(one[0] - first[0] - span) <= NEAR_RETURN * span]
     if not back:
         return Turn(first[1], span, bead)
     nearest = min(back, key=lambda one: float(np.abs(one[1][:n] - first[1][:n]).max()))

@@ -22,13 +22,13 @@ from granchain.keys import shown
 from granchain.markup import card, table
 from granchain.progress import progress_of
 from granchain.studies.orbit import (
-    Grid,
     Orbit,
+    PeriodGrid,
     Shooting,
     Shot,
-    grid_of,
     one_period_of,
     orbit_of,
+    period_grid,
     period_of,
     stability,
 )
@@ -292,7 +292,7 @@ class Path:
     multiple : int
         Periods of the drive in one of the orbit.
     threads : int, optional
-    grid : Grid, optional
+    grid : PeriodGrid, optional
         Of another path along the same chain; its steps are of one period of the drive.
     """
 
@@ -304,14 +304,14 @@ class Path:
         stop: float,
         multiple: int,
         threads: int | None,
-        grid: Grid | None = None,
+        grid: PeriodGrid | None = None,
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
         self.multiple, self.threads = multiple, threads
         periods = [self._one_period(value) for value in (start, stop)]
         if grid is None:
             grids = [
-                grid_of(self._case_at(one), two)
+                period_grid(self._case_at(one), two)
                 for one, two in zip((start, stop), periods, strict=True)
             ]
             grid = grids[0]._replace(steps=max(one.steps for one in grids))
@@ -382,13 +382,13 @@ class Path:
             # beside a fold or a branch point the parameter moves a little
             z = self.corrected(z, z, np.append(y / np.linalg.norm(y), 0.0))[0]
         node = self.node(z, upward)
-        return self.measured(node, rms(node.tangent[:-1]) / abs(node.tangent[-1]))
+        return self.measured(node, root_mean_square(node.tangent[:-1]) / abs(node.tangent[-1]))
 
     def measured(self, node: Node, size: float = 0.0) -> Node:
         """The orbit in a measure in which its state is of the size of the way from start to stop,
         or smaller."""
         y = node.z[:-1] * self.weight[:-1]
-        grown = max(size, rms(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
+        grown = max(size, root_mean_square(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
         if self.weight[0] == 1.0 or grown > GROWN:
             for part in (node.z, node.tangent):
                 part[:-1] /= grown
@@ -565,7 +565,7 @@ class Path:
         )
 
 
-def rms(values: np.ndarray) -> float:
+def root_mean_square(values: np.ndarray) -> float:
     """Root of the mean square."""
     return float(np.sqrt(np.mean(values**2)))
 

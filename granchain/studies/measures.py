@@ -218,7 +218,7 @@ class Measures:
         for name in ("message", "law", "summaries"):
             found[name] = [getattr(self, name)[place] for place in places]
         found |= {
-            name: padded([self.arrays[place].get(name) for place in places], len(entry.dims))
+            name: padded_rows([self.arrays[place].get(name) for place in places], len(entry.dims))
             for name, entry in ARRAYS.items()
             if any(name in self.arrays[place] for place in places)
         }
@@ -226,8 +226,8 @@ class Measures:
             found["state"] = [self.state[place] for place in places]
         if traces:
             found["n_samples"] = np.array([len(self.time[place]) for place in places])
-            found["time"] = padded([self.time[place] for place in places], 1)
-            found["sensor_force"] = padded([self.force[place] for place in places], 2)
+            found["time"] = padded_rows([self.time[place] for place in places], 1)
+            found["sensor_force"] = padded_rows([self.force[place] for place in places], 2)
         return found
 
     def take(self, place: int, columns: Mapping[str, Any], row: int) -> None:
@@ -244,7 +244,7 @@ class Measures:
         self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
 
 
-def padded(parts: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
+def padded_rows(parts: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
     """Arrays of so many dimensions behind each other, as long as the longest; not a number beyond
     the end of each, and where there is none."""
     known = [np.zeros((0,) * dims) if one is None else one for one in parts]

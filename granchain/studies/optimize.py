@@ -39,9 +39,9 @@ DESIGNS, LEAST_DESIGNS = 8, 32
 # Generations without a better design by this part of it, after which the search over the box ends.
 STALLED, BETTER = 20, 1e-3
 # Ours: steps of the way down, each with its derivatives.
-MOST_STEPS = 60
+MOST_ITERATIONS = 60
 # Part of a bound to which it is kept: an equality is never met to rounding.
-KEPT = 1e-6
+KEPT_DESIGNS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def optimize(
     )
     problems.close()
     told = progress_of(more.get("progress"), "optimize")
-    steps = Steps(generations + MOST_STEPS, told)
+    steps = Steps(generations + MOST_ITERATIONS, told)
     if out is None:
         return designs.searched(generations, seed, steps)
     with claim(out, overwrite or resume):
@@ -370,7 +370,7 @@ class Designs:
         low, high = self.limits.T
         sizes = np.max(np.abs(np.where(np.isfinite(self.limits), self.limits, 0.0)), axis=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.maximum(low - limited, limited - high) - KEPT * sizes)
+            return np.asarray(np.maximum(low - limited, limited - high) - KEPT_DESIGNS * sizes)
 
     def _is_better(self, point: np.ndarray, value: np.ndarray) -> bool:
         """Take a design that is better than all before."""
@@ -470,14 +470,14 @@ class Designs:
             here, slope = at(x)
             return here[0] / size, slope[0] / size
 
-        ways: dict[str, Any] = {"method": "L-BFGS-B", "options": {"maxiter": MOST_STEPS}}
+        ways: dict[str, Any] = {"method": "L-BFGS-B", "options": {"maxiter": MOST_ITERATIONS}}
         if len(self.limits):
             low, high = self.limits.T
             limit = NonlinearConstraint(
                 lambda x: at(x)[0][1:], low, high, jac=lambda x: at(x)[1][1:]
             )
             ways = {"method": "trust-constr", "constraints": limit}
-            ways["options"] = {"maxiter": MOST_STEPS, "initial_tr_radius": 0.1}
+            ways["options"] = {"maxiter": MOST_ITERATIONS, "initial_tr_radius": 0.1}
         down: Any = minimize
         # beside a design where all fail there are no derivatives
         with warnings.catch_warnings(), contextlib.suppress(ValueError, np.linalg.LinAlgError):

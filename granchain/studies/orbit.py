@@ -219,7 +219,7 @@ def orbit(
             best, halved = shot, 0
             if best.residual <= tolerance:
                 return orbit_of(shooting, best, shots, begun)
-            moved = newton(best.state, best.image, best.jacobian)
+            moved = newton_step(best.state, best.image, best.jacobian)
             if moved is None:
                 why = "its Jacobian is singular, as where the drive meets an undamped resonance"
                 break
@@ -262,7 +262,7 @@ class Shot:
     residual: float
 
 
-def newton(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.ndarray | None:
+def newton_step(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.ndarray | None:
     """Newton's step towards a fixed point; None where there is none."""
     try:
         step: np.ndarray = np.linalg.solve(np.eye(state.size) - jacobian, image - state)
@@ -271,7 +271,7 @@ def newton(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.nda
     return step if np.isfinite(step).all() else None
 
 
-class Grid(NamedTuple):
+class PeriodGrid(NamedTuple):
     """Steps of a period, an even number; the smallest static overlap [m]; and what states are
     scaled by, (2 n,) [m], [m/s]."""
 
@@ -280,7 +280,7 @@ class Grid(NamedTuple):
     scale: np.ndarray
 
 
-def grid_of(case: Case, one_period: Case) -> Grid:
+def period_grid(case: Case, one_period: Case) -> PeriodGrid:
     """Steps and scale, after what is not covered is refused."""
     _check_covered(case)
     period = one_period.time.end
@@ -299,7 +299,7 @@ def grid_of(case: Case, one_period: Case) -> Grid:
     # an even number, of which the half is stable as well
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
     overlap = float(contacts.overlaps[exists].min())
-    return Grid(steps + steps % 2, overlap, np.repeat([overlap, omega * overlap], n))
+    return PeriodGrid(steps + steps % 2, overlap, np.repeat([overlap, omega * overlap], n))
 
 
 class Shooting:
@@ -312,11 +312,11 @@ class Shooting:
     ----------
     bare : Case
         A period from rest in equal steps.
-    grid : Grid
+    grid : PeriodGrid
     threads : int, optional
     """
 
-    def __init__(self, bare: Case, grid: Grid, threads: int | None = None):
+    def __init__(self, bare: Case, grid: PeriodGrid, threads: int | None = None):
         self.bare, self.grid, self.threads = bare, grid, threads
         self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
         self.fine = Period(bare, self.scale, threads)
@@ -325,7 +325,7 @@ class Shooting:
     @classmethod
     def of(cls, case: Case, period: float, threads: int | None = None) -> Shooting:
         """That of a case."""
-        grid = grid_of(case, one_period := one_period_of(case, period))
+        grid = period_grid(case, one_period := one_period_of(case, period))
         return cls(one_period.replace(**{"time.step": period / grid.steps}), grid, threads)
 
     @cached_property
@@ -418,7 +418,7 @@ def _coarse_multipliers(shooting: Shooting, state: np.ndarray) -> np.ndarray:
     """Multipliers of the orbit in twice as long steps, with twice the differences."""
     try:
         image, jacobian = shooting.coarse.with_jacobian(state, 2.0 * MOVED)
-        move = newton(state, image, jacobian)
+        move = newton_step(state, image, jacobian)
         if move is not None:
             _, jacobian = shooting.coarse.with_jacobian(state + move, 2.0 * MOVED)
     except RunError as error:

@@ -123,10 +123,10 @@ class Period:
         """How the period is passed through from a state."""
         records = self._run(self._seen, (state * self.scale)[None]).memory.records
         excursion = np.abs(records.displacement[0]).max(axis=0)
-        return Course(excursion, lowest_of(records.contact_overlap[0]))
+        return Course(excursion, least_overlaps(records.contact_overlap[0]))
 
 
-def lowest_of(values: np.ndarray) -> np.ndarray:
+def least_overlaps(values: np.ndarray) -> np.ndarray:
     """Smallest of each column of samples, on the parabola through the three lowest."""
     at = np.clip(values.argmin(axis=0), 1, len(values) - 2)
     before, here, after = (values[at + k, np.arange(values.shape[1])] for k in (-1, 0, 1))
