@@ -116,7 +116,7 @@ PROMISES = {
         "a test on the text of each",
     ),
     "L1": (
-        "Absurd sizes are refused in under a second, before memory is taken",
+        "Absurd sizes are refused before memory is taken or anything is counted out",
         "1e15 beads, 1e12 samples",
     ),
 }
