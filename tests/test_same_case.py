@@ -108,6 +108,7 @@ DRIVEN = {
     "drive.0.file": "again.csv",
     "drive.0.bead": 2,
     "drive.1.dc": 1.0,
+    "drive.1.ramp_from": [0.7, 8e4],
     "time.end": 2e-5,
     "ends.right": {"drive": "displacement", "time": [0.0, 1e-5], "value": [0.0, 0.0]},
     "contact.restitution": 0.7,
@@ -169,7 +170,7 @@ def driven(folder: Path) -> Case:
         "1e5, ramp = 1e-6 }\n"
         '[[drive]]\nbead = 3\ndrive = "force"\nfile = "shake.csv"\n'
         '[[drive]]\nbead = 4\ndrive = "force"\nsignal = "harmonic"\namplitude = 1.0\n'
-        "frequency = 1e5\n"
+        "frequency = 1e5\nramp = 1e-6\nramp_from = [0.5, 9e4]\n"
         '[contact]\nlaw = "tsuji"\nrestitution = 0.6\n[sensors]\nbeads = [2, 5]\ninterval = '
         "4e-7\n[time]\nend = 3e-5\n"
     )

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -92,7 +93,8 @@ class RowInputs(NamedTuple):
     own: tuple[tuple[np.ndarray, type[ContactLaw], SimpleNamespace], ...] = ()
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """Contacts of a row that have one law and one set of inputs."""
 
     there: Any
@@ -100,9 +102,9 @@ class Part(NamedTuple):
     law: type[ContactLaw]
     inputs: SimpleNamespace
 
-    @property
+    @cached_property
     def model(self) -> Model:
-        """The law, as it runs here."""
+        """The law, as it runs here: asked for once, for it may be another object each time."""
         return self.law.model(self.inputs)
 
 
@@ -153,7 +155,7 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
             ]
         )
     )
-    parts = [[part._replace(inputs=next(given)) for part in those] for those in parts]
+    parts = [[replace(part, inputs=next(given)) for part in those] for those in parts]
     # members of a study mostly differ in what no contact is made of, such as the striker's speed:
     # they share their contacts
     keys = []

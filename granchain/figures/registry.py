@@ -98,7 +98,8 @@ def figures_of(names: Iterable[str]) -> dict[str, Registered]:
     crank = "crank_angle" in names
     return {
         name: figure
-        for name, figure in _REGISTERED.items()
+        # module by module, however these were loaded: those of pulses come first
+        for name, figure in sorted(_REGISTERED.items(), key=lambda one: one[1].draw.__module__)
         if crank == ("crank_angle" in figure.needed)
     }
 

@@ -4,7 +4,6 @@ point, and its Jacobian."""
 from __future__ import annotations
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from granchain.case import Case
 from granchain.engine.stack import Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import RunError
+from granchain.portable import usable_processors
 from granchain.simulation import prepare
 from granchain.status import Status
 
@@ -59,7 +59,7 @@ class Period:
     def __init__(self, case: Case, scale: np.ndarray, threads: int | None = None):
         self.chain, self.contacts, step = prepare(case)
         self.scale, self.step, self.beads = scale, step, self.chain.n_bodies
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or usable_processors()
         length = step.n_steps * step.value
         bare = Recording(interval=length, energy_interval=length)
         self._bare = State(self.contacts, self.chain, step, bare)

@@ -224,7 +224,7 @@ def dispersion(
             "one behind each mass"
         )
     count = values[0].size
-    held = np.zeros(count) if on_site is None else np.array(on_site, dtype=float)
+    held = np.zeros(count) if on_site is None else np.atleast_1d(np.array(on_site, dtype=float))
     if held.shape != (count,) or not (np.isfinite(held) & (held >= 0.0)).all():
         raise CaseError(
             f"on_site: got {held.size} numbers, allowed: {count}, one for each mass, finite and "
