@@ -45,6 +45,7 @@ class Spring(ContactLaw):
         d = overlap if overlap > OPEN else 0.0
         return 0.5 * c[0] * d * d
 '''
+pytestmark = pytest.mark.plain
 SHORT = {"chain.beads": 3, "sensors.beads": [2], "sensors.contacts": [1], "time.end": 2e-6}
 SPRING = {"contact.law": "package-spring", "contact.stiffness": 1e6}
 RUN = ["run", "steel-chain", *(f"--set={key}={value}" for key, value in (SHORT | SPRING).items())]
@@ -109,6 +110,10 @@ def test_what_is_wrong_with_a_package_is_a_sentence(installed, capsys):
     said = capsys.readouterr().err
     assert "law package Spring_Laws: spring_laws: ZeroDivisionError" in said
     assert "Traceback" not in said and "package-spring" not in registered()
+    # an interruption that comes meanwhile is none of its own
+    installed.module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    with pytest.raises(KeyboardInterrupt):
+        users.load_law_package("Spring_Laws")
     installed.module.write_text(LAW)
     installed.points.write_text("[granchain.laws]\nanother = spring_laws\n")
     with pytest.raises(LawError, match="got no law another, allowed what it announces"):
