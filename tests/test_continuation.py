@@ -11,7 +11,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import granchain as gc
-from granchain.errors import CaseError
+from granchain.errors import CaseError, FileError
+from granchain.studies import continuation as module
 
 RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
 # E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
@@ -93,6 +94,40 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
     assert orbit.multipliers == pytest.approx(last.multipliers) and not orbit.stable
     data = branch.to_xarray()
     assert data.sizes["point"] == len(branch.points) and data.displacement.dims == ("point", "bead")
+
+
+def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
+    case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.nc"
+    found, way = gc.orbit(case), {"along": "ends.left.frequency", "stop": 28.5e3}
+    unbroken = gc.continuation(case, found, **way)
+    stepped, steps = module.Path.stepped, iter(range(3))
+
+    def few(path, node, length):
+        if next(steps, None) is None:
+            raise KeyboardInterrupt
+        return stepped(path, node, length)
+
+    monkeypatch.setattr(module.Path, "stepped", few)
+    broken = gc.continuation(case, found, **way, out=out)
+    monkeypatch.undo()
+    assert broken.interrupted and 1 < len(broken.points) < len(unbroken.points)
+    assert not out.exists()
+    with pytest.raises(FileError, match="unfinished"):
+        gc.continuation(case, found, **way, out=out)
+    with pytest.raises(CaseError, match="another case, key or way"):
+        gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
+    whole = gc.continuation(case, found, **way, out=out, resume=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["branch.nc"] and not whole.interrupted
+    # the measure of the states is put into them at each step: to rounding, not to the bit
+    for name in ("parameter", "displacement", "multipliers", "lowest"):
+        one, other = (branch.to_xarray()[name].values for branch in (whole, unbroken))
+        assert one.shape == other.shape
+        assert np.abs(one - other).max() <= 1e-6 * np.abs(other).max()
+    again = gc.continuation(case, found, **way, out=out, resume=True)
+    assert again.to_xarray().identical(whole.to_xarray())
+    assert again.points[-1].orbit.multipliers == pytest.approx(whole.points[-1].multipliers)
+    with pytest.raises(CaseError, match="another case, key or way"):
+        gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
 
 
 def test_a_contact_that_begins_to_open_is_named():

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -20,7 +21,14 @@ from granchain.chain import DRIVEN_FORCE
 from granchain.errors import CaseError, RunError
 from granchain.keys import shown
 from granchain.markup import card, table
+from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
+from granchain.store.files import claim
+from granchain.store.provenance import granchain_version, source_hash
+from granchain.store.reader import dataset_in, open_hdf5
+from granchain.store.result import dataset_of
+from granchain.store.study import StudyPart, save_study
+from granchain.store.variables import CONTENT, FORMAT, Variable
 from granchain.studies.orbit import (
     Orbit,
     PeriodGrid,
@@ -52,6 +60,16 @@ FOUND = 1e-3
 GROWN = 1.3
 # Orbits of a branch, at most.
 MOST_ORBITS = 2000
+# Numbers of a point that stand in a file as they are, those along beads and contacts, and units.
+STORED = (
+    "parameter", "period", "displacement", "velocity", "excursion", "lowest",
+    "multiplier_error", "modulus_error", "residual",
+)  # fmt: skip
+INNER = {"displacement": "bead", "velocity": "bead", "excursion": "bead", "lowest": "contact"}
+INNER |= {"multipliers_real": "multiplier", "multipliers_imag": "multiplier"}
+UNITS = {"period": "s", "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m"}
+# What a file of a branch says that it is.
+BRANCH = "branch of orbits"
 # How far beside a point the other branch is looked for, in the smallest static overlap.
 ASIDE = (0.1, 0.03, 0.3, 0.01)
 
@@ -124,12 +142,15 @@ class Branch:
         In their order along the branch.
     messages : tuple of str
         How it ended, where it did not come to its stop.
+    interrupted : bool
+        Whether it was interrupted on its way.
     """
 
     case: Case
     along: str
     points: tuple[Point, ...]
     messages: tuple[str, ...] = ()
+    interrupted: bool = False
 
     def __repr__(self) -> str:
         named = [f"{one.kind} at {one.parameter:.6g}" for one in self.special]
@@ -165,30 +186,31 @@ class Branch:
         return card(f"Branch of {len(self.points)} orbits of {self.case.title}", shown_rows)
 
     def to_xarray(self) -> Any:
-        """The branch as an `xarray.Dataset`, over `point`."""
-        import xarray
+        """The branch as an `xarray.Dataset`, over `point`: as its file has it, but for multipliers,
+        which are complex numbers here; `opening` is the contact of a grazing, -1 elsewhere."""
+        variables = self.variables()
+        real, imaginary = (variables.pop(f"multipliers_{part}").data for part in ("real", "imag"))
+        data = dataset_of(variables, {"along": self.along, "title": self.case.title})
+        return data.assign(multipliers=(("point", "multiplier"), real + 1j * imaginary))
 
-        points = self.points
-        units = {
-            "parameter": self.unit or "1", "period": "s",
-            "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m",
-        }  # fmt: skip
-        dims = {"displacement": "bead", "velocity": "bead", "excursion": "bead"}
-        dims |= {"lowest": "contact", "multipliers": "multiplier"}
-        names = [*units, "multipliers", "modulus_error", "stable", "residual", "kind"]
-        chain = points[0].path.shooting(points[0].path.part_of(points[0].parameter)).fine.chain
-        return xarray.Dataset(
-            {
-                name: (
-                    ("point", *([dims[name]] if name in dims else [])),
-                    np.array([getattr(one, name) for one in points]),
-                    {"units": units.get(name, "1")},
-                )
-                for name in names
-            },
-            {"bead": chain.body_labels, "contact": chain.contact_labels[chain.contacts]},
-            {"along": self.along, "title": self.case.title},
-        )
+    def variables(self) -> dict[str, Variable]:
+        """What stands in its file."""
+        path, columns = self.points[0].path, columns_of_points(self.points)
+        chain = path.shooting(path.part_of(self.points[0].parameter)).fine.chain
+        units = {"parameter": self.unit or "1"} | UNITS
+        count = len(self.points[0].multipliers)
+        found = {
+            "point": Variable(("point",), np.arange(len(self.points)), "1", "place in the branch"),
+            "multiplier": Variable(("multiplier",), np.arange(count), "1", "largest first"),
+            "bead": Variable(("bead",), chain.body_labels, "1", "number of the bead"),
+            "contact": Variable(
+                ("contact",), chain.contact_labels[chain.contacts], "1", "number of the contact"
+            ),
+        }
+        for name, values in columns.items():
+            dims = ("point", *([INNER[name]] if name in INNER else []))
+            found[name] = Variable(dims, values, units.get(name, "1"), name.replace("_", " "))
+        return found
 
     def switch(self, point: Point) -> Orbit:
         """The orbit of the branch that leaves this one at a period doubling, a pitchfork or a
@@ -218,6 +240,36 @@ class Branch:
                 "one of branch.points"
             )
         return point.path.other(point, factor)
+
+
+def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
+    """Points as a file has them, a row each."""
+    found = {name: np.array([getattr(one, name) for one in points]) for name in STORED}
+    multipliers = np.array([one.multipliers for one in points])
+    return found | {
+        "multipliers_real": multipliers.real.copy(),
+        "multipliers_imag": multipliers.imag.copy(),
+        "stable": np.array([one.stable for one in points], dtype=np.int8),
+        "opening": np.array([-1 if one.contact is None else one.contact for one in points]),
+        "kind": np.array([one.kind for one in points], dtype=object),
+    }
+
+
+def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
+    """The points that stand in columns."""
+    multipliers = np.asarray(columns["multipliers_real"]) + 1j * columns["multipliers_imag"]
+    found = []
+    for k, kind in enumerate(columns["kind"]):
+        own = {name: columns[name][k] for name in STORED}
+        own |= {name: float(own[name]) for name in STORED if name not in INNER}
+        opening = int(columns["opening"][k])
+        found.append(
+            Point(
+                kind=str(kind), multipliers=multipliers[k], stable=bool(columns["stable"][k]),
+                contact=None if opening < 0 else opening, path=path, **own,
+            )
+        )  # fmt: skip
+    return found
 
 
 @dataclass
@@ -577,6 +629,9 @@ def continuation(
     along: str,
     start: float | None = None,
     stop: float,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Branch:
@@ -602,6 +657,13 @@ def continuation(
         Where it begins, in SI; without, where the orbit is.
     stop : float
         Where it ends, in SI, unless it turns back to the start before.
+    out : str or path, optional
+        File for the branch, which `xarray` opens; until it is whole, its orbits stand in
+        `out`.part.
+    resume : bool
+        Go on with that part; of a whole file, read it.
+    overwrite : bool
+        Replace a file of that name.
     threads : int, optional
         As of `granchain.run_many`.
     progress : callable or bool, optional
@@ -614,14 +676,91 @@ def continuation(
     Raises
     ------
     CaseError
-        For a key that holds no number, values that it cannot take, an orbit of another chain.
+        For a key that holds no number, values that it cannot take, an orbit of another chain, a
+        file of another branch.
+    FileError
+        Where `out` cannot be written.
     RunError
         Where there is no orbit at the start.
     """
+    if resume and out is None:
+        raise CaseError(
+            "resume: got no file to go on with, allowed a branch of out=; name its file"
+        )
     path, first = _begun(case, orbit, along, start, stop, threads)
     told = progress_of(progress, "continuation")
-    points, messages = [path.point(first)], []
-    node, length = first, FIRST
+    if out is None:
+        return _followed(path, first, told)
+    asked = [sha256_of([case.resolved(), along, path.start, stop, path.multiple, source_hash()])]
+    with claim(out, overwrite or resume):
+        if resume and os.path.exists(out):
+            return _whole_branch(out, path, asked)
+        part = StudyPart(out, go_on=resume, anew=overwrite)
+        if any(columns["asked"] != asked for columns in part.found):
+            raise CaseError(
+                f"{os.fspath(part.path)}: got a branch of another case, key or way, allowed that "
+                "of this one; name another file, or begin anew with overwrite=True"
+            )
+        found = _followed(path, first, told, part, asked)
+        if found.interrupted:
+            return found
+        attributes = {
+            "Conventions": "CF-1.11", "title": case.title or "untitled case",
+            "granchain_format": FORMAT, CONTENT: BRANCH, "granchain_version": granchain_version(),
+            "along": along, "asked": asked[0], "messages": "\n".join(found.messages),
+            "case_sha256": case.sha256, "case_resolved_json": canonical(case.resolved()),
+        }  # fmt: skip
+        save_study(found.variables(), attributes, out, overwrite or resume)
+        part.remove()
+    return found
+
+
+def _whole_branch(out: str | os.PathLike[str], path: Path, asked: list[str]) -> Branch:
+    """The branch of a file."""
+    with open_hdf5(out, BRANCH):
+        data = dataset_in(out)
+    if data.attrs["asked"] != asked[0]:
+        raise CaseError(
+            f"{os.fspath(out)}: got a branch of another case, key or way, allowed that of this "
+            "one; name another file, or begin anew with overwrite=True"
+        )
+    columns = {str(name): one.values for name, one in data.data_vars.items()}
+    messages = tuple(filter(None, str(data.attrs["messages"]).split("\n")))
+    return Branch(path.case, path.along, tuple(points_of_columns(columns, path)), messages)
+
+
+def _followed(
+    path: Path,
+    first: Node,
+    told: Callable[[int, int], Any] | None,
+    part: StudyPart | None = None,
+    asked: list[str] | None = None,
+) -> Branch:
+    """The branch from its first orbit, or from the last one that a part of a file holds; each step
+    goes into that part."""
+    along, stop = path.along, path.stop
+    points: list[Point] = []
+    messages: list[str] = []
+    node, length, kept, interrupted = first, FIRST, 0, False
+
+    def keep() -> None:
+        nonlocal kept
+        if part is not None:
+            way = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
+            columns = columns_of_points(points[kept:])
+            texts = {"asked": asked, "kind": columns.pop("kind").tolist(), "length": [length]}
+            part.add(columns | {name: one[None] for name, one in way.items()} | texts)
+            kept = len(points)
+
+    if part is not None and part.found:
+        points += [one for columns in part.found for one in points_of_columns(columns, path)]
+        last, kept = part.found[-1], len(points)
+        path.weight, length = last["weight"][0].copy(), float(last["length"][0])
+        node = path.node(last["z"][0].copy(), last["tangent"][0])
+        node.tangent = last["tangent"][0].copy()
+    else:
+        points.append(path.point(first))
+        keep()
     while len(points) < MOST_ORBITS:
         try:
             z, count = path.stepped(node, length)
@@ -632,6 +771,7 @@ def continuation(
             after = path.node(z, node.tangent)
         except KeyboardInterrupt:
             messages.append(f"interrupted at {along} = {path.value_of(float(node.z[-1])):.6g}")
+            interrupted = True
             break
         except (RunError, CaseError) as error:
             why, after, ends, count = str(error), None, False, 0
@@ -656,6 +796,7 @@ def continuation(
         if told is not None:
             told(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
         node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
+        keep()
         if ends:
             break
     else:
@@ -664,7 +805,7 @@ def continuation(
         )
     if told is not None:
         told(100, 100)
-    return Branch(case, along, tuple(points), tuple(messages))
+    return Branch(path.case, along, tuple(points), tuple(messages), interrupted)
 
 
 def _overlap_of(place: int, node: Node) -> float:
