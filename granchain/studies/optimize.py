@@ -283,7 +283,9 @@ class Designs:
 
     def _limits(self, subject_to: Sequence[Any]) -> None:
         problems, limits = Problems(), []
-        for i, one in enumerate(subject_to):
+        for i, one in enumerate(
+            subject_to if isinstance(subject_to, (list, tuple)) else [subject_to]
+        ):
             good = isinstance(one, (tuple, list)) and len(one) == 3
             if good:
                 _, low, high = one

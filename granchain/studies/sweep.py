@@ -293,7 +293,7 @@ def points(
 
 def check_further(plan: Plan, measures: Any, executor: Any = None) -> list[str]:
     """Names of what is measured beside the first pulses, each once and in their own order."""
-    names = [measures] if isinstance(measures, str) else list(measures)
+    names = list(measures) if isinstance(measures, (list, tuple)) else [measures]
     problems = Problems()
     for name in names:
         if name not in FURTHER:
