@@ -79,7 +79,7 @@ def test_a_limit_holds_it_back(request):
 @pytest.fixture
 def few_steps(monkeypatch):
     """What is compared needs no end of the way down, and few designs."""
-    for name, few in {"MOST_STEPS": 3, "DESIGNS": 2, "LEAST_DESIGNS": 6}.items():
+    for name, few in {"MOST_ITERATIONS": 3, "DESIGNS": 2, "LEAST_DESIGNS": 6}.items():
         monkeypatch.setattr(f"granchain.studies.optimize.{name}", few)
 
 
