@@ -244,7 +244,8 @@ class Numbers:
         self.case, problems = case, Problems()
         self.keys: dict[str, slice] = {}
         self._values: dict[str, Any] = {}
-        tables, given = case.resolved(), list(keys) if isinstance(keys, (list, tuple)) else [keys]
+        tables = case.resolved()
+        given: list[Any] = list(keys) if isinstance(keys, (list, tuple)) else [keys]
         problems.check(bool(given), where, "none", "one or more", "name keys of the case")
         parts: list[np.ndarray] = []
         for key in given:
