@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
+import granchain as gc
 from granchain import analysis, theory
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
@@ -419,3 +420,44 @@ def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
         PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5
     )
     assert summary.as_dict()["energy"]["largest_residual"] is None
+
+
+def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
+    quick = {
+        "chain.beads": 40,
+        "sensors.beads": [5, 12, 20],
+        "sensors.contacts": [],
+        "snapshots": None,
+        "time.end": 3.2e-4,
+    }
+    row = gc.load_case("steel-chain-hertz").replace(
+        **quick,
+        **{"striker": None, "time.step": 5e-8},
+        initial={"velocity": [1.0] + [0.0] * 38 + [-0.8]},
+    )
+    both, left = gc.run(row), gc.run(row.replace(initial={"velocity": [1.0] + [0.0] * 39}))
+    right = gc.run(row.replace(initial={"velocity": [0.0] * 39 + [-0.8]}))
+    for column, bead in enumerate((5, 12)):
+        first, second = analysis.pulses_at(both, bead)
+        time, force = both.time, both.sensor_force[:, column]
+        alone = analysis.sensor_peak(left, column)
+        # until the waves meet nothing knows of the other one
+        assert (first.peak, first.arrival) == pytest.approx((alone.force, alone.time), rel=1e-9)
+        # the largest sample is at most half an interval away
+        later = time > first.arrival + first.width
+        k = np.flatnonzero(later)[np.argmax(force[later])]
+        assert (
+            second.arrival == pytest.approx(time[k], abs=1.001e-7)
+            and force[k] <= second.peak < 1.001 * force[k]
+        )
+        # as the other wave by itself, but for what the meeting has delayed it: less than the time
+        # that it takes from bead to bead
+        assert (
+            abs(second.arrival - analysis.sensor_peak(right, column).time) < 2.0 * 2.38e-3 / 600.0
+        )
+    # where they meet they are one
+    assert len(analysis.pulses_at(both, 20)) == 1
+    with pytest.raises(
+        GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"
+    ):
+        analysis.pulses_at(both, 7)

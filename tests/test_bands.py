@@ -372,3 +372,21 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     )
     assert obey([*arguments, "--band", "striker.speed"]) == 2
     assert "--band: got" in capsys.readouterr().err
+
+
+def test_a_pulse_that_has_not_come_is_no_number():
+    # the force at bead 9 has fallen to half of its peak after 69.35 us
+    short = ELASTIC.replace(**{"time.end": 6.92e-5})
+    with pytest.warns(
+        GranchainWarning,
+        match=r"bead 9: \d+ of 64 members have no whole pulse at time.end",
+    ) as told:
+        found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
+    assert len(told) == 1
+    assert (
+        np.isnan(found.nominal_peak[2])
+        and found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
+    )
+    assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(
+        1.0, abs=0.2
+    )

@@ -110,3 +110,11 @@ def test_a_weak_wave_in_a_vertical_chain_follows_the_power_laws_of_depth():
     assert np.polyfit(np.log(middle), np.log(speed), 1)[0] == pytest.approx(
         theory.depth_exponents().speed, abs=0.01
     )
+
+
+def test_a_tapered_chain_with_gaps_hands_on_the_speed_of_its_pairs():
+    result = ran("tapered-chain")
+    # the gaps part the pairs but for the last, fast beads: 1.1e-4 measured
+    assert result.final_velocity[-1] == pytest.approx(
+        theory.pairwise_velocity(result.mass), rel=3e-4
+    )

@@ -4,6 +4,7 @@ input in sentences."""
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from itertools import pairwise
@@ -16,6 +17,7 @@ from granchain.certificates import example_pair
 from granchain.cli import obey
 from granchain.contact import families, laws
 from granchain.contact import law as law_module
+from granchain.contact.user import load_law_module
 from granchain.two_body import impact
 
 MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
@@ -301,3 +303,24 @@ def test_wrong_input_is_told_in_a_sentence(
     for word in words:
         assert word in said.err
     assert list(here.iterdir()) == []
+
+
+def test_the_example_law_has_its_closed_forms() -> None:
+    load_law_module(Path(__file__).parents[1] / "docs" / "examples" / "my_law.py")
+    mass, stiffness, speed, e = 2.25e-4, 1e7, 1.77, 0.7
+    found = impact(
+        law="walton-braun",
+        pair=example_pair(),
+        speed=speed,
+        refine=10.0,
+        stiffness=stiffness,
+        restitution=e,
+    )
+    quarter = 0.5 * math.pi * math.sqrt(mass / stiffness)
+    assert found.restitution == pytest.approx(e, rel=1e-6)
+    assert found.max_overlap == pytest.approx(speed * math.sqrt(mass / stiffness), rel=1e-5)
+    assert found.residual_overlap == pytest.approx((1.0 - e * e) * found.max_overlap, rel=1e-5)
+    # a quarter of a period of each spring: K, and K/e^2
+    assert found.approach_time == pytest.approx(
+        quarter, rel=1e-4
+    ) and found.recovery_time == pytest.approx(e * quarter, rel=1e-3)

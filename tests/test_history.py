@@ -262,3 +262,18 @@ def test_a_driven_wall_presses_its_contact_as_far_as_it_moves():
     assert result.contact[0] == 0 and result.largest_overlap[0] > 0.0
     assert set(result.snapshot_phase[:, 0].tolist()) <= set(range(6))
     assert result.snapshot_phase.shape == (len(result.snapshot_time), len(result.contact))
+
+
+def test_a_row_at_rest_that_was_pressed_beyond_yield_is_on_the_loading_curve():
+    case = short(**{"striker": None, "chain.precompression": 50.0, "time.end": 1e-6})
+    result = gc.run(case)
+    assert set(result.phase.tolist()) == {PHASES.index("elastoplastic")}
+    assert (result.residual_overlap > 0.0).all()
+    assert (result.largest_overlap > result.residual_overlap).all()
+
+
+def test_threads_of_one_long_row_give_the_same_history():
+    case = short(**{"chain.beads": 9000, "time.end": 6e-6, "snapshots.interval": 1.5e-6,
+                    "energy.ledger": False})  # fmt: skip
+    one, two = gc.run(case), gc.run(case, threads=2)
+    assert all(v.equals(two.variables[name]) for name, v in of(one, *NEW, *SHOTS).items())

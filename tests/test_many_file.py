@@ -345,3 +345,16 @@ print(ensemble[9_999].sensor_force.shape[0], peak)
     samples, peak = map(int, done.stdout.split())
     # [kB]; 0.2 ms at the sampling interval that was asked for, 0.2 us, rounded to steps
     assert samples > 800 and peak < 500_000
+
+
+def test_a_value_that_changed_is_refused_by_the_hash_of_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "study.h5"
+    gc.run_many(speeds(3), out=path)
+    with h5py.File(path, "r+") as file:
+        file["sensor_force"][1, 5, 0] += 1.0
+    with pytest.raises(FileError, match="got a file without its seal"):
+        gc.open_ensemble(path)
+    ensemble = gc.open_ensemble(path, unsealed=True)
+    assert not ensemble[0].sealed
+    with pytest.raises(FileError, match="the data of run 1 differ from their hash"):
+        ensemble[1]

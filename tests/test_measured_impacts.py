@@ -374,3 +374,18 @@ def test_all_laws_are_compared_or_say_why_not():
                 assert computed["D hard block"] / computed["D+15 hard block"] == pytest.approx(
                     1.0, abs=2e-6
                 )
+
+
+def test_values_of_printed_formulas_are_what_the_formulas_give():
+    for row in read_impacts(CROQUET).rows:
+        if "formula" in row.doubt:
+            # Gugan 2000: 1 - e^2 = .213 + .077 U^.4
+            assert row.measured == pytest.approx(
+                math.sqrt(1.0 - 0.213 - 0.077 * row.stated["speed"] ** 0.4), abs=5e-5
+            )
+    for row in read_impacts(LINES).rows:
+        if "formula" in row.doubt:
+            # Bridges et al.: e = min(1, .34 v^-.234), v in cm/s
+            assert row.measured == pytest.approx(
+                min(1.0, 0.34 * (100.0 * row.stated["speed"]) ** -0.234), abs=5e-5
+            )

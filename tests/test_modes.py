@@ -126,3 +126,24 @@ def test_modes_of_disordered_chains_are_those_of_each_realisation():
             summary=lambda result: {"top": float(gc.modes(result.case).frequencies[9])},
         )
     assert float(ran.top) == study.frequencies.values[0, 9]
+
+
+def test_a_light_bead_has_a_mode_above_the_bands_of_the_row():
+    light = [{"count": 20}, {"count": 1, "radius": 1.19e-3}, {"count": 20}]
+    base = {"chain.beads": None, "chain.mass": None}
+    defect = row(**base | {"chain.segment": light})
+    found = gc.modes(defect, cell=row(**{"chain.mass": None}))
+    (high,) = np.flatnonzero(found.in_gap)
+    assert high == 40 and found.bead[np.abs(found.shapes[high]).argmax()] == 21
+    assert found.participation[high] < 3.0 < found.participation[5]
+
+
+def test_a_yielded_contact_counts_with_its_unloading_slope():
+    yielded = {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}
+    case = row(**yielded | {"chain.precompression": 100.0})
+    at_rest = gc.run(case)
+    # F = F_m ((d - d_r)/(d_m - d_r))^1.5 on unloading: Ma & Liu 2015
+    depth = at_rest.largest_overlap[0] - at_rest.residual_overlap[0]
+    assert at_rest.residual_overlap[0] > 0.0
+    known = math.sqrt(1.5 * 100.0 / depth / MASS) / math.pi * math.sin(9.0 * math.pi / 20.0)
+    assert gc.modes(case).frequencies[9] == pytest.approx(known, rel=1e-9)

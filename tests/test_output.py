@@ -7,8 +7,10 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -515,3 +517,33 @@ def test_a_claim_ends_with_the_run_however_it_ends(tmp_path):
     with pytest.raises(FileError, match="does not exist"), claim(tmp_path / "a.h5"):
         a_result().save(tmp_path / "no" / "a.h5")
     assert left_in(tmp_path) == []
+
+
+def test_no_text_of_ours_has_a_fixed_length(saved):
+    kinds = []
+
+    def look(holder):
+        # The dimension scale interface of HDF5 writes CLASS and NAME itself.
+        kinds.extend(
+            holder.attrs.get_id(name).dtype
+            for name in holder.attrs
+            if name not in ("CLASS", "NAME")
+        )
+
+    with h5py.File(saved, "r") as file:
+        look(file)
+        file.visititems(lambda name, item: look(item))
+        kinds.extend(dataset.dtype for dataset in file["provenance"].values())
+    texts = [text for text in map(h5py.check_string_dtype, kinds) if text is not None]
+    assert len(texts) > 60
+    assert all(text.length is None and text.encoding == "utf-8" for text in texts)
+
+
+@pytest.mark.parametrize("program", ["ncdump", "h5dump"])
+def test_the_dump_programs_read_every_value_without_a_word(saved, program):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed (Debian: netcdf-bin, hdf5-tools)")
+    done = subprocess.run([program, saved], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("sensor_force") > 1
+    assert "70 beads" in done.stdout

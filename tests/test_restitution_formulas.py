@@ -259,3 +259,34 @@ def test_a_speed_that_is_none_is_refused_by_every_formula(speed):
     ):
         with pytest.raises(CaseError, match=r"V: got .*, allowed: a finite number above 0"):
             formula()
+
+
+def test_an_impact_below_the_yield_speed_is_elastic():
+    assert theory.thornton_restitution(0.99, 1.0) == 1.0
+    assert theory.jackson_restitution(0.99, 1.0, 0.01) == 1.0
+    assert chang_ling(1e-3) == 1.0
+    # and just above it nearly so: the formulas meet 1
+    assert theory.thornton_restitution(1.0 + 1e-9, 1.0) == pytest.approx(1.0, abs=1e-8)
+
+
+def test_thorntons_formula_falls_with_the_fourth_root_of_the_speed():
+    # x -> 0: (6 sqrt(3)/5)^.5 (x/(2 (6/5)^.5))^.25 = 1.18499 x^.25
+    assert theory.thornton_restitution(1e12, 1.0) * 1e3 == pytest.approx(1.18499, abs=5e-6)
+
+
+def test_jacksons_critical_speed_is_that_of_the_hertz_work_up_to_the_critical_overlap():
+    # d_c is the yield overlap of a largest pressure C s_y
+    pressure = 1.295 * math.exp(0.736 * POISSON) * YIELD_STRESS
+    yielding = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, pressure)
+    assert theory.jackson_critical_speed(
+        MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON
+    ) == pytest.approx(yielding, rel=1e-13)
+
+
+def test_ma_and_lius_asymptote_is_refused_before_full_plasticity():
+    # at 4 m/s the printed largest overlap, 111.52 um, is below d_p = 13^2/2 1.57876 um = 133.4 um
+    with pytest.raises(
+        CaseError,
+        match=r"V: got 4, allowed: at least 4\.\d+ m/s, at which the contact just becomes fully",
+    ):
+        theory.ma_liu_plastic_restitution(4.0, **SOCKET, psi=3.0, xi=13.0)

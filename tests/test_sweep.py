@@ -663,3 +663,23 @@ def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_cha
     least = ratio[study.peak.argmin("chain.segment.0.mass").values]
     assert 0.53 <= least[-1] <= 0.62
     assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
+
+
+def test_what_is_transmitted_is_what_the_velocities_say():
+    case = short(
+        **{
+            "striker.mass": 0.3e-3,
+            "snapshots.interval": 2e-8,
+            "sensors.contacts": [11],
+            "time.step": 2e-8,
+        }
+    )
+    found, result = measure([case], 1), gc.run(case.replace(**{"sensors.interval": 2e-8}))
+    contact = np.asarray(result.contact_force)[:, 0]
+    stop = analysis.pulse_stop(contact)
+    speeds = np.asarray(result.velocity)[[stop - 11, stop + 10], -1] / 1.77
+    # samples 2e-7 s apart: the pulse has passed up to ten steps later
+    low, high = sorted(speeds * 0.45 / 0.3)
+    assert low - 1e-5 <= found.transmitted_momentum[0] <= high + 1e-5
+    expected = np.array([low, high]) ** 2 * 0.3 / 0.45
+    assert min(expected) - 1e-5 <= found.transmitted_energy[0] <= max(expected) + 1e-5

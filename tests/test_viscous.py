@@ -351,3 +351,13 @@ def test_the_transition_of_lee_and_wang_is_the_part_of_its_dashpot_that_the_law_
     assert part == pytest.approx(printed, rel=1e-14)
     with pytest.raises(CaseError, match=r"epsilon: got 0, allowed: a finite number above 0"):
         theory.lee_wang_transition(overlap, q, 0.0)
+
+
+def test_kuwabara_and_kono_lose_more_at_a_higher_speed():
+    # 1 - e ~ v^(1/5): a hundred times the speed, 2.51 times the loss, for weak damping
+    chi = 1e-3 * STIFFNESS / (STIFFNESS / MASS) ** 0.4
+    slow, fast = (
+        1.0 - impact(law="kuwabara-kono", pair=PAIR, speed=v, refine=10, chi=chi).restitution
+        for v in (0.05, 5.0)
+    )
+    assert fast / slow == pytest.approx(100.0**0.2, rel=5e-3)
