@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from support.shaken import LOAD, MASS, RADIUS, by_integration, orbit_by_integration
 
 import granchain as gc
 from granchain.errors import CaseError, FileError
 from granchain.studies import continuation as module
-
-RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
-# E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
-STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
 
 
 def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
@@ -39,31 +34,10 @@ def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
     return case.replace(**changes)
 
 
-def by_integration(case, point):
-    """How far an orbit ends from where it begins in its period, and its Jacobian; the equations
-    integrated."""
-    n, (left, right) = case.beads, (case.ends.left, case.ends.right)
-    elastic = STIFFNESS * np.array([math.sqrt(2.0), *[1.0] * (n - 1), math.sqrt(2.0)])
-    rest = (LOAD / elastic) ** (2.0 / 3.0)
-    turn = 2.0 * math.pi * left.frequency
-    other = 0.0 if right == "wall" else right.amplitude
-
-    def slope(t, y):
-        x = y.reshape(2 * n, 2 * n + 1)
-        u, v = x[:n], x[n:]
-        ends = np.zeros((2, 2 * n + 1))
-        ends[:, 0] = np.array([left.amplitude, -other]) * math.sin(turn * t)
-        apart = np.vstack([ends[:1], u]) - np.vstack([u, ends[1:]])
-        overlap = np.maximum(rest + apart[:, 0], 0.0)
-        force = 1.5 * elastic[:, None] * np.sqrt(overlap)[:, None] * apart
-        force[:, 0] = elastic * overlap**1.5
-        return np.vstack([v, (force[:-1] - force[1:]) / MASS - case.chain.drag * v]).ravel()
-
+def integrated(case, point):
+    """How far an orbit ends from where it begins, and its Jacobian; the equations integrated."""
     state = np.concatenate([point.displacement, point.velocity])
-    start = np.hstack([state[:, None], np.eye(2 * n)]).ravel()
-    made = solve_ivp(slope, (0.0, point.period), start, method="DOP853", rtol=1e-9, atol=1e-14)
-    end = made.y[:, -1].reshape(2 * n, 2 * n + 1)
-    return end[:, 0] - state, end[:, 1:]
+    return by_integration(case, state, point.period)
 
 
 def kinds(branch):
@@ -85,7 +59,7 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
     # a run would leave it; it closes all the same
     last = branch.points[-3]
     varied = case.replace(**{"ends.left.frequency": last.parameter})
-    apart, jacobian = by_integration(varied, last)
+    apart, jacobian = integrated(varied, last)
     assert np.abs(apart[:2]).max() <= 3e-3 * last.excursion.max()
     assert np.abs(np.linalg.eigvals(jacobian)).max() == pytest.approx(
         abs(last.multipliers[0]), abs=5e-3
@@ -150,7 +124,7 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     (point,) = branch.special
     assert [one.stable for one in branch.points[:2]] == [True, True]
     assert not branch.points[-1].stable
-    _, jacobian = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)
+    _, jacobian = integrated(case.replace(**{"ends.left.amplitude": point.parameter}), point)
     assert np.abs(np.linalg.eigvals(jacobian) + 1.0).min() <= 2e-3
     other = branch.switch(point)
     assert other.period == pytest.approx(2.0 * point.period, rel=1e-12)
@@ -168,7 +142,7 @@ def test_a_pair_of_multipliers_leaves_the_circle_where_two_modes_are_driven_toge
     assert kinds(branch) == ["Neimark-Sacker"]
     (point,) = branch.special
     assert np.abs(point.multipliers[:2]) == pytest.approx([1.0, 1.0], abs=1e-5)
-    known = by_integration(case.replace(**{"ends.left.amplitude": point.parameter}), point)[1]
+    known = integrated(case.replace(**{"ends.left.amplitude": point.parameter}), point)[1]
     assert np.abs(np.linalg.eigvals(known)).max() == pytest.approx(1.0, abs=3e-3)
     with pytest.raises(CaseError, match="point: got a point of kind Neimark-Sacker, allowed"):
         branch.switch(point)
@@ -180,7 +154,7 @@ def test_a_symmetric_row_loses_its_symmetry_at_a_pitchfork():
     assert kinds(branch) == ["pitchfork"]
     (point,) = branch.special
     assert np.abs(point.displacement).max() <= 1e-12
-    known = by_integration(case.replace(**{"chain.drag": point.parameter}), point)[1]
+    known = integrated(case.replace(**{"chain.drag": point.parameter}), point)[1]
     assert np.abs(np.linalg.eigvals(known) - 1.0).min() <= 2e-3
     other = branch.switch(point)
     assert np.abs(other.displacement).max() >= 1e-9 and other.residual <= 1e-8
@@ -195,7 +169,7 @@ def test_the_error_of_an_orbit_is_of_order_two_in_the_step_and_covered():
     for numbers in ([one.displacement for one in found], [one.multipliers[0] for one in found]):
         changes = [np.abs(a - b).max() for a, b in pairwise(numbers)]
         assert math.log2(changes[0] / changes[1]) == pytest.approx(2.0, abs=0.15)
-    known = np.linalg.eigvals(by_integration(case, found[0])[1])
+    known = np.linalg.eigvals(integrated(case, found[0])[1])
     assert np.abs(known - found[0].multipliers[0]).min() <= 1.05 * found[0].multiplier_error
 
 
@@ -205,12 +179,7 @@ def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
     found = branch.points[-1].orbit
     varied = case.replace(**{"ends.left.frequency": 28.1e3})
     assert found.opens and found.residual <= 1e-8
-    point, own = branch.points[-1], np.concatenate([found.displacement, found.velocity])
-    for _ in range(4):
-        point = replace(point, displacement=own[:2], velocity=own[2:])
-        apart, jacobian = by_integration(varied, point)
-        own = own + np.linalg.solve(np.eye(4) - jacobian, apart)
-    known = np.linalg.eigvals(jacobian)
+    known = orbit_by_integration(varied, found)[1]
     assert np.abs(known - found.multipliers[0]).min() <= 1.05 * found.multiplier_error
 
 

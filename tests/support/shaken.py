@@ -1,0 +1,61 @@
+"""Equal steel beads under a load between walls or driven ends, integrated by the tests: the orbit
+of a period, and what small changes become in it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
+# E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
+STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
+
+
+def by_integration(case, state, period, tolerance=1e-9):
+    """How far a state ends from where it begins in a period, and its Jacobian; hertz, or tsuji with
+    the restitution of the case."""
+    n, ends = case.beads, (case.ends.left, case.ends.right)
+    wall = np.array([2.0, *[1.0] * (n - 1), 2.0])
+    elastic = STIFFNESS * np.sqrt(wall)
+    log = math.log(case.contact.inputs().get("restitution", 1.0))
+    # c = sqrt(5) zeta sqrt(K m), with the effective mass
+    ratio = -log / math.hypot(math.pi, log)
+    dashpot = math.sqrt(5.0) * ratio * np.sqrt(elastic * MASS * wall / 2.0)
+    rest = (LOAD / elastic) ** (2.0 / 3.0)
+    # towards the far end; the right one's towards the left
+    driven = np.array([0.0 if e == "wall" else e.amplitude for e in ends]) * [1.0, -1.0]
+    turn = 2.0 * math.pi * ends[0].frequency
+
+    def slope(t, y):
+        # column 0 is the orbit, the others are what small changes become
+        u, v = y.reshape(2, n, 2 * n + 1)
+        wall, speed = np.zeros((2, 2, 2 * n + 1))
+        wall[:, 0] = driven * math.sin(turn * t)
+        speed[:, 0] = driven * turn * math.cos(turn * t)
+        apart = np.vstack([wall[:1], u]) - np.vstack([u, wall[1:]])
+        rate = np.vstack([speed[:1], v]) - np.vstack([v, speed[1:]])
+        overlap = np.maximum(rest + apart[:, 0], 0.0)
+        damping = dashpot * overlap**0.25
+        force = 1.5 * (elastic * np.sqrt(overlap))[:, None] * apart + damping[:, None] * rate
+        if log:
+            force += (0.25 * damping / overlap * rate[:, 0])[:, None] * apart
+        force[:, 0] = elastic * overlap**1.5 + damping * rate[:, 0]
+        return np.vstack([v, (force[:-1] - force[1:]) / MASS - case.chain.drag * v]).ravel()
+
+    start = np.hstack([state[:, None], np.eye(2 * n)]).ravel()
+    end = solve_ivp(
+        slope, (0.0, period), start, method="DOP853", rtol=tolerance, atol=1e-6 * tolerance
+    ).y[:, -1]
+    end = end.reshape(2 * n, 2 * n + 1)
+    return end[:, 0] - state, end[:, 1:]
+
+
+def orbit_by_integration(case, orbit, tolerance=1e-9):
+    """State and multipliers of the integrated orbit near one that was found."""
+    state = np.concatenate([orbit.displacement, orbit.velocity])
+    for _ in range(4):
+        apart, jacobian = by_integration(case, state, orbit.period, tolerance)
+        state = state + np.linalg.solve(np.eye(state.size) - jacobian, apart)
+    return state, np.linalg.eigvals(jacobian)
