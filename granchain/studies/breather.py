@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,12 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import shown
 from granchain.simulation import prepare, run
 from granchain.store import Result
+from granchain.studies.newton import Shot, newton
 from granchain.studies.orbit import (
     FEWEST_STEPS,
-    MOST_HALVINGS,
-    MOST_SHOTS,
     Orbit,
     PeriodGrid,
     Shooting,
-    Shot,
     one_period_of,
     rounding_of,
 )
@@ -229,38 +226,26 @@ def breather(
         raise CaseError(f"period: got {shown(period)}, allowed a time above 0 [s]; leave it out")
     turn, begun = _turn_of(case, period, guess)
     family = BreatherFamily(case, turn, "period" if given else hold or "energy", threads)
-    y, span = turn.state / family.grid.scale, turn.period
-    best: Any = None
-    move, halved, shots = np.zeros(y.size + 1), 0, 0
-    while shots < MOST_SHOTS and halved <= MOST_HALVINGS:
-        shots += 1
-        shooting = family.shooting(span)
-        try:
-            shot = shooting.shoot(y)
-        except RunError as error:
-            if best is None:
-                raise RunError(
-                    f"guess: got {begun}, from which a period cannot be computed: {error}; allowed "
-                    "a state near an orbit; begin with a smaller amplitude"
-                ) from None
-            shot = None
-        if shot is not None and (best is None or shot.residual < best[0].residual):
-            best, halved = (shot, shooting), 0
-            move = family.step(y, shot.image, shot.jacobian, span)
-            # what is held is met by the last step
-            if shot.residual <= tolerance and np.abs(move[:-1]).max() <= 1e3 * tolerance:
-                return _found(family, shot, shooting, shots, begun)
-        else:
-            halved += 1
-        part = 0.5**halved
-        y = best[0].state + part * move[:-1]
-        span = best[1].period * (1.0 + part * float(move[-1]))
+
+    def shoot(place: np.ndarray) -> Shot:
+        return family.shooting(turn.period * float(place[-1])).shoot(place[:-1])
+
+    def step(place: np.ndarray, shot: Shot) -> np.ndarray:
+        span = turn.period * float(place[-1])
+        move = family.step(shot.state, shot.image, shot.jacobian, span)
+        return np.append(move[:-1], place[-1] * move[-1])
+
+    # what is held is met by the last step
+    start = np.append(turn.state / family.grid.scale, 1.0)
+    found = newton(start, begun, shoot, step, tolerance, 1e3 * tolerance)
+    shooting = family.shooting(turn.period * float(found.place[-1]))
+    if found.why is None:
+        return _found(family, found.shot, shooting, found.shots, begun)
     raise RunError(
-        f"orbit: got none from {begun}: after {shots} shots of Newton's method the nearest state, "
-        f"of period {best[1].period:.6g} s, is {best[0].residual:.3g} of its largest excursion "
-        f"from closing, allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or "
-        "another period, or ask for a larger tolerance",
-        best[1].run(best[0].state),
+        f"orbit: got none from {begun}: {found.sentence}, of period {shooting.period:.6g} s, "
+        f"allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or another "
+        "period, or ask for a larger tolerance",
+        shooting.run(found.shot.state),
     )
 
 

@@ -29,11 +29,11 @@ from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, save_study
 from granchain.store.variables import CONTENT, FORMAT, Variable
+from granchain.studies.newton import Shot
 from granchain.studies.orbit import (
     Orbit,
     PeriodGrid,
     Shooting,
-    Shot,
     one_period_of,
     orbit_of,
     period_grid,

@@ -19,14 +19,11 @@ from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
-from granchain.studies.shooting import INSTANTS, MOVED, Course, Period
+from granchain.studies.newton import Shot, newton, newton_step
+from granchain.studies.shooting import INSTANTS, MOVED, Period
 from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
-# Ours: the first step from the static state is the linear answer, and an orbit takes 2 to 6.
-MOST_SHOTS = 24
-# A step of Newton's is halved so many times before it is given up.
-MOST_HALVINGS = 6
 # Ours: a period of fewer steps is no oscillation that is followed.
 FEWEST_STEPS = 20
 # The driven period is known to this part of itself.
@@ -202,73 +199,19 @@ def orbit(
         )
     shooting = Shooting.of(case, period_of(case, period), threads)
     state, begun = _begin(case, guess, shooting)
-    best, shots, halved, why = None, 0, 0, "each step of Newton's was halved six times"
-    move = np.zeros_like(state)
-    while shots < MOST_SHOTS:
-        shots += 1
-        try:
-            shot = shooting.shoot(state)
-        except RunError as error:
-            if best is None:
-                raise RunError(
-                    f"guess: got {begun}, from which a period cannot be computed: {error}; allowed "
-                    "a state near an orbit; begin with a weaker drive"
-                ) from None
-            shot = best
-        if best is None or shot.residual < best.residual:
-            best, halved = shot, 0
-            if best.residual <= tolerance:
-                return orbit_of(shooting, best, shots, begun)
-            moved = newton_step(best.state, best.image, best.jacobian)
-            if moved is None:
-                why = "its Jacobian is singular, as where the drive meets an undamped resonance"
-                break
-            move = moved
-        else:
-            halved += 1
-            if halved > MOST_HALVINGS:
-                break
-        state = best.state + move * 0.5**halved
-    else:
-        why = "it had not come to an end"
-    assert best is not None
+
+    def step(_: np.ndarray, shot: Shot) -> np.ndarray | None:
+        return newton_step(shot.state, shot.image, shot.jacobian)
+
+    found = newton(state, begun, shooting.shoot, step, tolerance)
+    if found.why is None:
+        return orbit_of(shooting, found.shot, found.shots, begun)
     raise RunError(
-        f"orbit: got none of period {shooting.period:.6g} s from {begun}: after {shots} shots of "
-        f"Newton's method {why}, and the nearest state is {best.residual:.3g} of its largest "
-        f"excursion from closing, allowed {tolerance:g}; give as guess= the orbit at a weaker "
-        "drive or another frequency, or a run that has settled, or ask for a larger tolerance",
-        shooting.run(best.state),
+        f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
+        f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
+        "or a run that has settled, or ask for a larger tolerance",
+        shooting.run(found.shot.state),
     )
-
-
-@dataclass
-class Shot:
-    """A period from a state, and what becomes of small changes; numbers are scaled.
-
-    Parameters
-    ----------
-    state, image : (2 n,) array
-        At its start and its end.
-    jacobian : (2 n, 2 n) array
-    course : Course
-    residual : float
-        Largest difference of the two, as a part of the largest excursion.
-    """
-
-    state: np.ndarray
-    image: np.ndarray
-    jacobian: np.ndarray
-    course: Course
-    residual: float
-
-
-def newton_step(state: np.ndarray, image: np.ndarray, jacobian: np.ndarray) -> np.ndarray | None:
-    """Newton's step towards a fixed point; None where there is none."""
-    try:
-        step: np.ndarray = np.linalg.solve(np.eye(state.size) - jacobian, image - state)
-    except np.linalg.LinAlgError:
-        return None
-    return step if np.isfinite(step).all() else None
 
 
 class PeriodGrid(NamedTuple):
