@@ -16,6 +16,7 @@ from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, RunError
 from granchain.simulation import prepare
 from granchain.status import Status
+from granchain.studies import orbit as module
 
 DRAG, FREQUENCY = 5e3, 8e3
 LINEAR = {"law": "kelvin-voigt", "restitution": 1.0, "stiffness": 1e7, "separation": "tensile"}
@@ -111,6 +112,43 @@ def test_a_run_from_the_orbit_closes_and_its_guess_needs_one_shot(hertz):
     )
     moved = (gc.run(beside).final_displacement - ends.final_displacement) / 1e-10
     assert moved == pytest.approx((weight * vector[:8]).real, abs=1e-3)
+
+
+def test_a_long_chain_is_solved_without_the_columns_of_its_jacobian(monkeypatch):
+    columns, counted = module.Period.with_jacobian, []
+
+    def with_jacobian(period, *arguments):
+        counted.append(period.step.n_steps)
+        return columns(period, *arguments)
+
+    monkeypatch.setattr(module.Period, "with_jacobian", with_jacobian)
+    found = gc.orbit(row(1e-8, **{"chain.beads": 61}))
+    dt, half = found.result.time_step, 0.5 * DRAG * found.result.time_step
+    steps = round(found.period / dt)
+    # all lie on one circle: once for the multipliers, once for those in twice as long steps
+    assert counted == [steps, steps // 2] and found.shots > 2 and found.multipliers.size == 122
+    assert found.residual <= 1e-8
+    known = ((1.0 - half) / (1.0 + half)) ** (0.5 * steps)
+    assert np.abs(found.multipliers) == pytest.approx(known, abs=1e-7)
+
+
+@pytest.mark.long
+def test_the_largest_multipliers_of_a_long_chain_are_those_of_its_columns(monkeypatch):
+    case = row(
+        **{"chain.beads": 64, "chain.drag": 50.0},
+        contact={"law": "hunt-crossley", "restitution": 0.9, "impact_speed": 0.01},
+    )
+    found = gc.orbit(case)
+    assert found.multipliers.size == 6 and found.vectors.shape == (6, 128)
+    monkeypatch.setattr(module, "MOST_DENSE", 64)
+    known = gc.orbit(case)
+    assert known.multipliers.size == 128
+    assert paired(found.multipliers, known.multipliers[:6]) == pytest.approx(
+        known.multipliers[:6], abs=1e-7
+    )
+    assert found.modulus_error == pytest.approx(known.modulus_error, abs=1e-8)
+    excursion = np.abs(known.result.displacement).max()
+    assert np.abs(found.displacement - known.displacement).max() <= 1e-7 * excursion
 
 
 REFUSED = {

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from granchain.errors import RunError
-from granchain.studies.shooting import Course
+from granchain.studies.shooting import Course, Period
 
 # Ours: the first step from the static state is the linear answer, and an orbit takes 2 to 6.
 MOST_SHOTS = 24
@@ -23,19 +24,24 @@ class Shot:
 
     Parameters
     ----------
+    period : Period
     state, image : (2 n,) array
         At its start and its end.
-    jacobian : (2 n, 2 n) array
     course : Course
     residual : float
         Largest difference of the two, as a part of the largest excursion.
     """
 
+    period: Period
     state: np.ndarray
     image: np.ndarray
-    jacobian: np.ndarray
     course: Course
     residual: float
+
+    @cached_property
+    def jacobian(self) -> np.ndarray:
+        """(2 n, 2 n) Of the image by the state."""
+        return self.period.with_jacobian(self.state)[1]
 
 
 @dataclass

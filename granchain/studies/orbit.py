@@ -19,6 +19,7 @@ from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
+from granchain.studies.krylov import MOST_DENSE, krylov_step, largest_multipliers
 from granchain.studies.newton import Shot, newton, newton_step
 from granchain.studies.shooting import INSTANTS, MOVED, Period
 from granchain.waves.dispersion import at_rest
@@ -46,9 +47,10 @@ class Orbit:
         Labels of the beads.
     displacement, velocity : (n,) array
         Of the beads at the drive's phase 0 [m], from rest, and [m/s].
-    multipliers : (2 n,) complex array
-        Floquet multipliers, the largest modulus first [1].
-    vectors : (2 n, 2 n) complex array
+    multipliers : (m,) complex array
+        Floquet multipliers, the largest modulus first [1]: all 2 n, or of a driven chain of more
+        than 60 beads the six largest, unless they lie too close to a circle.
+    vectors : (m, 2 n) complex array
         Of each multiplier a row: displacements of the beads [m], then velocities [m/s]; the
         largest displacement is 1.
     multiplier_error : float
@@ -112,6 +114,7 @@ class Orbit:
             ("period [s]", f"{self.period:.6g}"),
             ("largest multiplier [1]", f"{first:.5g}"),
             ("its modulus [1]", f"{abs(first):.6g} within {self.modulus_error:.2g}"),
+            ("multipliers computed", f"{self.multipliers.size} of {2 * self.bead.size}"),
             ("stable", "yes" if self.stable else "no"),
             ("energy put in [J]", f"{self.energy_in:.6g}"),
             ("energy lost [J]", f"{self.energy_lost:.6g}"),
@@ -145,6 +148,11 @@ def orbit(
     Jacobian DP are central differences, all runs set up once; its eigenvalues are the Floquet
     multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their error is from
     the orbit in twice as long steps, with twice the differences: a third of what changes.
+
+    Of a driven chain of more than 60 beads no columns are computed: the step is found by GMRES
+    (Saad & Schultz 1986, doi:10.1137/0907058) and the six largest multipliers by Arnoldi's method
+    (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628), from differences along the
+    directions that they ask for; where these do not come to an end, the columns are.
 
     A breather begins where the bead that swings furthest turns; its period is free, and its energy,
     or that displacement, is held. Of its multipliers those that are 1 by themselves, of a shift in
@@ -201,6 +209,11 @@ def orbit(
     state, begun = _begin(case, guess, shooting)
 
     def step(_: np.ndarray, shot: Shot) -> np.ndarray | None:
+        if shooting.long:
+            moved = krylov_step(shot.period, shot.state, shot.image)
+            if moved is not None:
+                return moved
+            shooting.long = False
         return newton_step(shot.state, shot.image, shot.jacobian)
 
     found = newton(state, begun, shooting.shoot, step, tolerance)
@@ -264,6 +277,8 @@ class Shooting:
         self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
         self.fine = Period(bare, self.scale, threads)
         self.beads, self.labels = self.fine.beads, self.fine.chain.body_labels
+        # whether the columns of the Jacobian are left out while its directions serve
+        self.long = self.beads > MOST_DENSE
 
     @classmethod
     def of(cls, case: Case, period: float, threads: int | None = None) -> Shooting:
@@ -290,30 +305,40 @@ class Shooting:
         return run(self.bare.replace(**recorded))
 
     def shoot(self, state: np.ndarray) -> Shot:
-        """A period from a state with its Jacobian.
+        """A period from a state with its Jacobian, which a long chain computes when it is asked.
 
         Raises
         ------
         RunError
             Where a run fails.
         """
-        image, jacobian = self.fine.with_jacobian(state)
+        image, jacobian = (
+            (self.fine.images(state[None])[0], None)
+            if self.long
+            else self.fine.with_jacobian(state)
+        )
         course = self.fine.course(state)
         # of a chain at rest, a millionth of its static overlap
         excursion = max(float(course.excursion.max()) / self.overlap, 1e-6)
         residual = float(np.abs(image - state).max()) / excursion
-        return Shot(state, image, jacobian, course, residual)
+        shot = Shot(self.fine, state, image, course, residual)
+        if jacobian is not None:
+            shot.jacobian = jacobian
+        return shot
 
 
 def stability(shooting: Shooting, shot: Shot) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Multipliers, the largest modulus first, their vectors, and the error of the first one and
-    of its modulus."""
-    values, vectors = np.linalg.eig(shot.jacobian)
+    of its modulus; of a long chain whose Jacobian is not known, the largest ones."""
+    few = "jacobian" not in vars(shot)
+    values, vectors = (
+        largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
+    )
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors = values[order].astype(complex), vectors[:, order].T * shooting.scale
     largest = np.abs(vectors[:, : shooting.beads]).argmax(axis=1)[:, None]
     vectors = vectors / np.take_along_axis(vectors, largest, axis=1)
-    coarse = _coarse_multipliers(shooting, shot.state)
+    coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
     # order two in the step and in the differences: a third of what doubling both changes; and the
     # rounding of a difference, which adds up as a random walk
     rounding = rounding_of(shooting.steps)
@@ -357,13 +382,20 @@ def rounding_of(steps: int) -> float:
     return float(np.finfo(float).eps / MOVED * math.sqrt(2.0 * steps))
 
 
-def _coarse_multipliers(shooting: Shooting, state: np.ndarray) -> np.ndarray:
+def _coarse_multipliers(shooting: Shooting, state: np.ndarray, few: bool) -> np.ndarray:
     """Multipliers of the orbit in twice as long steps, with twice the differences."""
+    coarse, twice = shooting.coarse, 2.0 * MOVED
     try:
-        image, jacobian = shooting.coarse.with_jacobian(state, 2.0 * MOVED)
-        move = newton_step(state, image, jacobian)
-        if move is not None:
-            _, jacobian = shooting.coarse.with_jacobian(state + move, 2.0 * MOVED)
+        if shooting.long:
+            move = krylov_step(coarse, state, coarse.images(state[None])[0], twice)
+        else:
+            image, jacobian = coarse.with_jacobian(state, twice)
+            move = newton_step(state, image, jacobian)
+        near = state if move is None else state + move
+        if few:
+            return largest_multipliers(coarse, near, twice)[0]
+        if shooting.long or move is not None:
+            _, jacobian = coarse.with_jacobian(near, twice)
     except RunError as error:
         raise RunError(
             f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
