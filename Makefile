@@ -15,7 +15,7 @@ SHARED := -n $(WORKERS) --dist worksteal
 # Where the package is built.
 WHEEL ?= dist
 
-.PHONY: help env run test test-fast test-plain test-bounds test-versions test-arm64 test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
+.PHONY: help env run test test-fast test-plain test-bounds test-versions test-later test-arm64 test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,10 @@ test-bounds: env
 test-versions: env ## the lowest versions that are allowed, and every other Python that is here: the main job, fast tests
 	@echo "test: lowest versions, other Pythons"
 	@$(PYTHON) tests/support/elsewhere.py versions $$(for wheel in "$(WHEEL)"/*.whl; do [ ! -e "$$wheel" ] || echo --wheel "$$wheel"; done)
+
+test-later: env ## the same on Python 3.14, Debian's of a later release, where none is here; some minutes
+	@echo "test: a later Python"
+	@$(PYTHON) tests/support/elsewhere.py later
 
 test-arm64: env ## the pinned states, the main job and fast tests on an emulated arm64; Debian's packages, an hour
 	@echo "test: arm64"

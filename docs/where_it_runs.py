@@ -1,5 +1,5 @@
 """Print the table "where it runs" of README, from what ran: docs/where-it-runs.json, which
-`make test-versions`, a part of .ci/run, and `make test-arm64` write.
+`make test-versions`, a part of .ci/run, `make test-later` and `make test-arm64` write.
 
     python docs/where_it_runs.py [--check]
 """
@@ -32,8 +32,10 @@ SIMULATED = {
 def row(ran: dict[str, Any]) -> str:
     """One place, and what it passed."""
     tests = "all tests" if ran["tests"] == "all" else "the main job and fast tests, the same bits"
+    if "whole" in ran:
+        tests += "; all but the long ones, on {day}".format(**ran["whole"])
     processor = ran["processor"] + (", emulated" if ran.get("emulated") else "")
-    minor = ran["python"].rpartition(".")[0]
+    minor = ran["python"].rpartition(".")[0] + (f", of {ran['of']}" if "of" in ran else "")
     return f"| {ran['system']} | {processor} | {minor} | {PACKAGES[ran['packages']]} | {tests} |"
 
 

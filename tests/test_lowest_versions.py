@@ -36,7 +36,7 @@ def test_every_dependency_has_a_lowest_version() -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(
-    sys.version_info >= (3, 13), reason="the lowest Numba has no build for this Python"
+    sys.version_info >= (3, 13), reason="the lowest NumPy has no build for this Python"
 )
 def test_the_lowest_versions_that_are_allowed_work_and_give_the_same_bits(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "lowest")], check=True)
@@ -62,7 +62,6 @@ def test_the_lowest_versions_that_are_allowed_work_and_give_the_same_bits(tmp_pa
     code = """
         import json, sys; sys.path.insert(0, "tests")
         from support import state_hashes
-from support.elsewhere import PROJECT, locked, lowest
         print(json.dumps({law: state_hashes.few(law) for law in ("hertz", "ma-liu", "tsuji")}))
     """
     command = [python, "-c", textwrap.dedent(code)]

@@ -6,11 +6,14 @@ import ast
 import errno
 import fcntl
 import json
+import math
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 from support.processes import answer
 
@@ -54,12 +57,13 @@ def test_what_is_posix_stands_in_one_module():
     assert found.keys() == {"portable.py"}, found
 
 
-def test_where_the_system_is_windows_it_runs_saves_opens_sweeps_and_plots(here):
+@pytest.mark.parametrize("system", ["windows", pytest.param("macos", marks=pytest.mark.long)])
+def test_where_the_system_is_another_it_runs_saves_opens_sweeps_and_plots(system, here):
     code = f"""
 import json, os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
-from support.windows import refused
+from support.{system} import refused
 import granchain as gc
 from granchain import portable
 from granchain.cli import obey
@@ -84,13 +88,14 @@ _, frames = journal.read("a journal")
 journal.begin([b"second"])
 with Waiting("a law"), Interruption() as noted:
     noted.something_to_lose = True
-    signal.raise_signal(signal.SIGBREAK)
+    signal.raise_signal(portable.ENDING[-1])
 print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha256,
-    resumed.data_sha256 == result.data_sha256, len(many), noted.number == signal.SIGBREAK, refused,
-    sorted(os.listdir())]))
+    resumed.data_sha256 == result.data_sha256, len(many), noted.number == portable.ENDING[-1],
+    sys.platform, refused, sorted(os.listdir())]))
 """
     *said, refused, files = json.loads(answer(code).splitlines()[-1])
-    assert said == [True, [0] * len(COMMANDS), True, True, 2, True]
+    named = {"windows": "win32", "macos": "darwin"}[system]
+    assert said == [named == "win32", [0] * len(COMMANDS), True, True, 2, True, named]
     assert refused == []
     assert files == [
         "a.h5",
@@ -171,3 +176,59 @@ def test_room_is_taken_with_zeros_where_the_system_has_no_call_for_it(here, monk
         file.flush()
         portable.take_room(file.fileno(), 100)
     assert Path("a").read_bytes() == b"head" + bytes(96)
+
+
+# LLVM's text of what three laws' loops and what they share are made of, before it is optimised.
+MODULES = """
+import json, sys; sys.path.insert(0, "tests")
+from numba.core import codegen
+from support import state_hashes
+found, optimise = {}, codegen.CPUCodeLibrary._optimize_final_module
+
+def noted(library):
+    found[library.name] = str(library._final_module)
+    optimise(library)
+
+codegen.CPUCodeLibrary._optimize_final_module = noted
+for law in ("hertz", "ma-liu", "tsuji"):
+    state_hashes.few(law)
+print(json.dumps(found))
+"""
+
+
+def assembly_for_apple(text: str) -> str:
+    """As Numba optimises and emits it there: two rounds of passes, with vectors of loops, then of
+    straight code."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = "arm64-apple-macosx"
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu="apple-m1", opt=3)
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    for slp in (False, True):
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_vectorization, tuning.slp_vectorization = True, slp
+        builder = llvm.create_pass_builder(machine, tuning)
+        passes = builder.getModulePassManager()
+        if not slp:
+            passes.add_loop_rotate_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_jump_threading_pass()
+        passes.run(module, builder)
+    return machine.emit_assembly(module)
+
+
+@pytest.mark.long
+def test_compiled_for_apples_processor_sweeps_are_vectors_nothing_is_fused_or_libms(tmp_path):
+    found = json.loads(answer(MODULES, cache=tmp_path))
+    loops = 0
+    for name, text in found.items():
+        made = assembly_for_apple(text)
+        assert not re.findall(r"\tfn?m(?:add|sub|la|ls)\b.*", made), name
+        called = set(re.findall(r"\b_(\w+)(?:@GOTPAGE\b|\n)", made))
+        assert not called & {*dir(math), "fmod", "fma"}, name
+        if name.startswith("loop_"):
+            loops += 1
+            counts = Counter(re.findall(r"\tf(mul|add|sub|sqrt)\.2d\b", made))
+            assert min(counts[one] for one in ("mul", "add", "sub")) > 50 and counts["sqrt"], name
+    assert loops == 3

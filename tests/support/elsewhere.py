@@ -1,12 +1,14 @@
 """The package elsewhere: with the lowest versions that it allows, with other Pythons, on another
 processor. As a script, from the project's folder:
 
-    python tests/support/elsewhere.py versions [--wheel FILE]
+    python tests/support/elsewhere.py versions [--wheel FILE] [--whole]
+    python tests/support/elsewhere.py later [--wheel FILE] [--whole]
     python tests/support/elsewhere.py arm64
     python tests/support/elsewhere.py here
 
 The last is for the machine of a workflow, with the package and its tests installed. Each place
-computes the main job, to the bits that it has here, and passes some fast tests. What ran is kept in
+computes the main job, to the bits that it has here, and passes some fast tests; with --whole, where
+the packages are the lock's, all but the long tests too. What ran is kept in
 docs/where-it-runs.json, from which docs/where_it_runs.py prints the table of README.
 """
 
@@ -17,6 +19,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,6 +40,8 @@ FAST = ("test_spheres", "test_setup", "test_timestep", "test_viscous", "test_spe
 # Compiled, each loop a minute where the processor is emulated: a law without memory, one with a
 # dent, one with an exponent.
 PINNED = "a_run_has_the_pinned_bits and (hertz or ma-liu or tsuji)"
+# A Python that Numba is built for and nothing here has, and the release of Debian that has it.
+LATER, RELEASE = "3.14", "forky"
 
 
 def lowest() -> list[str]:
@@ -132,8 +137,38 @@ def in_environment(
     }
 
 
-def versions(wheel: str | None) -> list[dict[str, Any]]:
-    """The lowest versions with this Python, and the lock's with every other one."""
+def whole_set(python: Path, folder: Path) -> dict[str, Any]:
+    """What an environment with the lock's packages passes of all but the long tests."""
+    said([sys.executable, "-m", "uv", "pip", "install", "-q", "--python", python, *locked()])
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    own = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(PROJECT), "PATH": path}
+    options = ("-q", "-p", "no:cacheprovider", "-m", "not long")
+    text = said([python, "-m", "pytest", *options], **own)
+    return {"whole": {"passed": passed(text), "day": time.strftime("%Y-%m-%d")}}
+
+
+def later_python(folder: Path) -> str:
+    """A Python of a later Debian, unpacked, which the loader of its own C library starts."""
+    root = folder / "root"
+    python = root / "usr" / "bin" / f"python{LATER}"
+    moved = python.with_name(f"{python.name}-of-debian")
+    if not moved.exists():
+        native = said(["dpkg", "--print-architecture"]).strip()
+        debian(folder / "apt", [python.name], native, root, RELEASE)
+        python.rename(moved)
+    (loader,) = root.glob("usr/lib/*/ld-linux-*.so.*")
+    start = (loader, "--library-path", loader.parent, "--argv0")
+    words = " ".join(shlex.quote(str(one)) for one in start)
+    python.write_text(f'#!/bin/sh\nexec {words} "$0" {shlex.quote(str(moved))} "$@"\n')
+    python.chmod(0o755)
+    return str(python)
+
+
+def versions(
+    wheel: str | None, places: Sequence[tuple[str, str, str, list[str]]], whole: bool
+) -> list[dict[str, Any]]:
+    """Places, each the packages, a Python's version and file, and what is pinned in its
+    environment."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if wheel is None:
@@ -141,9 +176,7 @@ def versions(wheel: str | None) -> list[dict[str, Any]]:
             said([*build, PROJECT])
             (wheel,) = map(str, folder.glob("*.whl"))
         bits = main_job([sys.executable], folder, PYTHONPATH=str(PROJECT))
-        places = [("lowest", here(), sys.executable, lowest())]
-        places += [("lock", version, python, []) for version, python in pythons().items()]
-        print(f"elsewhere: lowest versions, and Python {', '.join(pythons()) or 'no other'}")
+        print(f"elsewhere: {', '.join(f'{one[0]} with Python {one[1]}' for one in places)}")
 
         def at(place: tuple[str, str, str, list[str]]) -> dict[str, Any]:
             packages, version, python, pins = place
@@ -151,12 +184,30 @@ def versions(wheel: str | None) -> list[dict[str, Any]]:
             mine.mkdir()
             pinned = [] if pins else locked()
             row = in_environment(python, [str(wheel), *pins], pinned, bits, mine)
+            if whole and not pins:
+                row |= whole_set(mine / "environment" / "bin" / "python", mine)
             print(f"elsewhere: {packages} {row}", flush=True)
             return {**machine(), "packages": packages, **row}
 
         own = {**machine(), "packages": "lock", **own_versions(), "tests": "all", "bits": bits}
         with ThreadPoolExecutor(2) as pool:
             return [own, *pool.map(at, places)]
+
+
+def those_here(wheel: str | None, whole: bool) -> list[dict[str, Any]]:
+    """The lowest versions with this Python, and the lock's with every other one."""
+    others = [("lock", version, python, []) for version, python in pythons().items()]
+    return versions(wheel, [("lowest", here(), sys.executable, lowest()), *others], whole)
+
+
+def later(wheel: str | None, whole: bool) -> list[dict[str, Any]]:
+    """A Python that is not here, with the lock's packages."""
+    folder = PROJECT / "build" / f"python{LATER}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        {**row, "of": f"Debian {RELEASE}"} if row["python"].startswith(LATER) else row
+        for row in versions(wheel, [("lock", LATER, later_python(folder), [])], whole)
+    ]
 
 
 def in_place() -> list[dict[str, Any]]:
@@ -186,8 +237,11 @@ def own_versions() -> dict[str, Any]:
     return {"python": platform.python_version(), **found}
 
 
-def debian(folder: Path, packages: Sequence[str], architecture: str, into: Path) -> None:
-    """Packages of Debian for an architecture with what they need, unpacked, not installed."""
+def debian(
+    folder: Path, packages: Sequence[str], architecture: str, into: Path, release: str = ""
+) -> None:
+    """Packages of Debian for an architecture with what they need, unpacked, not installed; of
+    another release than this machine's where one is named."""
     for name in ("state/lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
@@ -199,6 +253,10 @@ def debian(folder: Path, packages: Sequence[str], architecture: str, into: Path)
         f"-oDir::Cache={folder}/cache",
         "-oAPT::Sandbox::User=root",
     ]
+    if release:
+        source = folder / "sources.list"
+        source.write_text(f"deb http://deb.debian.org/debian {release} main\n")
+        settings += [f"-oDir::Etc::sourcelist={source}", "-oDir::Etc::sourceparts=/dev/null"]
     said(["apt-get", *settings, "update", "-q"])
     wanted = ["install", "-q", "-y", "--download-only", "--no-install-recommends", *packages]
     said(["apt-get", *settings, *wanted])
@@ -255,15 +313,25 @@ def keep(rows: Sequence[Mapping[str, Any]]) -> None:
         return row["system"], row["processor"], minor, row["packages"]
 
     before = json.loads(FILE.read_text()) if FILE.exists() else []
-    kept = {place(row): {**row} for row in before} | {place(row): {**row} for row in rows}
+    kept = {place(row): {**row} for row in before}
+    for row in rows:
+        # all but the long tests, of whatever day
+        whole = {"whole": kept[place(row)]["whole"]} if "whole" in kept.get(place(row), ()) else {}
+        kept[place(row)] = whole | {**row}
     lines = ",\n".join(json.dumps(kept[name], sort_keys=True) for name in sorted(kept))
     FILE.write_text(f"[\n{lines}\n]\n")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("versions", "arm64", "here"))
+    parser.add_argument("what", choices=("versions", "later", "arm64", "here"))
     parser.add_argument("--wheel", help="the built package; without it, it is built")
+    parser.add_argument("--whole", action="store_true", help="all but the long tests too")
     asked = parser.parse_args()
-    ways = {"versions": lambda: versions(asked.wheel), "arm64": arm64, "here": in_place}
+    ways = {
+        "versions": lambda: those_here(asked.wheel, asked.whole),
+        "later": lambda: later(asked.wheel, asked.whole),
+        "arm64": arm64,
+        "here": in_place,
+    }
     keep(ways[asked.what]())

@@ -1,0 +1,76 @@
+"""macOS, as far as Linux can look like it: importing this module makes the process it, for good.
+
+What asks at its import which system this is, is imported first, so that it goes on as on Linux.
+Then what Python has on Linux only is gone, /proc and /sys are not there, and a flush that leaves
+the content in the disk's own memory is `refused`.
+"""
+
+import builtins
+import errno
+import fcntl
+import io
+import os
+import platform
+import re
+import select
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+for name in (
+    *("concurrent.futures.process", "filelock", "h5netcdf", "h5py", "matplotlib.image"),
+    *("matplotlib.pyplot", "numba.core.caching", "numba.np.ufunc.parallel", "rich.console"),
+    *("scipy.optimize", "typer.testing", "xarray"),
+):
+    import_module(name)
+
+# Names of these modules that Python on macOS does not have ("not macOS" in its manual).
+NAMES = re.compile(
+    r"sched_([sg]et(affinity|scheduler|param)|rr_)|posix_(fallocate|fadvise)|fdatasync|pipe2|splice|"
+    r"copy_file_range|memfd_create|eventfd|pidfd_open|getrandom|[sg]etres[ug]id|\w+xattr|unshare|"
+    r"setns|O_(DIRECT|TMPFILE|PATH|LARGEFILE|NOATIME|RSYNC)$|F_(SETPIPE_SZ|ADD_SEALS|OFD)|epoll|"
+    r"prlimit|SIG(STKFLT|PWR|POLL|CLD|RTM)|sigtimedwait|sigwaitinfo|SOCK_(CLOEXEC|NONBLOCK)$"
+)
+# fcntl.h of macOS
+F_FULLFSYNC = 51
+refused: list[Any] = []
+
+
+def not_there(function: Callable[..., Any]) -> Callable[..., Any]:
+    def called(*given: Any, **more: Any) -> Any:
+        for path in given[:1]:
+            if not isinstance(path, int) and re.match(r"/(proc|sys)\b", os.fsdecode(path)):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return function(*given, **more)
+
+    return called
+
+
+def flushed(descriptor: int, command: int, *more: Any) -> Any:
+    """fcntl, which flushes the disk's own memory too."""
+    return (
+        plain_flush(descriptor)
+        if command == F_FULLFSYNC
+        else plain_fcntl(descriptor, command, *more)
+    )
+
+
+plain_fcntl, plain_flush = fcntl.fcntl, os.fsync
+fcntl.fcntl, fcntl.F_FULLFSYNC = flushed, F_FULLFSYNC  # type: ignore[attr-defined,assignment]
+os.fsync = refused.append  # type: ignore[assignment]
+for module in (os, fcntl, select, signal, socket):
+    for name in filter(NAMES.match, dir(module)):
+        delattr(module, name)
+builtins.open = io.open = not_there(open)  # type: ignore[assignment]
+for name in ("open", "stat", "lstat", "listdir", "scandir", "readlink"):
+    setattr(os, name, not_there(getattr(os, name)))
+# looked up on Linux, and kept
+platform.platform()
+tempfile._O_TMPFILE_WORKS = False  # type: ignore[attr-defined]
+os.uname = lambda: SimpleNamespace(sysname="Darwin", machine="arm64", release="24.6.0")  # type: ignore
+sys.platform = "darwin"
