@@ -1,9 +1,13 @@
-"""The figures of the explanation: small computations, drawn when the documentation is built."""
+"""The figures of the explanation: small computations, drawn when the documentation is built, and
+those that the lines of its pages draw."""
 
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -301,9 +305,30 @@ def time_steps() -> Figure:
 FIGURES: tuple[Callable[[], Figure], ...] = (onset_weights, force_jump, energy_guard, time_steps)
 
 
+def drawn_by_pages() -> dict[Path, list[str]]:
+    """Pages of the explanation whose own lines draw pictures, and the names of these."""
+    pages = sorted((Path(__file__).resolve().parent / "explanation").glob("*.md"))
+    saved = r'^gc\.figures\.save\(figure, "([\w-]+\.png)"\)$'
+    found = {page: re.findall(saved, page.read_text(), re.MULTILINE) for page in pages}
+    return {page: names for page, names in found.items() if names}
+
+
+def run_page(page: Path, folder: Path) -> None:
+    """Run what a page shows in Python, in the folder of the pictures, where it saves them."""
+    os.chdir(folder)
+    namespace: dict[str, object] = {}
+    for body in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        exec(body, namespace)
+
+
 def write(folder: Path) -> None:
     """Draw what is not there yet or older than the package."""
     folder.mkdir(exist_ok=True)
     draws = {folder / f"{draw.__name__.replace('_', '-')}.png": draw for draw in FIGURES}
     for target in to_draw(draws, __file__):
         figures.save(draws[target](), target)
+    for page, names in drawn_by_pages().items():
+        if to_draw([folder / name for name in names], str(page)):
+            # it changes its folder
+            with ProcessPoolExecutor(1) as pool:
+                pool.submit(run_page, page, folder).result()

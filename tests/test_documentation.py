@@ -3,11 +3,11 @@ shown.
 
 A page is read from its top: a ```toml or ```python block after a sentence that names a file
 (`my-case.toml`) is saved as that file; other ```python blocks are run, one after the other in one
-namespace; in a ```console block, lines that begin with "$ " are given to a shell, and the lines
-under them must come in what it prints, "..." standing for any lines. All in one temporary folder a
-page, as if in a clone with granchain installed. A comment of HTML, which no reader sees, stands
-above a block that is not run, as of commands that install something; "# exit code 2" ends a command
-that shall fail with that code.
+namespace, and print what a ```text block right after them shows; in a ```console block, lines that
+begin with "$ " are given to a shell, and the lines under them must come in what it prints, "..."
+standing for any lines. All in one temporary folder a page, as if in a clone with granchain
+installed. A comment of HTML, which no reader sees, stands above a block that is not run, as of
+commands that install something; "# exit code 2" ends a command that shall fail with that code.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ PAGES = sorted(
 )
 _BLOCK = re.compile(
     r"(?P<not_run><!-- not run by the tests -->\n)?"
-    r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$",
+    r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$"
+    r"(?:\n\n^```text\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
 _FILE = re.compile(r"`(?P<name>[\w-]+\.(?:toml|py|csv))`[^`]*:\s*$")
@@ -67,15 +68,16 @@ class Command:
         return int(found[1]) if found else 0
 
 
-def blocks(text: str) -> list[tuple[str, str, str | None]]:
-    """Language, body and file name of the blocks of a page that do something; the body of a
-    console block is what stands in it."""
+def blocks(text: str) -> list[tuple[str, str, str | None, str | None]]:
+    """Language, body, file name and what is shown to be printed of the blocks of a page that do
+    something; the body of a console block is what stands in it."""
     found = []
     for block in _BLOCK.finditer(text):
         if block["not_run"]:
             continue
         named = _FILE.search(text[: block.start()].rstrip().rpartition("\n\n")[2])
-        found.append((block["language"], block["body"], named["name"] if named else None))
+        name = named["name"] if named else None
+        found.append((block["language"], block["body"], name, block["printed"]))
     return found
 
 
@@ -152,14 +154,17 @@ SLOW = (
             "waves",
         )
     ),
-    "docs/explanation/mechanisms.md",
+    *(
+        f"docs/explanation/{page}.md"
+        for page in ("breather", "local-resonances", "mechanisms", "rectifier")
+    ),
 )
 
 
 def does_something(page: str) -> bool:
     return any(
-        language == "console" or (language == "python" and "how-to" in page)
-        for language, _, _ in blocks((ROOT / page).read_text())
+        language == "console" or (language == "python" and "/" in page)
+        for language, *_ in blocks((ROOT / page).read_text())
     )
 
 
@@ -173,13 +178,17 @@ def does_something(page: str) -> bool:
 )
 def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
     namespace: dict[str, object] = {}
-    for language, body, name in blocks((ROOT / page).read_text()):
+    for language, body, name, shown in blocks((ROOT / page).read_text()):
         if name is not None:
             (clone / name).write_text(body)
         elif language == "python":
             # CONTRIBUTING shows a skeleton, which is not code to run.
             if "..." not in body:
-                exec(compile(body, page, "exec"), namespace)
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(compile(body, page, "exec"), namespace)
+                if shown is not None:
+                    line = missing(tuple(shown.splitlines()), printed.getvalue().splitlines())
+                    assert line is None, f"{body}shows: {line}\nprints:\n{printed.getvalue()}"
         elif language == "console":
             for command in commands(body):
                 check(command)
@@ -290,7 +299,8 @@ def test_every_picture_of_the_documentation_is_drawn(monkeypatch, tmp_path):
     law_pages.write(tmp_path / "laws")
     drawn = [*tmp_path.glob("*/*.png"), *tmp_path.glob("*/*.gif")]
     laws = sum(len(family.laws) for family in law_pages.own_families())
-    assert len(drawn) == len(gallery.FIGURES) + len(explained.FIGURES) + laws
+    pages = sum(map(len, explained.drawn_by_pages().values()))
+    assert len(drawn) == len(gallery.FIGURES) + len(explained.FIGURES) + pages + laws
     assert min(one.stat().st_size for one in drawn) > 2000
 
 
