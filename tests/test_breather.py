@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import root
 
 import granchain as gc
-from granchain.errors import CaseError
+from granchain.errors import CaseError, RunError
 
 RADIUS, LOAD, BEADS = 9.53e-3, 20.0, 7
 # Young's modulus [Pa], Poisson's ratio, density [kg/m3]: 6061-T6 and 316 as materials.csv has them
@@ -156,3 +156,12 @@ def test_a_row_that_is_no_breather_is_refused():
         gc.orbit(started(diatomic(), 1e-7).replace(**{"chain.drag": 10.0}))
     with pytest.raises(CaseError, match='hold: got "period"'):
         gc.orbit(started(diatomic(), 1e-7), hold="period")
+
+
+def test_a_period_that_goes_to_nothing_is_no_orbit():
+    kinds = [{"count": 1, "material": KINDS[(i + 1) % 2]} for i in range(BEADS)]
+    far = [-8.53e-7, -5.48e-7, -8.45e-6, 1.004e-6, 1.186e-6, 3.823e-6, -1.055e-6]
+    begun = diatomic(**{"chain.segment": kinds}).replace(initial={"displacement": far})
+    # Newton's method leads to a period of 2e-16 s, after which every state comes again
+    with pytest.raises(RunError, match="orbit: got none from"):
+        gc.orbit(begun, hold="amplitude")
