@@ -12,7 +12,15 @@ from functools import cache
 
 import numpy as np
 
-from granchain.engine.fields import BODY, Followed, Records, Tables, member_of
+from granchain.engine.fields import (
+    BODY,
+    RESONATOR,
+    Field,
+    Followed,
+    Records,
+    Tables,
+    member_of,
+)
 from granchain.engine.inspection import RUNNING
 from granchain.engine.state import RECORDING_STEPS, Memory, State
 from granchain.jit.cache import compiled
@@ -95,12 +103,14 @@ class Copies:
     ----------
     state : State
         Before its first step; it stays there.
-    displacement, velocity : (n_copies, n_bodies) array
-        That each begins with [m], [m/s].
+    displacement, velocity : (n_copies, n_bodies + n_resonators) array
+        That each begins with [m], [m/s]; of the bodies, then of the resonators.
+    history : (n_history, n_contacts) array, optional
+        That the contacts of each begin with; without, that of the state.
 
     Attributes
     ----------
-    displacement, velocity : (n_copies, n_bodies) array
+    displacement, velocity : (n_copies, n_bodies + n_resonators) array
         At the end.
     status : (n_copies,) integer array
         How each has ended.
@@ -108,8 +118,14 @@ class Copies:
         Of their tables and records.
     """
 
-    def __init__(self, state: State, displacement: np.ndarray, velocity: np.ndarray):
-        count, inside = len(displacement), slice(1, state.chain.n_bodies + 1)
+    def __init__(
+        self,
+        state: State,
+        displacement: np.ndarray,
+        velocity: np.ndarray,
+        history: np.ndarray | None = None,
+    ):
+        count, n = len(displacement), state.chain.n_bodies
         self.memory, self.status = Memory([state] * count), np.full(count, RUNNING)
         mine = *self.memory.tables, *self.memory.followed
         for copied, own in zip(mine, (*state.tables, *state.followed), strict=True):
@@ -117,15 +133,27 @@ class Copies:
         for name in state.plan:
             getattr(self.memory.records, name)[:] = getattr(state.records, name)
         self.memory.clocks[:] = state.clock
-        names = [field.name for field in BODY]
-        moving = [self.memory.tables.bodies[:, names.index(name), inside] for name in ("u", "v")]
-        moving[0][:], moving[1][:] = displacement, velocity
         memory = self.memory
+        if history is not None:
+            memory.tables.h[:, :, : n + 1] = history
+        beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving(BODY)]
+        riding = slice(0, state.chain.n_resonators)
+        others = [memory.tables.resonators[:, row, riding] for row in _moving(RESONATOR)]
+        for bodies, resonators, given in zip(beads, others, (displacement, velocity), strict=True):
+            bodies[:], resonators[:] = given[:, :n], given[:, n:]
         stack_of(state.loop)(
             0, count, state.time_step.n_steps + 1, memory.tables, memory.clocks, memory.followed,
             memory.records, self.status, False,
         )  # fmt: skip
-        self.displacement, self.velocity = moving
+        self.displacement, self.velocity = (
+            np.hstack(both) for both in zip(beads, others, strict=True)
+        )
+
+
+def _moving(rows: tuple[Field, ...]) -> list[int]:
+    """Rows of displacement and velocity."""
+    names = [field.name for field in rows]
+    return [names.index(name) for name in ("u", "v")]
 
 
 def shape_of(state: State) -> tuple:

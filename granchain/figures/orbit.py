@@ -78,7 +78,7 @@ def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.nd
 # How the points of a branch are marked that have a name.
 MARKS = {
     "fold": "s", "period doubling": "D", "Neimark-Sacker": "o", "pitchfork": "^",
-    "branch point": "v", "grazing": "|",
+    "branch point": "v", "grazing": "|", "growing dent": "x",
 }  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def bifurcation(
             f"bead: got {bead}, allowed {labels[0]} to {labels[-1]}; leave it out for the largest"
         )
     sheet = Sheet(ax, 6.4, 4.4)
-    excursion = np.array([one.excursion for one in points])
+    excursion = np.array([one.excursion[: len(labels)] for one in points])
     y = excursion.max(axis=1) if bead is None else excursion[:, labels.index(bead)]
     x = np.array([one.parameter for one in points])
     (across, unit), (up, length) = scaled(np.abs(x).max(), branch.unit), scaled(y.max(), "m")
@@ -125,7 +125,7 @@ def bifurcation(
     for kind, mark in MARKS.items():
         named = [i for i, one in enumerate(points) if one.kind == kind]
         if named:
-            colour = palette()[1 + list(MARKS).index(kind)]
+            colour = palette()[(1 + list(MARKS).index(kind)) % len(palette())]
             sheet.top.plot(x[named], y[named], mark, color=colour, markersize=6, label=kind)
     if branch.special:
         sheet.top.legend(loc="best")

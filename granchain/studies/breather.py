@@ -256,7 +256,7 @@ def _found(family: BreatherFamily, shot: Shot, shooting: Shooting, shots: int, b
     """The orbit, with its multipliers but the trivial ones, and their error."""
     from scipy.optimize import linear_sum_assignment
 
-    n, span, scale = shooting.beads, shooting.period, family.grid.scale
+    n, span, scale = shooting.bodies, shooting.period, family.grid.scale
     values, vectors, weight = family.others(shot.state, shot.jacobian)
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors, weight = values[order], vectors[order] * scale, weight[order]

@@ -16,6 +16,7 @@ import numpy as np
 from granchain.case import Case, check_case
 from granchain.case.document import entry_at
 from granchain.case.listing import quantity_of
+from granchain.case.start import FIXED, same_of
 from granchain.case.tables import DriveTable
 from granchain.chain import DRIVEN_FORCE
 from granchain.errors import CaseError, RunError
@@ -34,13 +35,16 @@ from granchain.studies.orbit import (
     Orbit,
     PeriodGrid,
     Shooting,
+    check_still,
     one_period_of,
     orbit_of,
     period_grid,
     period_of,
+    remembered,
     stability,
 )
 from granchain.studies.orbit import orbit as find_orbit
+from granchain.studies.settling import MEETS
 from granchain.studies.shooting import MOVED
 
 # Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
@@ -82,18 +86,18 @@ class Point:
     ----------
     kind : str
         "orbit", or what it is named for: "fold", "period doubling", "Neimark-Sacker", "pitchfork",
-        "branch point", "grazing".
+        "branch point", "grazing", "growing dent".
     parameter : float
         The number that is varied, in SI.
     period : float
         [s].
-    displacement, velocity : (n,) array
-        At the drive's phase 0 [m], [m/s].
-    excursion : (n,) array
-        Largest displacement of each bead, from rest [m].
+    displacement, velocity : (n_bodies,) array
+        Of beads, then resonators, at the drive's phase 0 [m], [m/s].
+    excursion : (n_bodies,) array
+        Largest displacement of each, from rest [m].
     lowest : (n_contacts,) array
         Smallest overlap of each contact in the period [m], below 0 where it opens.
-    multipliers : (2 n,) complex array
+    multipliers : (2 n_bodies,) complex array
         Floquet multipliers [1].
     multiplier_error, modulus_error : float
         Of the first of them, and of its modulus [1].
@@ -102,7 +106,8 @@ class Point:
     residual : float
         How far it is from closing, as a part of its largest excursion [1].
     contact : int or None
-        Of a grazing, the contact that begins to open, or ceases to.
+        Of a grazing, the contact that begins to open, or ceases to; of a growing dent, that which
+        is loaded further than ever before.
     """
 
     kind: str
@@ -187,7 +192,8 @@ class Branch:
 
     def to_xarray(self) -> Any:
         """The branch as an `xarray.Dataset`, over `point`: as its file has it, but for multipliers,
-        which are complex numbers here; `opening` is the contact of a grazing, -1 elsewhere."""
+        which are complex numbers here; `opening` is the contact of a grazing or a growing dent, -1
+        elsewhere."""
         variables = self.variables()
         real, imaginary = (variables.pop(f"multipliers_{part}").data for part in ("real", "imag"))
         data = dataset_of(variables, {"along": self.along, "title": self.case.title})
@@ -196,19 +202,23 @@ class Branch:
     def variables(self) -> dict[str, Variable]:
         """What stands in its file."""
         path, columns = self.points[0].path, columns_of_points(self.points)
-        chain = path.shooting(path.part_of(self.points[0].parameter)).fine.chain
+        period = path.shooting(path.part_of(self.points[0].parameter)).fine
+        chain = period.chain
         units = {"parameter": self.unit or "1"} | UNITS
         count = len(self.points[0].multipliers)
         found = {
             "point": Variable(("point",), np.arange(len(self.points)), "1", "place in the branch"),
             "multiplier": Variable(("multiplier",), np.arange(count), "1", "largest first"),
             "bead": Variable(("bead",), chain.body_labels, "1", "number of the bead"),
-            "contact": Variable(
-                ("contact",), chain.contact_labels[chain.contacts], "1", "number of the contact"
-            ),
+            "contact": Variable(("contact",), period.contact_labels, "1", "number of the contact"),
         }
+        inner = INNER
+        if chain.n_resonators:
+            inner = {name: "body" if of == "bead" else of for name, of in INNER.items()}
+            bodies = np.arange(1, chain.n_bodies + chain.n_resonators + 1)
+            found["body"] = Variable(("body",), bodies, "1", "beads, then resonators")
         for name, values in columns.items():
-            dims = ("point", *([INNER[name]] if name in INNER else []))
+            dims = ("point", *([inner[name]] if name in inner else []))
             found[name] = Variable(dims, values, units.get(name, "1"), name.replace("_", " "))
         return found
 
@@ -344,6 +354,8 @@ class Path:
     multiple : int
         Periods of the drive in one of the orbit.
     threads : int, optional
+    history : (n_history, n_contacts) array, optional
+        What the contacts remember, with dents that stay as they are.
     grid : PeriodGrid, optional
         Of another path along the same chain; its steps are of one period of the drive.
     """
@@ -356,10 +368,11 @@ class Path:
         stop: float,
         multiple: int,
         threads: int | None,
+        history: np.ndarray | None = None,
         grid: PeriodGrid | None = None,
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        self.multiple, self.threads = multiple, threads
+        self.multiple, self.threads, self.history = multiple, threads, history
         periods = [self._one_period(value) for value in (start, stop)]
         if grid is None:
             grids = [
@@ -398,13 +411,49 @@ class Path:
                 period = self.multiple / value
             steps = {"time.end": period, "time.step": period / self.grid.steps}
             bare = self._bare.replace(**{self.along: value, **steps})
-            self._known[part] = Shooting(bare, self.grid, self.threads)
+            self._known[part] = Shooting(bare, self.grid, self.threads, self.history)
         return self._known[part]
 
     def image(self, z: np.ndarray) -> np.ndarray:
         """What a period makes of a state."""
         y = z[:-1] * self.weight[:-1]
         return self.shooting(float(z[-1])).fine.images(y[None])[0]
+
+    def remembering(self, found: Orbit) -> Path:
+        """The same with contacts that remember what they do in an orbit.
+
+        Raises
+        ------
+        CaseError
+            Where they are others, or change along the path while there are dents in them.
+        """
+        shooting = self.shooting(0.0)
+        history, others = remembered(found, shooting)
+        if others:
+            raise CaseError(
+                "orbit: got one of other contacts, allowed an orbit of this chain, law and inputs, "
+                "whose contacts remember what they do in it; find one with granchain.orbit"
+            )
+        first, last = (self._case_at(value) for value in (self.start, self.stop))
+        one, other = same_of(first), same_of(last)
+        loads = [[case.chain.precompression, case.chain.gravity] for case in (first, last)]
+        same = all(one[name] == other[name] for name in FIXED) and loads[0] == loads[1]
+        if shooting.fine.lasting and not same:
+            raise CaseError(
+                f"along: got {self.along}, with which contacts change that have dents, allowed a "
+                "number of drives, drag, on-site springs or dashpots; find an orbit at each value "
+                "with granchain.orbit, which lets the dents grow"
+            )
+        return Path(
+            self.case, self.along, self.start, self.stop, self.multiple, self.threads, history,
+            self.grid,
+        )  # fmt: skip
+
+    def room(self, node: Node) -> np.ndarray:
+        """(contacts,) How much further each contact may be loaded before its dent grows, as a part
+        of that."""
+        limits = self.shooting(float(node.z[-1])).limits
+        return 1.0 + MEETS - node.shot.course.highest / limits
 
     def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
         """Derivative of the image by the part of the way; to the side of its middle."""
@@ -416,6 +465,7 @@ class Path:
         """The orbit at z, with its multipliers; its tangent goes on in the direction of another."""
         shooting, y = self.shooting(float(z[-1])), z[:-1] * self.weight[:-1]
         shot = shooting.shoot(y)
+        check_still(shooting, shot)
         by_parameter = self.by_parameter(z, shot.image)
         last = np.append(np.zeros(y.size), 1.0)
         tangent = np.linalg.solve(bordered(shot.jacobian, by_parameter, before, self.weight), last)
@@ -570,13 +620,16 @@ class Path:
     def _symmetric(self, node: Node) -> str:
         """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
         images, and the multiplier's vector is not."""
-        n = len(node.z) // 2
+        fine = self.shooting(float(node.z[-1])).fine
         y, vector = node.shot.state, node.vectors[np.abs(node.values - 1.0).argmin()].real
+        order = np.arange(fine.chain.n_bodies)[::-1]
+        if (riding := fine.chain.resonators) is not None:
+            order = np.append(order, order.size + np.argsort(-riding.body, kind="stable"))
+        order = np.append(order, order.size + order)
 
         def mirrored(state: np.ndarray) -> np.ndarray:
-            return -np.concatenate([state[:n][::-1], state[n:][::-1]])
+            return -state[order]
 
-        fine = self.shooting(float(node.z[-1])).fine
         aside = y + MOVED * np.cos(np.arange(y.size))
         one, other = fine.images(np.vstack([aside, mirrored(aside)]))
         size, own = np.abs(one).max(), vector / self.grid.scale
@@ -589,7 +642,7 @@ class Path:
         """The orbit of the branch that leaves at a point, beside it."""
         longer = Path(
             self.case, self.along, self.start, self.stop, self.multiple * factor, self.threads,
-            self.grid._replace(steps=factor * self.grid.steps),
+            self.history, self.grid._replace(steps=factor * self.grid.steps),
         )  # fmt: skip
         longer.weight = self.weight
         part, scale = self.part_of(point.parameter), self.grid.scale
@@ -643,7 +696,8 @@ def continuation(
     found there: a fold, where the tangent turns back; a period doubling, where a multiplier passes
     -1; Neimark-Sacker, where a pair leaves the unit circle; a pitchfork or a branch point, where
     another branch crosses; a grazing, where a contact begins to open: in a short step, across
-    which no test function is trusted, for the map has a kink in its slope there.
+    which no test function is trusted, for the map has a kink in its slope there. The dents of
+    contacts stay as they are in the orbit; the branch ends where one would grow.
 
     Parameters
     ----------
@@ -691,7 +745,9 @@ def continuation(
     told = progress_of(progress, "continuation")
     if out is None:
         return _followed(path, first, told)
-    asked = [sha256_of([case.resolved(), along, path.start, stop, path.multiple, source_hash()])]
+    held = [] if path.history is None else [path.history.tobytes().hex()]
+    facts = [case.resolved(), along, path.start, stop, path.multiple, source_hash(), *held]
+    asked = [sha256_of(facts)]
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
             return _whole_branch(out, path, asked)
@@ -788,6 +844,14 @@ def _followed(
                 )
                 break
         assert after is not None and opened is not None
+        if (path.room(after) < 0.0).any():
+            point = _growing(path, node, after, length)
+            points.append(point)
+            messages.append(
+                f"the dent of contact {point.contact} grows beyond {along} = {point.parameter:.6g}:"
+                " other orbits follow, in other dents; find them with granchain.orbit"
+            )
+            break
         if opened.any():
             points += _grazings(path, node, after, length, opened)
         else:
@@ -808,6 +872,19 @@ def _followed(
     return Branch(path.case, along, tuple(points), tuple(messages), interrupted)
 
 
+def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
+    """Where in a step the first contact is loaded further than ever before."""
+
+    def least(one: Node) -> float:
+        return float(path.room(one).min())
+
+    found = path.where(node, after, length, least) if least(node) > 0.0 else None
+    at = found or node
+    place = int(path.room(after if found is None else at).argmin())
+    labels = path.shooting(float(at.z[-1])).fine.contact_labels
+    return path.point(at, "growing dent", int(labels[place]))
+
+
 def _overlap_of(place: int, node: Node) -> float:
     return float(node.lowest[place])
 
@@ -816,12 +893,11 @@ def _grazings(
     path: Path, node: Node, after: Node, length: float, opened: np.ndarray
 ) -> list[Point]:
     """Where in a short step contacts begin to open, or cease to."""
-    labels = path.shooting(float(node.z[-1])).fine.chain
+    labels = path.shooting(float(node.z[-1])).fine.contact_labels
     found = []
     for place in np.flatnonzero(opened).tolist():
         one = path.where(node, after, length, partial(_overlap_of, place))
-        label = int(labels.contact_labels[labels.contacts][place])
-        found.append(path.point(one or after, "grazing", label))
+        found.append(path.point(one or after, "grazing", int(labels[place])))
     return found
 
 
@@ -870,4 +946,6 @@ def _begun(
     if begin != held:
         found = find_orbit(at_start, period=period, guess=found, threads=threads)
     path = Path(case, along, begin, stop, round(period * frequency), threads)
+    if path.shooting(0.0).remembers:
+        path = path.remembering(found)
     return path, path.first(found)

@@ -4,7 +4,7 @@ Floquet multipliers."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,6 +12,8 @@ import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.case.initial import MOTION_COLUMNS
+from granchain.case.start import FIXED, same_of, state_in, state_of_run, text_of_state
+from granchain.case.start import begun as begun_before
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.markup import card, table
@@ -20,13 +22,25 @@ from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
 from granchain.studies.krylov import MOST_DENSE, krylov_step, largest_multipliers
-from granchain.studies.newton import Shot, newton, newton_step
+from granchain.studies.newton import Nearest, Shot, newton, newton_step
+from granchain.studies.settling import (
+    COMES,
+    MEETS,
+    MOST_TRIES,
+    NEARER,
+    SETTLED,
+    Settled,
+    growth,
+    settle,
+)
 from granchain.studies.shooting import INSTANTS, MOVED, Period
 from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
 # Ours: a period of fewer steps is no oscillation that is followed.
 FEWEST_STEPS = 20
+# Part below the limit of a dent at which an orbit touches it; an orbit is found to 1e-8.
+TOUCHES = 1e-6
 # The driven period is known to this part of itself.
 _SAME_PERIOD = 1e-9
 # A guess that ends this part of a period from the drive's phase 0 is of another phase.
@@ -45,14 +59,14 @@ class Orbit:
         [s].
     bead : (n,) array
         Labels of the beads.
-    displacement, velocity : (n,) array
-        Of the beads at the drive's phase 0 [m], from rest, and [m/s].
+    displacement, velocity : (n_bodies,) array
+        Of the beads, then of the resonators, at the drive's phase 0 [m], from rest, and [m/s].
     multipliers : (m,) complex array
-        Floquet multipliers, the largest modulus first [1]: all 2 n, or of a driven chain of more
-        than 60 beads the six largest, unless they lie too close to a circle.
-    vectors : (m, 2 n) complex array
-        Of each multiplier a row: displacements of the beads [m], then velocities [m/s]; the
-        largest displacement is 1.
+        Floquet multipliers, the largest modulus first [1]: all 2 n_bodies, or of a driven chain of
+        more than 60 beads and resonators the six largest, unless they lie too close to a circle.
+    vectors : (m, 2 n_bodies) complex array
+        Of each multiplier a row: displacements of beads and resonators [m], then velocities [m/s];
+        the largest displacement is 1.
     multiplier_error : float
         Of the first multiplier, as a number in the plane [1].
     modulus_error : float
@@ -70,6 +84,12 @@ class Orbit:
         Contacts that open in the orbit: the multipliers are then those of a map with kinks.
     begun : str
         What Newton's method began from.
+    settled : int
+        Periods from there until what the contacts remember stood still: with dents there are many
+        orbits, and this one is that of its start.
+    touches : tuple of int
+        Contacts whose largest overlap in the orbit is the largest that they have had: the
+        multipliers are then those of changes to the inside; to the outside a dent grows.
     result : Result
         The trajectory over the period, from the drive's phase 0, or where the bead that swings
         furthest turns.
@@ -99,6 +119,8 @@ class Orbit:
     result: Result
     energy: float = math.nan
     period_error: float = 0.0
+    settled: int = 0
+    touches: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -114,7 +136,7 @@ class Orbit:
             ("period [s]", f"{self.period:.6g}"),
             ("largest multiplier [1]", f"{first:.5g}"),
             ("its modulus [1]", f"{abs(first):.6g} within {self.modulus_error:.2g}"),
-            ("multipliers computed", f"{self.multipliers.size} of {2 * self.bead.size}"),
+            ("multipliers computed", f"{self.multipliers.size} of {2 * self.displacement.size}"),
             ("stable", "yes" if self.stable else "no"),
             ("energy put in [J]", f"{self.energy_in:.6g}"),
             ("energy lost [J]", f"{self.energy_lost:.6g}"),
@@ -154,6 +176,11 @@ def orbit(
     (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628), from differences along the
     directions that they ask for; where these do not come to an end, the columns are.
 
+    Contacts that remember what was, such as dents, are run period after period until that stands
+    still; then Newton's method is on the state with it as it is, and an orbit in which it would
+    change by more than 1e-7 is run on. A guess that is an orbit is taken with what its contacts
+    remember.
+
     A breather begins where the bead that swings furthest turns; its period is free, and its energy,
     or that displacement, is held. Of its multipliers those that are 1 by themselves, of a shift in
     time and along the family, and of a free chain's translation, are left out; it is stable where
@@ -185,10 +212,11 @@ def orbit(
     ------
     CaseError
         For a chain without a harmonic drive, without a static load, with a striker, that nothing
-        holds in place, whose contacts remember what was; for a period that is none of the drive's,
-        or of fewer than 20 steps; for a guess of another chain or phase.
+        holds in place; for a period that is none of the drive's, or of fewer than 20 steps; for a
+        guess of another chain or phase.
     RunError
-        Where no orbit is found: what was tried, and the residual; `.result` is the nearest.
+        Where no orbit is found: what was tried, and the residual; `.result` is the nearest. Where
+        what contacts remember does not settle, or changes in the course of the orbit.
     """
     check_case(case)
     if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
@@ -207,6 +235,23 @@ def orbit(
         )
     shooting = Shooting.of(case, period_of(case, period), threads)
     state, begun = _begin(case, guess, shooting)
+    settled = 0
+    if shooting.remembers:
+        shooting, found, settled, begun = _remembering(shooting, guess, state, begun, tolerance)
+    else:
+        found = _nearest(shooting, state, begun, tolerance)
+    if found.why is None:
+        return replace(orbit_of(shooting, found.shot, found.shots, begun), settled=settled)
+    raise RunError(
+        f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
+        f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
+        "or a run that has settled, or ask for a larger tolerance",
+        shooting.run(found.shot.state),
+    )
+
+
+def _nearest(shooting: Shooting, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
+    """Newton's method on a period."""
 
     def step(_: np.ndarray, shot: Shot) -> np.ndarray | None:
         if shooting.long:
@@ -216,20 +261,112 @@ def orbit(
             shooting.long = False
         return newton_step(shot.state, shot.image, shot.jacobian)
 
-    found = newton(state, begun, shooting.shoot, step, tolerance)
-    if found.why is None:
-        return orbit_of(shooting, found.shot, found.shots, begun)
+    return newton(state, begun, shooting.shoot, step, tolerance)
+
+
+def _remembering(
+    shooting: Shooting,
+    guess: Orbit | Result | None,
+    state: np.ndarray,
+    begun: str,
+    tolerance: float,
+) -> tuple[Shooting, Nearest, int, str]:
+    """Newton's method with what the contacts remember as it is, once that has settled; of a guess
+    that is an orbit as it is there, unless a dent would grow."""
+    period, (history, whose) = shooting.fine, remembered(guess, shooting)
+    settled, comes, begun = Settled(state, history), COMES, begun + whose
+    if not isinstance(guess, Orbit) or whose:
+        settled, comes = _settled(shooting, settled, comes, begun), comes * NEARER
+    for _ in range(MOST_TRIES):
+        words = begun
+        if settled.periods:
+            count = f"{settled.periods} period{'s' * (settled.periods > 1)}"
+            words += f", run for {count} until what its contacts remember had settled"
+        shooting = shooting.remembering(settled.history)
+        found = _nearest(shooting, settled.state, words, tolerance)
+        if found.why is not None:
+            break
+        check_still(shooting, found.shot)
+        _, after = period.passed(found.shot.state, settled.history)
+        lasting = period.lasting
+        grows = growth(settled.history[lasting], after[lasting])
+        if grows > MEETS:
+            settled, comes = _settled(shooting, settled, comes, begun), comes * NEARER
+        elif (after == settled.history).all() or grows:
+            break
+        else:
+            # contacts are closed at phase 0 that were open, or the other way
+            settled = settled._replace(state=found.shot.state, history=after)
+    else:
+        raise RunError(
+            f"orbit: got one of period {shooting.period:.6g} s from {words} that its chain does "
+            f"not come to: dents would grow in it by {grows:.2g} of themselves, allowed "
+            f"{MEETS:g}; give as guess= a run at a stronger drive, whose dents are deeper, that "
+            "ends at the drive's phase 0, or as period= a multiple of it",
+            shooting.run(found.shot.state),
+        )
+    return shooting, found, settled.periods, words
+
+
+def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Settled:
+    """A chain whose contacts have settled."""
+    try:
+        found = settle(shooting.fine, begun, comes)
+    except RunError as error:
+        raise RunError(
+            f"guess: got {words}, which cannot be run until its contacts have settled: {error}; "
+            "allowed a drive that they bear; begin with a smaller amplitude"
+        ) from None
+    if found.grows:
+        raise RunError(
+            f"orbit: got contacts that still change after {found.passed} periods from {words}, by "
+            f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED:g}; give "
+            "as guess= a run at a stronger drive, whose dents are deeper, that ends at the drive's "
+            "phase 0",
+            shooting.remembering(found.history).run(found.state),
+        )
+    return found
+
+
+def remembered(guess: Orbit | Result | None, shooting: Shooting) -> tuple[np.ndarray, str]:
+    """What the contacts of a guess remember, and words where it is that of the static state."""
+    at_rest_history = shooting.fine.contacts.history[:, :-1]
+    if guess is None:
+        return at_rest_history, ""
+    result = guess.result if isinstance(guess, Orbit) else guess
+    if result.state is not None:
+        held, mine = state_in(text_of_state(result.state)), same_of(shooting.bare)
+        if all(held.same[name] == mine[name] for name in FIXED):
+            return held.start.history.copy(), ""
+    return at_rest_history, ", with the contacts of the static state"
+
+
+def check_still(shooting: Shooting, shot: Shot) -> None:
+    """Refuse an orbit in which contacts come to remember something else in between: a state is here
+    displacements and velocities.
+
+    Raises
+    ------
+    RunError
+        With the orbit.
+    """
+    if not (changed := shot.course.changed).any():
+        return
+    names = shooting.fine.contacts.model.history
+    which = ", ".join(map(str, shooting.fine.contact_labels[changed].tolist()))
+    what = ", ".join(names[place].name for place in shooting.fine.lasting)
     raise RunError(
-        f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
-        f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
-        "or a run that has settled, or ask for a larger tolerance",
-        shooting.run(found.shot.state),
+        f'contact.law: got "{shooting.bare.contact.law}" in an orbit in whose course contacts '
+        f"{which} come to remember another {what}, allowed orbits in which that stands still; take "
+        "a weaker drive or a larger chain.precompression, with which they stay closed; a run of "
+        "many periods (granchain.run) finds a stable orbit under any law",
+        shooting.run(shot.state),
     )
 
 
 class PeriodGrid(NamedTuple):
     """Steps of a period, an even number; the smallest static overlap [m]; and what states are
-    scaled by, (2 n,) [m], [m/s]."""
+    scaled by, (2 n_bodies,) [m], [m/s]."""
 
     steps: int
     overlap: float
@@ -243,9 +380,7 @@ def period_grid(case: Case, one_period: Case) -> PeriodGrid:
     # contacts without a force at rest, and chains that are too long, are refused here
     omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
     chain, contacts, planned = prepare(one_period)
-    n, exists = chain.n_bodies, chain.contacts
-    if contacts.model.history:
-        _check_memory(case, contacts, range(n + 1)[exists], float(chain.mass.min()))
+    n = chain.n_bodies + chain.n_resonators
     if planned.n_steps < FEWEST_STEPS:
         raise CaseError(
             f"period: got {period:.6g} s, which is {planned.n_steps} time steps of "
@@ -254,7 +389,7 @@ def period_grid(case: Case, one_period: Case) -> PeriodGrid:
         )
     # an even number, of which the half is stable as well
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
-    overlap = float(contacts.overlaps[exists].min())
+    overlap = float(contacts.overlaps[chain.contacts].min())
     return PeriodGrid(steps + steps % 2, overlap, np.repeat([overlap, omega * overlap], n))
 
 
@@ -270,15 +405,23 @@ class Shooting:
         A period from rest in equal steps.
     grid : PeriodGrid
     threads : int, optional
+    history : (n_history, n_contacts) array, optional
+        What the contacts remember, with dents that stay as they are; without, what they do at rest.
     """
 
-    def __init__(self, bare: Case, grid: PeriodGrid, threads: int | None = None):
-        self.bare, self.grid, self.threads = bare, grid, threads
+    def __init__(
+        self,
+        bare: Case,
+        grid: PeriodGrid,
+        threads: int | None = None,
+        history: np.ndarray | None = None,
+    ):
+        self.bare, self.grid, self.threads, self.history = bare, grid, threads, history
         self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
-        self.fine = Period(bare, self.scale, threads)
-        self.beads, self.labels = self.fine.beads, self.fine.chain.body_labels
+        self.fine = Period(bare, self.scale, threads, history)
+        self.bodies, self.labels = self.fine.bodies, self.fine.chain.body_labels
         # whether the columns of the Jacobian are left out while its directions serve
-        self.long = self.beads > MOST_DENSE
+        self.long = self.bodies > MOST_DENSE
 
     @classmethod
     def of(cls, case: Case, period: float, threads: int | None = None) -> Shooting:
@@ -290,14 +433,45 @@ class Shooting:
     def coarse(self) -> Period:
         """The period in twice as long steps."""
         doubled = {"time.step": 2.0 * self.period / self.steps}
-        return Period(self.bare.replace(**doubled), self.scale, self.threads)
+        return Period(self.bare.replace(**doubled), self.scale, self.threads, self.history)
+
+    def remembering(self, history: np.ndarray) -> Shooting:
+        """The same with contacts that remember this, and dents that stay as they are."""
+        return Shooting(self.bare, self.grid, self.threads, history)
+
+    @cached_property
+    def remembers(self) -> bool:
+        """Whether the force at a phase of the drive depends on what was; the weight that a dashpot
+        gives the onset of a contact weighs nothing where there is no damping."""
+        chain, contacts = self.fine.chain, self.fine.contacts
+        if not contacts.model.history:
+            return False
+        there = range(chain.n_bodies + 1)[chain.contacts]
+        damped = at_rest(contacts, there, float(chain.mass.min()))[1].any()
+        return bool(self.fine.lasting) or bool(damped)
+
+    @property
+    def limits(self) -> np.ndarray:
+        """(contacts,) Overlap from which on a dent grows [m]; infinite where there is none."""
+        fine = self.fine
+        if self.history is None or fine.limit is None:
+            return np.full(fine.contact_labels.size, math.inf)
+        return np.asarray(self.history[fine.limit][fine.chain.contacts])
 
     def run(self, state: np.ndarray) -> Result:
-        """The period from a state, recorded."""
-        own = (state * self.scale).tolist()
+        """The period from a state, recorded; of a chain with resonators, or whose contacts
+        remember, from what a period leaves of it."""
+        own, fine = (state * self.scale).tolist(), self.fine
         every = self.period * max(1, self.steps // INSTANTS) / self.steps
+        initial: dict[str, Any] = {
+            "displacement": own[: self.bodies], "velocity": own[self.bodies :]
+        }  # fmt: skip
+        if self.history is not None or fine.chain.n_resonators:
+            history = fine.contacts.history[:, :-1] if self.history is None else self.history
+            left = fine.left_by(state, history)
+            initial = {"state": text_of_state(state_of_run(self.bare, left, fine.step.value))}
         recorded = {
-            "initial": {"displacement": own[: self.beads], "velocity": own[self.beads :]},
+            "initial": initial,
             "snapshots": {"interval": every},
             "sensors": {"beads": "all", "contacts": "all", "interval": every},
             "energy": dict(self.bare.energy) | {"ledger": True, "interval": every},
@@ -336,7 +510,7 @@ def stability(shooting: Shooting, shot: Shot) -> tuple[np.ndarray, np.ndarray, f
     )
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors = values[order].astype(complex), vectors[:, order].T * shooting.scale
-    largest = np.abs(vectors[:, : shooting.beads]).argmax(axis=1)[:, None]
+    largest = np.abs(vectors[:, : shooting.bodies]).argmax(axis=1)[:, None]
     vectors = vectors / np.take_along_axis(vectors, largest, axis=1)
     coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
     # order two in the step and in the differences: a third of what doubling both changes; and the
@@ -352,8 +526,9 @@ def orbit_of(
 ) -> Orbit:
     """The orbit that a shot has found, with its multipliers and their error."""
     values, vectors, off, modulus = known or stability(shooting, shot)
-    result, own, n = shooting.run(shot.state), shot.state * shooting.scale, shooting.beads
-    lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping")
+    result, own, n = shooting.run(shot.state), shot.state * shooting.scale, shooting.bodies
+    lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
+    touches = shot.course.highest >= (1.0 - TOUCHES) * shooting.limits
     opens = result.contact_overlap.min(axis=0) <= 0.0
     return Orbit(
         title=shooting.bare.title,
@@ -374,6 +549,7 @@ def orbit_of(
         opens=tuple(result.sensor_contact[opens].tolist()),
         begun=begun,
         result=result,
+        touches=tuple(result.sensor_contact[touches].tolist()),
     )
 
 
@@ -416,9 +592,6 @@ def _gain(result: Result, name: str) -> float:
 def _check_covered(case: Case) -> None:
     """Refuse chains whose orbits this does not find."""
     problems, drives = Problems(), case.drives
-    if case.chain.resonators()[0].size:
-        advice = "take them out; a run of many periods (granchain.run) finds a stable orbit"
-        problems.add("chain.resonator", "resonators", "none: their state is not shot", advice)
     if case.striker is not None:
         advice = "take the table out"
         problems.add("striker", "a striker", "none: it does not come back", advice)
@@ -455,21 +628,6 @@ def _check_covered(case: Case) -> None:
             "set the end that is not driven to a wall",
         )
     problems.close()
-
-
-def _check_memory(case: Case, contacts: Any, present: range, mass: float) -> None:
-    """Refuse contacts whose force at a phase of the drive depends on what was: a state is here
-    displacements and velocities. The weight that a dashpot gives the onset of a contact weighs
-    nothing where there is no damping."""
-    names = {quantity.name for quantity in contacts.model.history}
-    if names <= {"onset_weight", "closed"} and not at_rest(contacts, present, mass)[1].any():
-        return
-    raise CaseError(
-        f'contact.law: got "{case.contact.law}", whose contacts remember {", ".join(sorted(names))}'
-        ", allowed a law without a memory: hertz, hunt-crossley and its kind, or kelvin-voigt with "
-        "restitution = 1; take one of them, with chain.drag for the damping; a run of many periods "
-        "(granchain.run) finds a stable orbit under any law"
-    )
 
 
 def period_of(case: Case, period: float | None) -> float:
@@ -529,33 +687,43 @@ def _begin(case: Case, guess: Orbit | Result | None, shooting: Shooting) -> tupl
     if isinstance(guess, Orbit):
         rows, name = (guess.displacement, guess.velocity), "an orbit"
     elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
-        rows, name = (
-            (guess.final_displacement, guess.final_velocity),
-            f"a run of {guess.title or guess.law}",
-        )
+        rows, name = final_rows(guess), "a run"
         _check_phase(guess)
     else:
         raise CaseError(
             f"guess: got {type(guess).__name__}, allowed an Orbit, or a Result of a chain; leave "
             "it out for the static state"
         )
-    if rows[0].size != shooting.beads:
+    if rows[0].size != shooting.bodies:
         raise CaseError(
-            f"guess: got {rows[0].size} beads, allowed {shooting.beads}, as the case has; give "
-            "one of the same chain"
+            f"guess: got {rows[0].size} beads and resonators, allowed {shooting.bodies}, as the "
+            "case has; give one of the same chain"
         )
     named = guess.title or guess.law
     return np.concatenate(rows) / shooting.scale, f"{name} of {named}"
+
+
+def final_rows(result: Result) -> tuple[np.ndarray, np.ndarray]:
+    """Displacements [m] and velocities [m/s] of beads and resonators at the end of a run."""
+    names = ["final_", "final_resonator_"]
+    if "final_resonator_displacement" not in result.variables:
+        names = names[:1]
+    u, v = (
+        np.concatenate([getattr(result, name + what) for name in names])
+        for what in ("displacement", "velocity")
+    )
+    return u, v
 
 
 def _check_phase(guess: Result) -> None:
     """Refuse a run that does not end at its drive's phase 0."""
     own = case_of(guess)
     drives = {} if own is None else own.drives
-    for end in list(drives.values())[:1]:
+    for where, end in list(drives.items())[:1]:
         if end.signal != "harmonic" or not end.frequency:
             continue
-        cycles = own.time.end * end.frequency + (end.phase or 0.0) / (2.0 * math.pi)
+        time = begun_before(own, where)[1] + own.time.end
+        cycles = time * end.frequency + (end.phase or 0.0) / (2.0 * math.pi)
         if abs(cycles - round(cycles)) > _SAME_PHASE:
             whole = own.time.end + (math.ceil(cycles) - cycles) / end.frequency
             raise CaseError(

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from granchain.case import Case
+from granchain.chain import Start
+from granchain.engine.fields import CONTACT
 from granchain.engine.stack import Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import RunError
@@ -25,6 +27,12 @@ MOVED = 1e-4
 AT_ONCE = 1e7
 # Instants at which the trajectory is looked at.
 INSTANTS = 200
+# What a contact remembers of its onset alone: at another step it says nothing.
+OF_ONSET = ("onset_weight", "closed", "floored")
+# How far a contact has been loaded: up to there its dent stays as it is.
+LIMIT = "elastic_limit"
+# An overlap to which none comes [m].
+BEYOND = 1.0
 
 
 @dataclass
@@ -34,17 +42,22 @@ class Course:
     Parameters
     ----------
     excursion : (n,) array
-        Largest displacement of each bead [m].
-    lowest : (contacts,) array
-        Smallest overlap of each contact [m], below 0 where it opens.
+        Largest displacement of each bead, then of each resonator [m].
+    lowest, highest : (contacts,) array
+        Smallest overlap of each contact [m], below 0 where it opens; and the largest.
+    changed : (contacts,) bool array
+        Whether what the contact remembers, but of its onset, is another one in between.
     """
 
     excursion: np.ndarray
     lowest: np.ndarray
+    highest: np.ndarray
+    changed: np.ndarray
 
 
 class Period:
-    """A period of a case, from any states; these are scaled, displacements before velocities.
+    """A period of a case, from any states; these are scaled, displacements before velocities, of
+    beads before resonators.
 
     Parameters
     ----------
@@ -54,12 +67,28 @@ class Period:
         [m], [m/s].
     threads : int, optional
         As many as there are processors for this process, unless given.
+    history : (n_history, n_contacts) array, optional
+        What contacts remember at the start, with dents that stay as they are; without, what they
+        do at rest.
     """
 
-    def __init__(self, case: Case, scale: np.ndarray, threads: int | None = None):
+    def __init__(
+        self,
+        case: Case,
+        scale: np.ndarray,
+        threads: int | None = None,
+        history: np.ndarray | None = None,
+    ):
         self.chain, self.contacts, step = prepare(case)
-        self.scale, self.step, self.beads = scale, step, self.chain.n_bodies
-        self.threads = threads or usable_processors()
+        self.scale, self.step, self.bodies = scale, step, len(scale) // 2
+        self.threads, self._history = threads or usable_processors(), history
+        self.contact_labels = self.chain.contact_labels[self.chain.contacts]
+        names = [quantity.name for quantity in self.contacts.model.history]
+        self.lasting = [place for place, name in enumerate(names) if name not in OF_ONSET]
+        self.limit = names.index(LIMIT) if LIMIT in names else None
+        if history is not None and self.limit is not None:
+            self._history = history.copy()
+            self._history[self.limit] = BEYOND
         length = step.n_steps * step.value
         bare = Recording(interval=length, energy_interval=length)
         self._bare = State(self.contacts, self.chain, step, bare)
@@ -68,10 +97,14 @@ class Period:
     def _seen(self) -> State:
         """The period with what a course is read from."""
         step = self.step
-        labels = self.chain.contact_labels[self.chain.contacts].tolist()
         every = step.value * max(1, step.n_steps // INSTANTS)
         seen = Recording(
-            (), tuple(labels), every, every, energy_interval=self._bare.recording.interval
+            (),
+            tuple(self.contact_labels.tolist()),
+            every,
+            every,
+            energy_interval=self._bare.recording.interval,
+            snapshot_history=bool(self.lasting),
         )
         return State(self.contacts, self.chain, step, seen)
 
@@ -83,7 +116,7 @@ class Period:
         RunError
             Where one of the runs fails.
         """
-        work = len(states) * self.step.n_steps * self.beads
+        work = len(states) * self.step.n_steps * self.bodies
         least = self.threads if work > AT_ONCE else 1
         pieces = min(len(states), max(least, math.ceil(work / AT_ONCE)))
         parts = np.array_split(states * self.scale, pieces)
@@ -100,11 +133,11 @@ class Period:
         return np.vstack(ends) / self.scale
 
     def _ends(self, states: np.ndarray) -> np.ndarray:
-        copies = self._run(self._bare, states)
+        copies = self._run(self._bare, states, self._history)
         return np.hstack([copies.displacement, copies.velocity])
 
-    def _run(self, state: State, states: np.ndarray) -> Copies:
-        copies = Copies(state, states[:, : self.beads], states[:, self.beads :])
+    def _run(self, state: State, states: np.ndarray, history: np.ndarray | None) -> Copies:
+        copies = Copies(state, states[:, : self.bodies], states[:, self.bodies :], history)
         for status in copies.status.tolist():
             if status != Status.COMPLETE:
                 raise RunError(Status(status).sentence)
@@ -121,9 +154,41 @@ class Period:
 
     def course(self, state: np.ndarray) -> Course:
         """How the period is passed through from a state."""
-        records = self._run(self._seen, (state * self.scale)[None]).memory.records
-        excursion = np.abs(records.displacement[0]).max(axis=0)
-        return Course(excursion, least_overlaps(records.contact_overlap[0]))
+        memory = self._run(self._seen, (state * self.scale)[None], self._history).memory
+        records, there = memory.records, self.chain.contacts
+        moves = np.hstack([records.displacement[0], records.resonator_displacement[0]])
+        highest = memory.tables.contacts[0, [field.name for field in CONTACT].index("reach"), there]
+        # of a law that remembers nothing else there are no rows
+        rows = records.snapshot_history[0][:, self.lasting, there]
+        return Course(
+            np.abs(moves).max(axis=0),
+            least_overlaps(records.contact_overlap[0]),
+            highest.copy(),
+            (rows != rows[:1]).any(axis=(0, 1)),
+        )
+
+    def passed(self, state: np.ndarray, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What becomes of a state, and of what contacts remember, in a period in which dents
+        grow."""
+        copies = self._run(self._bare, (state * self.scale)[None], history)
+        image = np.hstack([copies.displacement, copies.velocity])[0] / self.scale
+        return image, copies.memory.tables.h[0, :, : history.shape[1]].copy()
+
+    def left_by(self, state: np.ndarray, history: np.ndarray) -> Start:
+        """What a run leaves that has begun with a state a period before."""
+        (u, v), n = (state * self.scale).reshape(2, -1), self.chain.n_bodies
+        rows, contacts = np.stack([u, 0.0 * u, 0.0 * u, v]), np.zeros((6, n + 1))
+        contacts[-1] = -math.inf
+        start = Start(
+            rows[:, :n], np.zeros(n + 1), contacts, history, np.zeros(0, np.int64),
+            np.zeros((4, 0)), np.zeros(1), 0, rows[:, n:],
+        )  # fmt: skip
+        recording = replace(self._bare.recording, final=True)
+        run = State(self.contacts, replace(self.chain, start=start), self.step, recording)
+        status = run.advance(self.step.n_steps + 1)
+        if run.final is None:
+            raise RunError(status.sentence)
+        return run.final
 
 
 def least_overlaps(values: np.ndarray) -> np.ndarray:
