@@ -13,9 +13,9 @@ RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
 STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
 
 
-def by_integration(case, state, period, tolerance=1e-9):
+def by_integration(case, state, period, tolerance=1e-9, dents=None):
     """How far a state ends from where it begins in a period, and its Jacobian; hertz, or tsuji with
-    the restitution of the case."""
+    the restitution of the case; or F = K (d - r)^1.5 of dents (K, r, overlap at rest)."""
     n, ends = case.beads, (case.ends.left, case.ends.right)
     wall = np.array([2.0, *[1.0] * (n - 1), 2.0])
     elastic = STIFFNESS * np.sqrt(wall)
@@ -24,38 +24,46 @@ def by_integration(case, state, period, tolerance=1e-9):
     ratio = -log / math.hypot(math.pi, log)
     dashpot = math.sqrt(5.0) * ratio * np.sqrt(elastic * MASS * wall / 2.0)
     rest = (LOAD / elastic) ** (2.0 / 3.0)
+    if dents is not None:
+        elastic, residual, rest = dents
+        rest = rest - residual
     # towards the far end; the right one's towards the left
     driven = np.array([0.0 if e == "wall" else e.amplitude for e in ends]) * [1.0, -1.0]
-    turn = 2.0 * math.pi * ends[0].frequency
+    turn, count = 2.0 * math.pi * ends[0].frequency, len(state)
+    bead, mass, spring, damper = case.chain.resonators()
+    spring, damper, mass = spring[:, None], damper[:, None], mass[:, None]
 
     def slope(t, y):
         # column 0 is the orbit, the others are what small changes become
-        u, v = y.reshape(2, n, 2 * n + 1)
-        wall, speed = np.zeros((2, 2, 2 * n + 1))
+        x, (u, v) = y.reshape(count, -1), y.reshape(2, count // 2, -1)
+        wall, speed = np.zeros((2, 2, count + 1))
         wall[:, 0] = driven * math.sin(turn * t)
         speed[:, 0] = driven * turn * math.cos(turn * t)
-        apart = np.vstack([wall[:1], u]) - np.vstack([u, wall[1:]])
-        rate = np.vstack([speed[:1], v]) - np.vstack([v, speed[1:]])
+        apart = np.vstack([wall[:1], u[:n]]) - np.vstack([u[:n], wall[1:]])
+        rate = np.vstack([speed[:1], v[:n]]) - np.vstack([v[:n], speed[1:]])
         overlap = np.maximum(rest + apart[:, 0], 0.0)
         damping = dashpot * overlap**0.25
         force = 1.5 * (elastic * np.sqrt(overlap))[:, None] * apart + damping[:, None] * rate
         if log:
             force += (0.25 * damping / overlap * rate[:, 0])[:, None] * apart
         force[:, 0] = elastic * overlap**1.5 + damping * rate[:, 0]
-        return np.vstack([v, (force[:-1] - force[1:]) / MASS - case.chain.drag * v]).ravel()
+        push = force[:-1] - force[1:] - case.chain.drag * MASS * v[:n]
+        pull = spring * (u[bead] - u[n:]) + damper * (v[bead] - v[n:])
+        np.subtract.at(push, bead, pull)
+        return np.vstack([x[count // 2 :], push / MASS, pull / mass]).ravel()
 
-    start = np.hstack([state[:, None], np.eye(2 * n)]).ravel()
+    start = np.hstack([state[:, None], np.eye(count)]).ravel()
     end = solve_ivp(
         slope, (0.0, period), start, method="DOP853", rtol=tolerance, atol=1e-6 * tolerance
     ).y[:, -1]
-    end = end.reshape(2 * n, 2 * n + 1)
+    end = end.reshape(count, -1)
     return end[:, 0] - state, end[:, 1:]
 
 
-def orbit_by_integration(case, orbit, tolerance=1e-9):
+def orbit_by_integration(case, orbit, tolerance=1e-9, dents=None):
     """State and multipliers of the integrated orbit near one that was found."""
     state = np.concatenate([orbit.displacement, orbit.velocity])
     for _ in range(4):
-        apart, jacobian = by_integration(case, state, orbit.period, tolerance)
+        apart, jacobian = by_integration(case, state, orbit.period, tolerance, dents)
         state = state + np.linalg.solve(np.eye(state.size) - jacobian, apart)
     return state, np.linalg.eigvals(jacobian)
