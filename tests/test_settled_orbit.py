@@ -56,6 +56,13 @@ def check(found, state, values, known, multipliers):
     assert found.stable == (np.abs(multipliers).max() < 1.0)
 
 
+def dents_of(result):
+    """Unloading stiffness and residual overlap of the contacts, and their overlap at rest."""
+    held = np.concatenate([[0.0], result.displacement[0], [0.0]])
+    zero = result.contact_overlap[0] + np.diff(held)
+    return result.unloading_stiffness, result.residual_overlap, zero
+
+
 def settled_orbit_is_that_of_its_dents(case):
     """An orbit in dents that a stronger drive has left."""
     strong = case.replace(**{"ends.left.amplitude": 1.5 * case.ends.left.amplitude})
@@ -69,10 +76,7 @@ def settled_orbit_is_that_of_its_dents(case):
     # as they were left by the stronger drive
     assert (result.elastic_limit == first.result.elastic_limit).all()
     assert (result.residual_overlap == first.result.residual_overlap).all()
-    held = np.concatenate([[0.0], result.displacement[0], [0.0]])
-    zero = result.contact_overlap[0] + np.diff(held)
-    dents = result.unloading_stiffness, result.residual_overlap, zero
-    check(found, state, values, *orbit_by_integration(case, found, 1e-11, dents))
+    check(found, state, values, *orbit_by_integration(case, found, 1e-11, dents_of(result)))
     return found
 
 
@@ -121,6 +125,9 @@ def test_an_orbit_that_its_chain_comes_to_from_below_touches_its_dents(dented, m
     case = dented[0].replace(**slow)
     found = gc.orbit(case)
     assert found.touches == (0,) and found.settled > 10 and found.residual <= 1e-8
+    # the multipliers are those of changes to the inside
+    known = orbit_by_integration(case, found, 1e-11, dents_of(found.result))[1]
+    assert np.abs(known - found.multipliers[0]).min() <= 1.1 * found.multiplier_error
     # a run that goes on from it grows no dent by more
     state = gc.orbit(case, guess=found.result)
     assert state.settled == 0 and state.begun == "a run of ma-liu"

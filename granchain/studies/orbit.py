@@ -142,6 +142,10 @@ class Orbit:
             ("energy lost [J]", f"{self.energy_lost:.6g}"),
             ("residual [1]", f"{self.residual:.2g}"),
         ]
+        if self.settled:
+            rows.append(("periods until it had settled", str(self.settled)))
+        if self.touches:
+            rows.append(("contacts at the end of their dent", ", ".join(map(str, self.touches))))
         return card(f"Orbit of {self.title}, {self.law}", table(("", "a period"), rows))
 
     def as_dict(self) -> dict[str, Any]:
