@@ -12,7 +12,7 @@ import pytest
 import granchain as gc
 from granchain.case import Case
 from granchain.chain import Chain
-from granchain.engine.mixture import mixture
+from granchain.engine.mixture import mixture, run_ends
 from granchain.engine.setup import Contacts
 from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep
@@ -105,6 +105,32 @@ def test_two_laws_move_the_row_as_a_loop_of_the_tests_own_does() -> None:
     result = gc.run(case)
     assert result.contact_peak_force[[2, 8]].min() > 10.0 and result.contact_viscous[8] > 0.0
     assert abs(result.final_velocity - marched(case)).max() < 1e-14
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("plain_loop")
+def test_runs_of_one_law_give_the_bits_of_contacts_that_are_asked_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = {"radius": 2.38e-3, "material": HARD, "precompression": 5.0,
+             "segment": [{"count": 12}, {"count": 14, "contact": TSUJI}]}  # fmt: skip
+    case = made(
+        TSUJI, MALIU, chain=chain, striker=None,
+        ends={"left": "wall", "right": "wall", "right_contact": TSUJI},
+        initial={"velocity": np.random.default_rng(4).normal(0.0, 1.0, 26).tolist()},
+        time={"end": 1e-5, "step": 2e-7},
+    )  # fmt: skip
+    # whole vectors of one law, of both, of the other, whose last contacts are padding
+    which = prepare(case)[1].c[0]
+    ends = run_ends(np.append(which, np.ones(5)))
+    assert ends.reshape(-1, 8)[:, 0].tolist() == [8.0, -16.0, 32.0, 32.0]
+    assert (ends.reshape(-1, 8) == ends[::8, None]).all()
+    by_run = gc.run(case)
+    monkeypatch.setattr("granchain.engine.state.run_ends", lambda which: -0.0 * which - which.size)
+    one_by_one = gc.run(case)
+    assert by_run.contact_viscous[20] > 0.0 and by_run.contact_plastic[:4].max() > 0.0
+    for name, variable in by_run.variables.items():
+        assert np.array_equal(variable.data, one_by_one.variables[name].data, equal_nan=True), name
 
 
 def row_of(case: Case) -> tuple[Contacts, Chain, TimeStep]:

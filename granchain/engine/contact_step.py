@@ -56,6 +56,8 @@ class Features:
         Drag, on-site springs or resonators act on bodies: every step is a whole one.
     sites : bool
         There are on-site springs or resonators.
+    laws : tuple of bool
+        Of several laws, whether the force of each depends on the rate; empty for one.
     """
 
     rate: bool
@@ -74,6 +76,7 @@ class Features:
     tiled: bool = False
     drag: bool = False
     sites: bool = False
+    laws: tuple[bool, ...] = ()
 
 
 def features_of(
@@ -96,6 +99,7 @@ def features_of(
         n_history=len(model.history),
         drag=drag or sites,
         sites=sites,
+        laws=tuple(one.uses_rate for one in getattr(model.law, "models", ())),
     )
 
 

@@ -17,8 +17,11 @@ import numpy as np
 
 from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Functions, Model
+from granchain.jit.options import VECTOR
 
 WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
+RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
+UNTIL = 1
 # Where a contact's law has no such quantity; and one that never yields.
 _IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
 # What the functions take: x and y any two numbers or events, c coefficients, h history.
@@ -32,7 +35,7 @@ _SHAPES = {
 @cache
 def mixture(models: tuple[Model, ...]) -> Model:
     """One model of several, at least two; its law is known by all their names."""
-    coefficients = (WHICH, *_once(models, "coefficients"))
+    coefficients = (WHICH, RUN_END, *_once(models, "coefficients"))
     history = _once(models, "history")
     # of each law as many overlaps as of the one with most, none of them reached
     counts = [len(model.functions.jumps((1.0,) * len(model.coefficients))) for model in models]
@@ -83,6 +86,17 @@ def models_of(model: Model) -> tuple[Model, ...]:
 def coefficient_rows(model: Model, mixed: Model) -> np.ndarray:
     """Rows of a mixture's coefficients that are those of one of its models."""
     return np.array([mixed.coefficient(quantity.name) for quantity in model.coefficients])
+
+
+def run_ends(which: np.ndarray) -> np.ndarray:
+    """Of contacts with these laws, where the run of each ends that is taken in one pass: whole
+    vectors of one law, or, with a minus, of several."""
+    vectors = which.reshape(-1, VECTOR)
+    alike = (vectors == vectors[:, :1]).all(axis=1)
+    law = np.where(alike, vectors[:, 0], -1.0)
+    ends = np.append(np.flatnonzero(law[1:] != law[:-1]) + 1, law.size)
+    own = ends[np.searchsorted(ends, np.arange(law.size), side="right")]
+    return np.repeat(np.where(alike, own, -own) * float(VECTOR), VECTOR)
 
 
 def _once(models: tuple[Model, ...], group: str) -> tuple[Quantity, ...]:

@@ -22,10 +22,12 @@ from granchain.engine.contact_step import (
     overlap_of,
     past_rate,
     predicted,
+    replaced,
 )
 from granchain.engine.fields import motion_of, put_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.ledger import dissipate
+from granchain.engine.mixture import UNTIL
 from granchain.jit.accessors import put_rows, rows_from
 from granchain.jit.options import VECTOR, hot, rows, shared
 
@@ -145,80 +147,160 @@ def behind_front(bodies, contacts, clock, steps):
 # Under a law.
 
 
+def by_law(step: ContactStep, taking: Callable) -> Callable:
+    """Function (row, first, count, dt, half_dt, pending) that goes through contacts; of several
+    laws, run by run, each in a pass of its own.
+
+    Parameters
+    ----------
+    step : ContactStep
+    taking : callable
+        (the coefficients' reader, whether losses are summed) -> such a function. It gives a count,
+        and one more than the last contact that it is about.
+    """
+    features = step.features
+    mixed = taking(step.coefficients_at, features.ledger)
+    if not features.laws:
+        return mixed
+    gather, put = step.coefficients_at, replaced(features.n_coefficients, 0)
+
+    def reader(law):
+        """Coefficients whose first is a constant: the compiler leaves the other laws out."""
+
+        @hot
+        def coefficients_at(c, k):
+            return put(gather(c, k), law)
+
+        return coefficients_at
+
+    def either(law, one, other):
+        @hot
+        def take(which, row, first, count, dt, half_dt, pending):
+            if which == law:
+                return one(row, first, count, dt, half_dt, pending)
+            return other(which, row, first, count, dt, half_dt, pending)
+
+        return take
+
+    @hot
+    def of_law(which, row, first, count, dt, half_dt, pending):
+        return mixed(row, first, count, dt, half_dt, pending)
+
+    for place, rate in enumerate(features.laws):
+        law = float(place)
+        of_law = either(law, taking(reader(law), features.ledger and rate), of_law)
+
+    @hot
+    def take(row, first, count, dt, half_dt, pending):
+        found, after, at, stop = 0, first, first, first + count
+        while at < stop:
+            until = row.c[UNTIL, at]
+            end = min(int(abs(until)), stop)
+            which = row.c[0, at] if until > 0.0 else -1.0
+            more, last = of_law(which, row, at, end - at, dt, half_dt, pending)
+            found, at = found + more, end
+            after = last if more > 0 else after
+        return found, after
+
+    return take
+
+
 def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
-    """The pass that takes nearly all of a run's time: one source for a whole row and for a part
-    of it."""
-    features, parts = step.features, step.parts
+    """The pass that takes nearly all of a run's time, through contacts first..first + count - 1 of
+    a row: one source for a whole row and for a part of it."""
+    features, parts, history_at = step.features, step.parts, step.history_at
     RATE, LOADED, LEDGER = features.rate, features.loaded, features.ledger
     CLAMPS = features.lowest >= 0
-    coefficients_at, history_at = step.coefficients_at, step.history_at
 
-    @rows
-    def sweep(
-        u, v, a, dt_over_m, inverse_mass, loads, start, force, peak, reach, elastic, clamp,
-        viscous_work, clamp_work, c, h, dt, half_dt, pending, left, first, count,
-    ):  # fmt: skip
-        """Forces, and where it ADVANCES kick and drift in one pass; the force on a body's left is
-        carried in a scalar. A force that depends on the rate takes it predicted to the full step
-        with the last step's accelerations.
+    def taking(coefficients_at, LOSES):
+        @rows
+        def sweep(
+            u, v, a, dt_over_m, inverse_mass, loads, start, force, peak, reach, elastic, clamp,
+            viscous_work, clamp_work, c, h, dt, half_dt, pending, left, first, count,
+        ):  # fmt: skip
+            """Forces, and where it ADVANCES kick and drift in one pass; the force on a body's left
+            is carried in a scalar. A force that depends on the rate takes it predicted to the full
+            step with the last step's accelerations.
 
-        Rows begin at the contact `first`, and `left` is the force on its left. With the ledger, it
-        adds the losses of the step before, over `pending` [s]. How many contacts are clamped.
-        """
-        clamped = 0
-        for k in range(count):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            rate = predicted(half, da, half_dt) if RATE else 0.0
-            f, still, lifted = parts(
-                d, rate, coefficients_at(c, first + k), history_at(h, first + k)
-            )
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, force[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            force[k] = f
-            reach[k] = d if d > reach[k] else reach[k]
-            if ADVANCES:
-                peak[k] = f if f > peak[k] else peak[k]
-                total, acceleration = net(left, f, loads[k], LOADED), 0.0
-                if RATE:
-                    acceleration = inverse_mass[k] * total
-                    a[k] = acceleration
-                v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], acceleration, total, RATE)
-                u[k] += dt * v[k]
-                left = f
-        return clamped
+            Rows begin at the contact `first`, and `left` is the force on its left. With the
+            ledger, it adds the losses of the step before, over `pending` [s]. How many contacts
+            are clamped.
+            """
+            clamped = 0
+            for k in range(count):
+                d = overlap_of(u[k], u[k + 1], start[k])
+                half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+                rate = predicted(half, da, half_dt) if RATE else 0.0
+                f, still, lifted = parts(
+                    d, rate, coefficients_at(c, first + k), history_at(h, first + k)
+                )
+                if LOSES:
+                    mean = past_rate(half, da, half_dt)
+                    viscous_work[k] += dissipated(pending, mean, force[k], elastic[k], clamp[k])
+                    if CLAMPS:
+                        clamp_work[k] += pending * mean * clamp[k]
+                        clamp[k] = lifted
+                        clamped += lifted > 0.0
+                if LEDGER:
+                    elastic[k] = still
+                force[k] = f
+                reach[k] = d if d > reach[k] else reach[k]
+                if ADVANCES:
+                    peak[k] = f if f > peak[k] else peak[k]
+                    total, acceleration = net(left, f, loads[k], LOADED), 0.0
+                    if RATE:
+                        acceleration = inverse_mass[k] * total
+                        a[k] = acceleration
+                    v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], acceleration, total, RATE)
+                    u[k] += dt * v[k]
+                    left = f
+            return clamped
 
-    return sweep
+        @hot
+        def take(row, first, count, dt, half_dt, pending):
+            b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
+            left = row.contacts.force[first - 1] if first > 0 else 0.0
+            clamped = sweep(
+                b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
+                k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
+                dt, half_dt, pending, left, first, count,
+            )  # fmt: skip
+            return clamped, first + count
+
+        return take
+
+    return by_law(step, taking)
 
 
 def detecting(step: ContactStep) -> Callable:
-    """Sweep that looks for events; see `detect`."""
-    RATE, happened = step.features.rate, step.happened
-    coefficients_at, history_at = step.coefficients_at, step.history_at
+    """Pass that looks for events; the number of contacts with one, and one more than the last of
+    them."""
+    RATE, happened, history_at = step.features.rate, step.happened, step.history_at
 
-    @rows
-    def detect(u, v, a, start, c, h, dt, half_dt, first, count):
-        """The number of contacts with an event, and one more than the last of them."""
-        events, after = 0, 0
-        for k in range(count):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half = v[k] - v[k + 1]
-            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
-            found = happened(
-                d, d - dt * half, r, coefficients_at(c, first + k), history_at(h, first + k)
-            )
-            events += found
-            here = k + 1 if found else 0
-            after = here if here > after else after
-        return events, first + after
+    def taking(coefficients_at, _):
+        @rows
+        def detect(u, v, a, start, c, h, dt, half_dt, first, count):
+            events, after = 0, 0
+            for k in range(count):
+                d = overlap_of(u[k], u[k + 1], start[k])
+                half = v[k] - v[k + 1]
+                r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
+                found = happened(
+                    d, d - dt * half, r, coefficients_at(c, first + k), history_at(h, first + k)
+                )
+                events += found
+                here = k + 1 if found else 0
+                after = here if here > after else after
+            return events, first + after
 
-    return detect
+        @hot
+        def take(row, first, count, dt, half_dt, pending):
+            b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
+            return detect(b.u, b.v, b.a, k.start, row.c, row.h, dt, half_dt, first, count)
+
+        return take
+
+    return by_law(step, taking)
 
 
 def renewal(step: ContactStep) -> Callable:
@@ -233,12 +315,8 @@ def renewal(step: ContactStep) -> Callable:
     def add_new(row, drifted, half_dt, first, count, length):
         """Append to the list of active contacts those with an event that are not on it; its new
         length."""
-        bodies, contacts = rows_from(row.bodies, first), rows_from(row.contacts, first)
         active, listed = row.events.active, row.events.listed
-        events, k = detect(
-            bodies.u, bodies.v, bodies.a, contacts.start, row.c, row.h,
-            drifted, half_dt, first, count,
-        )  # fmt: skip
+        events, k = detect(row, first, count, drifted, half_dt, 0.0)
         while events > 0:
             k -= 1
             d, half, da = motion_of(row, k)
@@ -370,25 +448,17 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
                 read_overlaps(row, records, slot, first, end)
             if LEAPS and (changed > 0 or clock.n_jumps > 0):
                 return done, changed, length, slot, clamped, pending
-            b, k = rows_from(bodies, first), rows_from(contacts, first)
-            left = contacts.force[first - 1] if first > 0 else 0.0
             if changed > 0:
-                clamped += forces(
-                    b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
-                    k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
-                    dt, half_dt, pending, left, first, count,
-                )  # fmt: skip
+                lifted, _ = forces(row, first, count, dt, half_dt, pending)
                 put_changed(contacts.force, contacts.recorded, events, first, changed)
             else:
-                clamped += sweep(
-                    b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
-                    k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
-                    dt, half_dt, pending, left, first, count,
-                )  # fmt: skip
+                lifted, _ = sweep(row, first, count, dt, half_dt, pending)
+            clamped += lifted
             if sampled:
                 read_forces(contacts.force, records, slot, first, end)
             if changed > 0:
                 kick_row(row, first, count, changed, False, 1.0, dt, flags)
+                b = rows_from(bodies, first)
                 drift(b.u, b.v, dt, count)
             if RATE:
                 pending = dt
@@ -456,11 +526,8 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
                 )  # fmt: skip
                 pending = 0.0
             move(row, clock)
-        clock.clamped += forces(
-            b.u, b.v, b.a, b.dt_over_m, b.inverse_mass, b.loads, k.start, k.force, k.peak,
-            k.reach, k.elastic, k.clamp, k.viscous_work, k.clamp_work, row.c, row.h,
-            dt, half_dt, pending, 0.0, 0, n,
-        )  # fmt: skip
+        lifted, _ = forces(row, 0, n, dt, half_dt, pending)
+        clock.clamped += lifted
         put_changed(contacts.force, contacts.recorded, row.events, 0, changed)
         clock.pending = 0.0
         return done, changed, n

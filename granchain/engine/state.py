@@ -18,6 +18,7 @@ from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
 from granchain.engine.law_hash import record_of
 from granchain.engine.loop import loop_of
+from granchain.engine.mixture import UNTIL, run_ends
 from granchain.engine.row import NEVER, TILE_CONTACTS, TILE_STEPS, tiled
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
@@ -350,6 +351,8 @@ class State:
                 contacts.start[k] = -np.inf
         self.c[:, : n + 1] = given.c
         self.c[:, n + 1 :] = given.c[:, -1:]
+        if self.features.laws:
+            self.c[UNTIL] = run_ends(self.c[0])
         self.h[:, : n + 1] = given.history[:, :-1]
         self.h[:, n + 1 :] = given.history[:, -1:]
 
