@@ -11,6 +11,7 @@ import pytest
 
 import granchain as gc
 from granchain.case import Case
+from granchain.case.listing import value_at
 from granchain.chain import Chain
 from granchain.engine.mixture import mixture, run_ends
 from granchain.engine.setup import Contacts
@@ -18,6 +19,9 @@ from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError
 from granchain.simulation import prepare, recording_of
+from granchain.studies.equivalent import checked_search
+from granchain.studies.fit import _free_quantities
+from granchain.studies.sweep import about_key
 
 HERTZ = {"law": "hertz"}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
@@ -260,3 +264,34 @@ def test_laws_of_their_own_are_part_of_the_case() -> None:
 def test_a_mistake_in_a_law_of_its_own_is_told(tables: dict[str, Any], sentence: str) -> None:
     with pytest.raises(CaseError, match=sentence):
         made(None, **tables)
+
+
+@pytest.mark.usefixtures("plain_loop")
+def test_studies_reach_the_inputs_of_a_segment_and_of_a_wall() -> None:
+    case = made(
+        TSUJI, ends={"right": "wall", "right_contact": TSUJI}, sensors={},
+        chain={"radius": 2.38e-3, "material": HARD, "segment": [
+            {"count": 1}, {"count": 2, "contact": TSUJI}]},
+        time={"end": 3e-5, "step": 5e-7},
+    )  # fmt: skip
+    keys = ["chain.segment.1.contact.restitution", "ends.right_contact.restitution"]
+
+    def momentum(result: gc.Result) -> float:
+        return float(result.mass @ result.final_velocity)
+
+    slopes = gc.gradient(case, momentum, keys)
+    for key in keys:
+        assert value_at(case, key) == 0.6
+        assert about_key(case, key) == about_key(case.replace(contact=TSUJI), "contact.restitution")
+        near = [momentum(gc.run(case.replace(**{key: value}))) for value in (0.599, 0.601)]
+        assert slopes[key] == pytest.approx((near[1] - near[0]) / 0.002, rel=1e-4)
+        assert _free_quantities(case, [key], "peaks")[key].high == 1.0
+    seen = case.replace(**{"sensors.beads": [2]})
+    _, (one,) = checked_search(seen, "hertz", ["hertz"], {keys[0]: (0.5, 0.9)}, "peaks")
+    assert one.change(one.low) == {"contact.law": "hertz", keys[0]: pytest.approx(0.5)}
+    with pytest.raises(CaseError, match=r"hertz: chain.segment.1.contact.restitution: got 1\.2"):
+        checked_search(seen, "hertz", ["hertz"], {keys[0]: (0.5, 1.2)}, "peaks")
+    with pytest.raises(CaseError, match=r"1.contact.psi: got an unknown input, allowed restit"):
+        gc.gradient(case, momentum, ["chain.segment.1.contact.psi"])
+    with pytest.raises(CaseError, match=r"0.contact.psi: got a key that leads nowhere"):
+        gc.gradient(case, momentum, ["chain.segment.0.contact.psi"])

@@ -113,9 +113,9 @@ def quantity_of(case: Case, key: str) -> Quantity:
     Parameters
     ----------
     case : Case
-        Its contact law declares the keys under `contact`.
+        Its contact laws declare the keys under `contact`, and under those of segments and walls.
     key : str
-        Such as "contact.psi", "striker.speed", "chain.material.yield_stress".
+        Such as "contact.psi", "striker.speed", "chain.segment.1.contact.restitution".
 
     Raises
     ------
@@ -123,8 +123,13 @@ def quantity_of(case: Case, key: str) -> Quantity:
         Where there is no such key, or it holds no number.
     """
     *way, last = key.split(".") if isinstance(key, str) else [""]
-    if way[:1] == ["contact"]:
-        return _input_of(case, key, way, last)
+    if of_contact(key):
+        found = law_input(case, key)
+        if found.kind != "number":
+            raise CaseError(
+                f"{key}: got a {found.kind}, allowed an input that is a number; name another"
+            )
+        return found
     model: type[BaseModel] | None = Case
     for part in way:
         if not part.isdecimal():
@@ -150,11 +155,24 @@ def quantity_of(case: Case, key: str) -> Quantity:
     return Quantity(last, about["unit"], about["meaning"], **limits)
 
 
-def _input_of(case: Case, key: str, way: list[str], last: str) -> Quantity:
-    """An input of the contact law, or of the law that gives its restitution, also of a pair."""
-    given, _, _ = entry_at(dict(case), ".".join(way))
-    law = given.get("law") if isinstance(given, Mapping) else case.contact.law
-    if not isinstance(given, (BaseModel, Mapping, tuple)) or not isinstance(law, str):
+def of_contact(key: Any) -> bool:
+    """Whether a key stands in a table of a contact law: the case's, a segment's or a wall's."""
+    return isinstance(key, str) and any(part.endswith("contact") for part in key.split(".")[:-1])
+
+
+def law_input(case: Case, key: str) -> Quantity:
+    """An input of a contact law, or of the law that gives its restitution, also of a pair.
+
+    Raises
+    ------
+    CaseError
+        Where the case has no such table, or its law no such input.
+    """
+    way, _, last = key.rpartition(".")
+    given, _, _ = entry_at(dict(case), way)
+    law = given.get("law") if isinstance(given, Mapping) else getattr(given, "law", None)
+    law = case.contact.law if isinstance(given, tables.PairTable) else law
+    if law not in laws():
         raise CaseError(
             f"{key}: got a key that leads nowhere, allowed one of the case that holds a number; "
             "write for example contact.psi"
@@ -164,10 +182,6 @@ def _input_of(case: Case, key: str, way: list[str], last: str) -> Quantity:
         advice = suggestion(last, inputs, f"{law} does not know it")
         raise CaseError(
             f"{key}: got an unknown input, allowed {', '.join(inputs) or 'none'}; {advice}"
-        )
-    if inputs[last].kind != "number":
-        raise CaseError(
-            f"{key}: got a {inputs[last].kind}, allowed an input that is a number; name another"
         )
     return inputs[last]
 

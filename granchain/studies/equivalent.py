@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.case import Case
+from granchain.case.listing import of_contact
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
@@ -195,7 +196,8 @@ def equivalent(
         are not free.
     free : mapping of str to (low, high), or of str to such a mapping, optional
         The inputs that are searched, with their ranges: of all laws that know them, or by law,
-        {"flores": {"restitution": (0.05, 0.99)}}; default: restitution from 0.05 to 0.99.
+        {"flores": {"restitution": (0.05, 0.99)}}; those of a segment's or a wall's own law by their
+        keys, "ends.right_contact.restitution"; default: restitution from 0.05 to 0.99.
     measure : {"peaks", "arrivals", "traces"}
         What is compared: peaks of the first pulse (default), their times, or the whole traces.
     moves : bool
@@ -248,7 +250,9 @@ class Candidate(NamedTuple):
     def change(self, point: np.ndarray) -> dict[str, Any]:
         """The changes that put it into a case."""
         inputs = self.inputs | self.named(point)
-        return {"contact.law": self.law} | {f"contact.{name}": one for name, one in inputs.items()}
+        # those of a segment's or a wall's law by their whole keys
+        keys = {name if "." in name else f"contact.{name}": one for name, one in inputs.items()}
+        return {"contact.law": self.law} | keys
 
     def named(self, point: np.ndarray) -> dict[str, float]:
         """The free inputs at a point."""
@@ -327,10 +331,12 @@ def checked_search(
         for (law, inputs), ranges in zip(asked, by_law, strict=True)
     ]
     for one in candidates if not problems.sentences else ():
-        try:
-            reference.replace(**one.change(one.middle()))
-        except CaseError as error:
-            problems.repeat(f"{one.law}: {sentence}" for sentence in error.problems)
+        for point in (one.middle(), one.low, one.high):
+            try:
+                reference.replace(**one.change(point))
+            except CaseError as error:
+                problems.repeat(f"{one.law}: {sentence}" for sentence in error.problems)
+                break
     problems.close()
     return reference, candidates
 
@@ -342,7 +348,7 @@ def _candidate(
     ranges = {key.removeprefix("contact."): ends for key, ends in free.items()}
     numbers = number_inputs(law)
     for name, ends in ranges.items():
-        if check_known(f"{law}.{name}", law, f"contact.{name}", problems):
+        if "." not in name and check_known(f"{law}.{name}", law, f"contact.{name}", problems):
             problems.check(
                 name in numbers
                 and name not in inputs
@@ -389,7 +395,8 @@ def _ranges(
 def _read_range(
     where: str, key: Any, ends: Any, into: dict[str, tuple[float, float]], problems: Problems
 ) -> None:
-    """The ends of an input, by the case's key, contact.restitution."""
+    """The ends of an input, by the case's key, contact.restitution: the case's own law's, or that
+    of a segment or a wall."""
     pair = isinstance(ends, (tuple, list)) and len(ends) == 2
     if problems.check(
         pair and all(map(is_number, ends)) and ends[0] < ends[1],
@@ -398,7 +405,8 @@ def _read_range(
         "two finite numbers, the lower one first",
         "give the ends of the range",
     ):
-        into[f"contact.{str(key).removeprefix('contact.')}"] = (float(ends[0]), float(ends[1]))
+        own = str(key).removeprefix("contact.")
+        into[own if of_contact(own) else f"contact.{own}"] = (float(ends[0]), float(ends[1]))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import contextlib
 import json
 import math
 import os
-import re
 import time
 import uuid
 import warnings
@@ -21,8 +20,8 @@ import numpy as np
 from granchain.case import Case, load_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import case_names, parsed, read_text
+from granchain.case.listing import law_input, of_contact
 from granchain.case.tables import TABLES, BeadDriveTable, MaterialTable, SegmentTable
-from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
@@ -651,12 +650,11 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
     """Unit and meaning of a key of a case."""
     table, _, name = key.partition(".")
     model: type[Table] | None = TABLES.get(table)
-    if table == "contact" and name != "law":
-        law = laws().get(case.contact.law)
-        own = re.sub(r"^pair\.[0-9]+\.", "", name)
-        for quantity in law.inputs if law is not None else ():
-            if quantity.name == own:
-                return quantity.unit, quantity.meaning
+    if of_contact(key):
+        # of another law in a study of laws, and `law` itself, it is none of the case's
+        with contextlib.suppress(CaseError):
+            found = law_input(case, key)
+            return found.unit, found.meaning
     parts = name.split(".")
     if table == "drive" or (table == "ends" and len(parts) == 2):
         model, name = BeadDriveTable, parts[-1]
