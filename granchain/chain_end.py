@@ -223,7 +223,8 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     energies = fields.Energies(*table)
     # what the static start had already lost to yield is no loss of the run
     table[_PLASTIC] -= energies.plastic[0]
-    if state.chain.start is not None or state.chain.displacement is not None:
+    started = state.chain.start is not None or state.chain.displacement is not None
+    if started:
         # nor is work on the way to the state, or to where the beads begin
         table[_EXTERNAL:] -= table[_EXTERNAL:, :1]
     parts = ("gravity", "precompression", "drives")
@@ -244,6 +245,12 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
             if any(name.startswith(of) and there for of, there in here.items()):
                 data[f"energy_{name}"] = state.records.site_energies[:entries, place].copy()
                 held += data[f"energy_{name}"]
+        if len(state.chain.drives) > 1:
+            work = state.records.drive_work[:entries]
+            bodies = np.array([body for body, _, _ in state.chain.drives])
+            data["drive"] = np.arange(1, bodies.size + 1)
+            data["drive_bead"] = bodies - 1 + state.chain.first_label
+            data["drive_work"] = work - work[0] if started else work.copy()
         data["energy_residual"] = held - energies.external - held[0]
     return data
 

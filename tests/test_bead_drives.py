@@ -3,6 +3,7 @@ they cost, and what a case may say of them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,9 @@ def test_a_linear_chain_that_is_driven_inside_moves_as_its_modes_do(kind: str) -
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])
-def test_beads_that_are_placed_and_pushed_keep_order_two_and_the_ledger(law: str) -> None:
+def test_beads_that_are_placed_and_pushed_keep_order_two_and_the_ledger(
+    law: str, tmp_path: Path
+) -> None:
     """With drag, gravity and a constant part: the drive gives what drag takes from its bead, and
     what its own motion takes."""
     contact = {"law": law} | ({"restitution": 0.8} if law == "tsuji" else {})
@@ -107,7 +110,8 @@ def test_beads_that_are_placed_and_pushed_keep_order_two_and_the_ledger(law: str
         {**PUSHED, "bead": 6, "amplitude": -1.0, "dc": -3.0, "phase": 0.5},
         contact=contact,
         chain={**BASE["chain"], "drag": 2e3, "gravity": 9.81},
-    )
+        snapshots={"interval": 1e-6}, energy={"interval": 1e-6},
+    )  # fmt: skip
     ends, residuals = [], []
     for steps in (100, 200, 400):
         result = gc.run(case.replace(**{"time.step": 1e-4 / steps}))
@@ -119,6 +123,19 @@ def test_beads_that_are_placed_and_pushed_keep_order_two_and_the_ledger(law: str
     coarse, fine = abs(ends[0] - ends[1]).max(), abs(ends[1] - ends[2]).max()
     assert 3.6 < coarse / fine < 4.4
     assert residuals[2] < 5e-4 * result.energy_external[-1]
+    # each drive's part: of a force, the integral of its power
+    assert result.drive_bead.tolist() == [4, 2, 6]
+    assert result.drive_work.sum(axis=1) == pytest.approx(result.energy_drives, rel=0, abs=1e-15)
+    t = np.asarray(result.snapshot_time)
+    for drive, bead, force in (
+        (1, 2, 2.0 * np.sin(2e4 * 2.0 * np.pi * t)),
+        (2, 6, -np.sin(2e4 * 2.0 * np.pi * t + 0.5) - 3.0),
+    ):
+        power = force * result.velocity[:, bead - 1]
+        work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t))])
+        assert result.drive_work[:, drive] == pytest.approx(work, abs=1e-2 * abs(work).max())
+    result.save(tmp_path / "run.h5")
+    assert gc.open_result(tmp_path / "run.h5").equals(result)
     assert 3.6 < residuals[0] / residuals[1] < 4.4 and 3.6 < residuals[1] / residuals[2] < 4.4
 
 

@@ -194,6 +194,10 @@ def test_a_result_says_which_contact_has_which_law(tmp_path: Path) -> None:
     about = stored.to_xarray()["contact_law"].attrs
     assert about["flag_meanings"] == "hertz ma-liu tsuji"
     assert about["flag_values"].tolist() == [0, 1, 2]
+    other = case.replace(**{"ends.right_contact": HERTZ})
+    gc.run_many([case, other], threads=1, out=tmp_path / "many.h5")
+    together = gc.open_ensemble(tmp_path / "many.h5")
+    assert together[0].equals(result) and together[1].equals(gc.run(other))
     whole = gc.run(case.replace(**{"time.end": 6e-5}))
     going = gc.run(case.replace(initial=stored))
     assert np.array_equal(going.final_velocity, whole.final_velocity)

@@ -87,13 +87,15 @@ def follow(row, clock, followed):
         if bodies.mass[i] > 0.0:
             given = 0.5 * bodies.mass[i] * w * w - bodies.steady[i] * x
             if clock.step > 0:
-                give(clock, given - driven.given[e])
+                give(row, clock, e, given - driven.given[e])
             driven.given[e] = given
 
 
-def give(clock, work):
-    """Add to the work of the drives [J]."""
+def give(row, clock, e, work):
+    """Add to the work of the drives, and to that of one of them [J]."""
     clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
+    driven = row.driven
+    driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], work)
 
 
 @shared
@@ -107,22 +109,29 @@ def hold(row):
 
 
 @shared
-def power_of_drives(row, clock, back):
+def power_of_drives(row, clock, records, back, half, time, energy_due):
     """Power [W] that the drives put into the chain at this step, and what of it drag takes from
-    the bodies that are placed."""
+    the bodies that are placed; the work of each over the step's `time`, of which `half` a step is
+    over at an entry of the ledger [s]."""
     bodies, force, driven, drives = row.bodies, row.contacts.force, row.driven, row.drives
     power = taken = 0.0
+    several = energy_due and records.drive_work.shape[1] > 0
     for e in range(drives.kind.size):
         i = int(drives.body[e])
         if drives.kind[e] == FORCE:
-            power += driven.force[e] * (bodies.v[i] - back * bodies.a[i])
-            continue
-        speed, dragged = driven.speed[e], drives.drag[e] * driven.speed[e] * driven.speed[e]
-        left = force[i - 1] if i > 0 else 0.0
-        right = force[i] if i <= clock.n_bodies else 0.0
-        power += (right - left) * speed
-        power += dragged
-        taken += dragged
+            own = driven.force[e] * (bodies.v[i] - back * bodies.a[i])
+            power += own
+        else:
+            speed, dragged = driven.speed[e], drives.drag[e] * driven.speed[e] * driven.speed[e]
+            left = force[i - 1] if i > 0 else 0.0
+            right = force[i] if i <= clock.n_bodies else 0.0
+            own = (right - left) * speed + dragged
+            power += (right - left) * speed
+            power += dragged
+            taken += dragged
+        if several:
+            records.drive_work[clock.entry, e] = driven.work[e] + driven.rest[e] + half * own
+        driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], time * own)
     return power, taken
 
 
@@ -130,7 +139,8 @@ def work_of_jump(row, clock, k, kick):
     """Add the work of the drives against a jump of the force of contact k, of this momentum."""
     for e in range(row.drives.kind.size):
         if row.drives.kind[e] != FORCE and 0 <= k - row.drives.body[e] + 1 <= 1:
-            give(clock, kick * (1.0 if row.drives.body[e] == k else -1.0) * row.driven.speed[e])
+            inwards = 1.0 if row.drives.body[e] == k else -1.0
+            give(row, clock, e, kick * inwards * row.driven.speed[e])
 
 
 def jolting(step: ContactStep) -> Callable:
@@ -152,11 +162,13 @@ def jolting(step: ContactStep) -> Callable:
         f, elastic, clamp = parts(d, r if RATE else 0.0, ck, hk)
         f_before, _, clamp_before = parts(d, r_before if RATE else 0.0, ck, hk)
         bodies.v[body] += part * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
-        give(clock, part * inwards * dt * (f * speed - f_before * before))
+        give(row, clock, e, part * inwards * dt * (f * speed - f_before * before))
         if bodies.inverse_mass[body] == 0.0:
             # what is placed itself goes on, and its drive, if any, takes the force
             other = bodies.v[body] + 0.5 * dt * bodies.a[body]
-            give(clock, -part * inwards * dt * (f - f_before) * other)
+            for e in range(row.drives.kind.size):
+                if row.drives.kind[e] != FORCE and row.drives.body[e] == body:
+                    give(row, clock, e, -part * inwards * dt * (f - f_before) * other)
         if LEDGER:
             contacts.clamp_work[k] += part * dt * (r * clamp - r_before * clamp_before)
             viscous, viscous_before = f - elastic - clamp, f_before - elastic - clamp_before

@@ -188,6 +188,8 @@ DRIVEN = (
     Field("part", "drive", "of a step that lies behind a jump of its speed, less one half"),
     Field("before", "drive", "velocity before that jump [m/s]"),
     Field("given", "drive", "energy that the motion of its body itself takes [J]"),
+    Field("work", "drive", "of this drive on the chain [J]"),
+    Field("rest", "drive", "what its rounding has left out [J]"),
 )
 DRIVE = (
     Field("body", "drive", "its body, as an index", changes=False),
@@ -272,6 +274,7 @@ RECORD = (
     Field("energies", "entry", "in the order of ENERGIES [J]"),
     Field("drag", "entry", "energy taken by drag, of a chain that has some [J]"),
     Field("site_energies", "entry", "in the order of SITE_ENERGY, of a chain that has some [J]"),
+    Field("drive_work", "entry", "of each drive, of a chain that has several [J]"),
     Field("resonator_displacement", "snapshot", "of every resonator [m]"),
     Field("resonator_velocity", "snapshot", "of every resonator at the step [m/s]"),
 )

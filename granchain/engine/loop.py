@@ -151,7 +151,9 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 )
             if DRIVEN:
                 hold(row)
-                power, taken = power_of_drives(row, clock, back)
+                half, due = 0.5 * dt if step > 0 else 0.0, step == energy_at
+                time = 0.5 * dt if step == 0 or step == n_steps else dt
+                power, taken = power_of_drives(row, clock, records, back, half, time, due)
                 dragged += taken
             contacts_energy = stored(row, n) if step == energy_at else (0.0, 0.0)
             if SITES:

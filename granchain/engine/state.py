@@ -229,6 +229,7 @@ class State:
             plan["snapshot_at"].size,
         )
         kept = shots if recording.snapshot_history else 0
+        drives = self._drive_rows.shape[1]
         return {
             "sensor_force": (sampled, beads),
             "contact_force": (sampled, contacts),
@@ -243,6 +244,7 @@ class State:
             "snapshot_history": (kept, len(self.model.history), n + 1),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
             "drag": (plan["energy_at"].size if self.features.drag else 0,),
+            "drive_work": (plan["energy_at"].size, drives if drives > 1 else 0),
             "site_energies": (
                 plan["energy_at"].size * self.features.sites,
                 len(fields.SITE_ENERGY),

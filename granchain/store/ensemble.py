@@ -42,7 +42,7 @@ COUNTED = {
 UNSHARED = {
     "sensor_bead": ("sensor", "n_sensors"), "sensor_contact": ("recorded", "n_recorded"),
     "bead": ("body", "n_bodies"), "contact": ("joint", "n_joints"),
-    "resonator": ("rider", "n_riders"),
+    "resonator": ("rider", "n_riders"), "drive": ("driver", "n_drivers"),
 }  # fmt: skip
 # What a file of an ensemble has of each run, beside the keys in which the cases differ.
 OF_EACH = ("run", "status", "message", "time_step", "kind")

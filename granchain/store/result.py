@@ -203,6 +203,9 @@ class Result:
         energy_gravity: np.ndarray
         energy_precompression: np.ndarray
         energy_drives: np.ndarray
+        drive: np.ndarray
+        drive_bead: np.ndarray
+        drive_work: np.ndarray
         energy_residual: np.ndarray
         snapshot_time: np.ndarray
         displacement: np.ndarray

@@ -27,7 +27,7 @@ from granchain.store.reader import (
     refusing,
 )
 from granchain.store.result import Result
-from granchain.store.variables import ENSEMBLE, LABELS, PHASE, VARIABLES, Unread
+from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, WORDS, Unread
 
 if TYPE_CHECKING:
     import xarray
@@ -106,7 +106,7 @@ class StoredEnsemble:
             kind, data = self._about["kinds"][self._kind[place]], {}
             for name, column, *_ in kind["variables"]:
                 values = self._datasets[column][self._place(place, name, column)]
-                data[name] = values.astype(np.int64) if name in (*LABELS, *PHASE) else values
+                data[name] = values.astype(np.int64) if name in (*LABELS, *WORDS) else values
             result = Result(
                 data,
                 case=case,

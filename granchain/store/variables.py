@@ -127,7 +127,16 @@ VARIABLES: dict[str, VariableEntry] = {
     "energy_precompression": VariableEntry(
         _LEDGER, "J", "part of it: work of the precompression at the free ends"
     ),
-    "energy_drives": VariableEntry(_LEDGER, "J", "part of it: work of the driven ends"),
+    "energy_drives": VariableEntry(_LEDGER, "J", "part of it: work of the driven ends and beads"),
+    "drive": VariableEntry(("drive",), "1", "number of the drive: driven ends, then beads"),
+    "drive_bead": VariableEntry(
+        ("drive",),
+        "1",
+        "label of the driven body; that of a wall is one beyond the row",
+    ),
+    "drive_work": VariableEntry(
+        ("energy_time", "drive"), "J", "part of it: work of each of several drives"
+    ),
     "energy_residual": VariableEntry(_LEDGER, "J", "what the ledger does not account for"),
     "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
     "displacement": VariableEntry(_SHOTS, "m", "displacement from the start"),
@@ -200,11 +209,12 @@ def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
     return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
 
 
-LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "resonator_bead")
+LABELS = ("sensor_bead", "sensor_contact", "bead", "contact", "resonator", "resonator_bead",
+          "drive", "drive_bead")  # fmt: skip
 # Places in the list of what a contact can be doing.
 PHASE = ("phase", "snapshot_phase")
 # Whole numbers that stand for words.
-_WORDS = (*PHASE, "contact_law")
+WORDS = (*PHASE, "contact_law")
 # Of most samples, and of some pulses, there is no message.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
@@ -364,7 +374,7 @@ def holds_nan(values: np.ndarray) -> bool:
 def as_stored(name: str, values: Any) -> np.ndarray:
     """Values as the file holds them: labels and phases whole numbers, everything else f8, in C
     order; read-only."""
-    kind = _WHOLE if name in (*LABELS, *_WORDS) else _REAL
+    kind = _WHOLE if name in (*LABELS, *WORDS) else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
     else:
