@@ -23,7 +23,8 @@ PACKAGES = {
 }
 # Of systems on which nothing has run, what stands in for that.
 SIMULATED = {
-    "Darwin": "| macOS |  |  |  | not run; on Linux, its flush and count of processors simulated |",
+    "Darwin": "| macOS |  |  |  | not run; simulated on Linux: runs, saves, opens, goes on, sweeps, "
+    "plots; three laws' loops compiled for its processor |",
     "Windows": "| Windows |  |  |  | not run; simulated on Linux: runs, saves, opens, goes on, sweeps, "
     "plots |",
 }

@@ -1,11 +1,12 @@
 """What is written for a release: what people have to fill in is asked for, the paper names what its
-list has, and the table of README is of what ran."""
+list has, the recipe what the project needs, and the table of README is of what ran."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +37,20 @@ def test_the_paper_names_what_its_list_has() -> None:
     )
     named = set(re.findall(r"@([a-z-]+-\d{4})", paper))
     assert named == set(re.findall(r"^@\w+\{([a-z-]+-\d{4}),", listed, re.MULTILINE))
+
+
+def test_the_recipe_of_conda_asks_for_what_the_project_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    host, run = re.findall(r"^  (?:host|run):\n((?:    - .*\n)+)", recipe, re.MULTILINE)
+    for asked, needs in (
+        (host, project["build-system"]["requires"]),
+        (run, project["project"]["dependencies"]),
+    ):
+        # conda's matplotlib brings a toolkit of windows
+        listed = asked.replace(" ", "").replace("matplotlib-base", "matplotlib")
+        bounds = {line.removeprefix("-") for line in listed.splitlines()}
+        assert {one for one in bounds if not one.startswith(("python", "pip"))} == set(needs)
 
 
 def test_the_table_of_what_ran_is_printed_and_every_stated_python_has_run() -> None:
