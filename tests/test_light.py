@@ -9,7 +9,7 @@ from pathlib import Path
 from support.processes import answer
 
 CODE = """
-import json, sys
+import contextlib, io, json, sys
 from importlib.machinery import PathFinder
 
 found = PathFinder.find_spec
@@ -25,11 +25,13 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.errors import GranchainError
 
-codes = [
-    obey(["run", "steel-chain", "--set", "time.end=2.2e-5", "--out", "a.h5", "--json"]),
-    obey(["info", "a.h5", "--verify"]),
-    obey(["plot", "a.h5", "--out", "figures"]),
-]
+told = io.StringIO()
+with contextlib.redirect_stderr(told):
+    codes = [
+        obey(["run", "steel-chain", "--set", "time.end=2.2e-5", "--out", "a.h5", "--json"]),
+        obey(["info", "a.h5", "--verify"]),
+        obey(["plot", "a.h5", "--out", "figures"]),
+    ]
 result = gc.open_result("a.h5")
 said = []
 for ask in (
@@ -46,13 +48,14 @@ try:
     import scipy
 except ModuleNotFoundError as error:
     said.append([str(error), type(error) is ModuleNotFoundError])
-print(json.dumps([codes, said, sorted(name for name in sys.modules if name in OUT)]))
+times = told.getvalue().count("pip install matplotlib")
+print(json.dumps([codes, times, said, sorted(name for name in sys.modules if name in OUT)]))
 """
 
 
 def test_a_core_without_them_runs_saves_and_opens_and_the_rest_says_what_to_install(here: Path):
-    codes, said, loaded = json.loads(answer(CODE, NUMBA_DISABLE_JIT="1").splitlines()[-1])
-    assert codes == [0, 0, 2] and loaded == []
+    codes, times, said, loaded = json.loads(answer(CODE, NUMBA_DISABLE_JIT="1").splitlines()[-1])
+    assert codes == [0, 0, 2] and times == 1 and loaded == []
     *ours, others = said
     assert others == ["No module named 'scipy'", True]
     wanted = ["xarray", "matplotlib", "scipy", "xarray"]

@@ -264,7 +264,7 @@ def draw_all(
             else:
                 told(target)
     if problems:
-        raise type(problems[0])("\n".join(str(error) for error in problems))
+        raise type(problems[0])("\n".join(dict.fromkeys(map(str, problems))))
 
 
 @app.command()
