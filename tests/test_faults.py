@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.disks import mounting
-from support.processes import computing, in_a_child, left_in
+from support.processes import computing, has_computed, in_a_child, left_in
 
 import granchain as gc
 from granchain import simulation
@@ -163,8 +163,7 @@ def stopped(number: int, moment: float | None, folder: Path) -> tuple[float, str
         while not (folder / "run.h5.chk").exists() and running.poll() is None:
             time.sleep(0.01)
     else:
-        while computing(running.pid) < moment and running.poll() is None:
-            time.sleep(0.005)
+        has_computed(running, moment)
     before = computing(running.pid)
     running.send_signal(number)
     assert running.stderr is not None
@@ -219,7 +218,8 @@ def test_two_signals_at_once_are_one_sentence_and_one_end(trials: int, tmp_path:
         folder.mkdir()
         running = process(*LONG, "--checkpoint", "0.2", folder=folder)
         # the interpreter's own start is not ours
-        time.sleep((0.15, 0.4, 0.8, 1.5)[trial] if trial < 4 else 0.15 + 2.0 * draw.random())
+        moment = (0.15, 0.4, 0.8, 1.5)[trial] if trial < 4 else 0.15 + 2.0 * draw.random()
+        has_computed(running, moment)
         running.send_signal(signal.SIGTERM)
         time.sleep(draw.choice([0.0, 0.001, 0.01, 0.05]))
         with contextlib.suppress(ProcessLookupError):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.processes import computing
+from support.processes import computing, has_computed
 
 import granchain as gc
 from granchain.cli import obey
@@ -189,7 +189,7 @@ def test_an_animation_stopped_at_any_moment_ends_at_once(
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
         process = begun("animate", str(run), "--out", "a.gif", "--overwrite", folder=tmp_path)
         # the interpreter's own start is not ours
-        time.sleep(0.3 + (2.0 * draw.random() if trials > 2 else 0.7 * trial))
+        has_computed(process, 0.3 + (2.0 * draw.random() if trials > 2 else 0.7 * trial))
         seconds, said = stopped(process, number)
         if process.returncode == 0:
             assert said == ""

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,12 @@ def computing(number: int) -> float:
     machine does not lengthen it much."""
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def has_computed(running: subprocess.Popen[str], moment: float) -> None:
+    """Wait until a process has been computing for so long [s]: on a busy machine that is later."""
+    while computing(running.pid) < moment and running.poll() is None:
+        time.sleep(0.005)
 
 
 def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
