@@ -3,6 +3,8 @@ those that the lines of its pages draw."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import os
 import re
@@ -317,8 +319,10 @@ def run_page(page: Path, folder: Path) -> None:
     """Run what a page shows in Python, in the folder of the pictures, where it saves them."""
     os.chdir(folder)
     namespace: dict[str, object] = {}
-    for body in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
-        exec(body, namespace)
+    bodies = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for body in bodies:
+            exec(body, namespace)
 
 
 def write(folder: Path) -> None:
