@@ -56,6 +56,9 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
     # beside the fold the error of the multiplier is large
     assert not any(one.stable for one in branch.points[at + 3 :])
     assert branch.points[0].parameter == branch.points[-1].parameter == 28.36e3
+    assert [said.partition(",")[0] for said in branch.messages] == [
+        "the branch turned and came back to its start"
+    ]
     # a run would leave it; it closes all the same
     last = branch.points[-3]
     varied = case.replace(**{"ends.left.frequency": last.parameter})

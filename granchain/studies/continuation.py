@@ -862,6 +862,11 @@ def _followed(
         node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
         keep()
         if ends:
+            if node.z[-1] < 0.5:
+                messages.append(
+                    f"the branch turned and came back to its start, {along} = "
+                    f"{path.value_of(0.0):.6g}; go on from its last orbit"
+                )
             break
     else:
         messages.append(
