@@ -502,6 +502,19 @@ def slider_kinematics() -> Any:
     return figures.slider_kinematics(*scotch_yokes())
 
 
+def dispersion_curves() -> Any:
+    """Small waves in a row of heavy and light beads under 20 N: two bands, and the gap between them.
+    `granchain dispersion ... --figure` draws it."""
+    cell = [{"count": 1, "radius": 2.38e-3}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
+    row = gc.Case(
+        chain={"material": "steel-316", "precompression": 20.0, "segment": cell},
+        contact={"law": "hertz"},
+        sensors={"beads": [21]},
+        time={"end": 1e-3},
+    )
+    return figures.dispersion_curves(gc.dispersion(row))
+
+
 FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces,
     force_traces_of_laws,
@@ -526,6 +539,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     transmission,
     wave_map,
     local_resonances,
+    dispersion_curves,
     mode_shapes,
     orbit,
     bifurcation,

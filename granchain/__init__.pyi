@@ -27,6 +27,7 @@ from granchain.material import Material as Material
 from granchain.material import materials as materials
 from granchain.mechanism.runs import run_mechanism as run_mechanism
 from granchain.pages.report import report as report
+from granchain.pages.rest import save as save
 from granchain.progress import ProgressLine as ProgressLine
 from granchain.sensor import Sensor as Sensor
 from granchain.simulation import run as run

@@ -148,7 +148,9 @@ def _package(version: str) -> BibliographyEntry:
 
 def works_of(source: Source) -> list[BibliographyEntry]:
     """The works that a source names; a DOI that it states goes to the first one that has none."""
-    works = [part.strip() for part in source.text.split(";") if part.strip()]
+    named = [part.strip() for part in source.text.split(";") if part.strip()]
+    # what has no year, such as the name of a model, is no work beside one
+    works = [part for part in named if _WORK.fullmatch(part)] or named
     listed = {entry.fields.get("doi") for entry in references().values()}
     dois = [doi.strip() for doi in source.doi.split(";")]
     dois = [doi for doi in dois if doi and doi not in listed]
@@ -187,6 +189,8 @@ def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
         "year": year,
         "doi": _clean_doi(doi),
         "note": "; ".join(tex_text(part) for part in (rest, equation) if part),
+        # what BibTeX sorts by where there is no author
+        "key": "" if match else tex_text(words),
     }
     return BibliographyEntry(key, "misc", fields)
 

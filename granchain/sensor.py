@@ -9,8 +9,9 @@ reading that an instrument would have recorded. SI units.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +50,8 @@ class Sensor:
         Reading per force; 1 reads newtons [1], or [V/N].
     high_pass, low_pass : float, optional
         Of the instrument itself: below the one and above the other it loses more than half of the
-        power [Hz]; default: nothing is lost.
+        power [Hz]; default: nothing is lost. Of several sensors high_pass may be a sequence, one
+        for each.
     filter_order : int
         Of each of these, a Butterworth filter in the course of time, with its delay.
     """
@@ -60,22 +62,24 @@ class Sensor:
     order: int = 2
     noise: float = 0.0
     gain: float = 1.0
-    high_pass: float | None = None
+    high_pass: float | Sequence[float] | None = None
     low_pass: float | None = None
     filter_order: int = 1
 
     def __post_init__(self) -> None:
+        if isinstance(self.high_pass, Sequence | np.ndarray):
+            object.__setattr__(self, "high_pass", tuple(map(float, self.high_pass)))
         above = {
             "front_mass": self.front_mass,
             "interval": self.interval,
             "cutoff": self.cutoff,
             "gain": self.gain,
-            "high_pass": self.high_pass,
             "low_pass": self.low_pass,
         }
+        corners = self.corners or (None,)
         wrong = [
             f"{name}: got {value!r}, allowed: a finite number above 0"
-            for name, value in above.items()
+            for name, value in [*above.items(), *(("high_pass", one) for one in corners)]
             if value is not None and not 0.0 < value < math.inf
         ]
         if not 0.0 <= self.noise < math.inf:
@@ -85,7 +89,7 @@ class Sensor:
             for name, order in (("order", self.order), ("filter_order", self.filter_order))
             if order not in range(1, 9)
         ]
-        if not wrong and (self.high_pass or 0.0) >= (self.low_pass or math.inf):
+        if not wrong and max(self.corners, default=0.0) >= (self.low_pass or math.inf):
             wrong.append(
                 f"high_pass: got {self.high_pass!r} Hz with a low_pass of {self.low_pass!r} Hz, "
                 "allowed: less than low_pass; give the lower end of the instrument's band as "
@@ -95,10 +99,22 @@ class Sensor:
             raise GranchainError("sensor: " + "; ".join(wrong))
 
     @property
+    def corners(self) -> tuple[float, ...]:
+        """Frequencies of the high-pass filter [Hz]: one for each sensor, one for all, or none."""
+        return () if self.high_pass is None else tuple(np.atleast_1d(self.high_pass).tolist())
+
+    @property
     def band(self) -> str:
         """What the instrument itself lets through, in words; empty where it loses nothing."""
-        ends = (("above", self.high_pass), ("below", self.low_pass))
-        passed = [f"{word} {1e-3 * end:.4g} kHz" for word, end in ends if end is not None]
+        ends = (
+            ("above", sorted({min(self.corners), max(self.corners)} if self.corners else ())),
+            ("below", [] if self.low_pass is None else [self.low_pass]),
+        )
+        passed = [
+            f"{word} {' to '.join(f'{1e-3 * one:.4g}' for one in end)} kHz"
+            for word, end in ends
+            if end
+        ]
         return f"{' and '.join(passed)}, order {self.filter_order}" if passed else ""
 
     def force(
@@ -139,7 +155,8 @@ class Sensor:
         interval : float
             Between two samples [s].
         values : array (n, ...)
-            Samples along the first axis, the first ones without a force.
+            Samples along the first axis, the first ones without a force; sensors along the second
+            one, where each has a high_pass of its own.
 
         Returns
         -------
@@ -148,13 +165,20 @@ class Sensor:
         """
         samples = np.asarray(values, dtype=float)
         highest = NYQUIST / interval
-        filters: tuple[tuple[str, float | None, Literal["highpass", "lowpass"]], ...] = (
-            ("high_pass", self.high_pass, "highpass"),
-            ("low_pass", self.low_pass, "lowpass"),
-        )
-        for name, frequency, kind in filters:
-            if frequency is None:
-                continue
+        each = isinstance(self.high_pass, tuple)
+        if each and samples.shape[1:2] != (len(self.corners),):
+            raise GranchainError(
+                f"sensor: high_pass: got {len(self.corners)} numbers for values of the shape "
+                f"{samples.shape}, allowed: one for each of the sensors along the second axis"
+            )
+        filters: list[tuple[str, float, Literal["highpass", "lowpass"], Any]] = [
+            ("high_pass", corner, "highpass", np.s_[:, k] if each else np.s_[:])
+            for k, corner in enumerate(self.corners)
+        ]
+        if self.low_pass is not None:
+            filters.append(("low_pass", self.low_pass, "lowpass", np.s_[:]))
+        samples = samples.copy() if filters else samples
+        for name, frequency, kind, where in filters:
             if not frequency < highest:
                 raise GranchainError(
                     f"sensor: {name}: got {frequency:.6g} Hz, allowed: below half the sampling "
@@ -164,7 +188,7 @@ class Sensor:
             from scipy.signal import butter, sosfilt
 
             sections = butter(self.filter_order, frequency, kind, output="sos", fs=1.0 / interval)
-            samples = sosfilt(sections, samples, axis=0)
+            samples[where] = sosfilt(sections, samples[where], axis=0)
         return samples
 
     def smooth(self, interval: float, values: ArrayLike) -> np.ndarray:

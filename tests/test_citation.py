@@ -61,7 +61,8 @@ def test_every_law_has_entries_that_are_read_back():
         assert text.startswith(f"% contact law {name}: {law.source}")
         entries = read(text)
         works = {key: fields for key, fields in entries.items() if not key.startswith("granchain-")}
-        assert works and len(works) == len({part.strip() for part in law.source.text.split(";")}), (
+        parts = {part.strip() for part in law.source.text.split(";")}
+        assert works and len(works) == sum(bool(re.search(r"\d{4}|^ESDU", one)) for one in parts), (
             name
         )
         # every DOI of the source is a work's, and none is made up
@@ -78,6 +79,12 @@ def test_every_law_has_entries_that_are_read_back():
                 key,
             )
     assert len(known) > 40
+    # a reference that BibTeX sets: where an article stands, or that nobody could check it
+    for key, entry in references().items():
+        needed = {"article": ("journal", "volume", "pages"), "book": ("publisher",)}
+        needed |= {"inproceedings": ("booktitle",), "techreport": ("institution",)}
+        lacking = {"author", "title", "year", *needed[entry.kind]} - entry.fields.keys()
+        assert not lacking or "not verified" in entry.fields["note"], key
     read(cite(*gc.laws()))
 
 

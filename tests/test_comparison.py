@@ -180,6 +180,24 @@ def test_calibration_and_reading_add_to_the_uncertainty():
     )
 
 
+def test_each_sensor_of_the_computed_side_goes_through_its_own_high_pass():
+    clean, corners = measured(), [2e3, 5e2, 8e3]
+    seen = Sensor(high_pass=corners).instrument(clean.interval, clean.sensor_force)
+    said = {"title": "rig B", "kind": "measured", "sensor": {"high_pass": corners}}
+    trace = Trace(clean.time, clean.sensor_bead, seen, about_of(said, "test"))
+    # the second of three sensors is not in the run
+    few = synthetic(sensors=(13, 3), end=200e-6)
+    for result in (RESULT, few):
+        (one,) = compare(result, trace=trace).results
+        for sensor in one.sensors:
+            assert sensor.peak.computed == pytest.approx(sensor.peak.measured, rel=2e-3)
+            assert sensor.residual.computed < 0.01
+    same = Trace(clean.time, clean.sensor_bead, seen, about_of({**said, "sensor": {}}, "test"))
+    assert (
+        max(one.residual.computed for one in compare(RESULT, trace=same).results[0].sensors) > 0.05
+    )
+
+
 def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
     found = compare(RESULT, trace=measured(noise=0.02))
     first = found.results[0].sensors[0]

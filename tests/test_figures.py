@@ -395,7 +395,7 @@ def test_every_public_figure_with_lines_is_looked_at():
     # one line each, pale where it is not coherent
     others |= {"spectrum", "transmission", "wave_map"}
     # a dot a mode, and colours; a closed line for each of three beads; one line, solid and dashed
-    others |= {"mode_shapes", "orbit", "bifurcation"}
+    others |= {"mode_shapes", "dispersion_curves", "orbit", "bifurcation"}
     drawing = set()
     for name in figures.__all__:
         returns = getattr(getattr(figures, name), "__annotations__", {}).get("return", "")

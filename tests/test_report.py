@@ -112,14 +112,18 @@ def test_a_page_holds_all_it_needs(shown):
         "How to cite",
         "case_sha256",
         "Case as run",
-        "bead 9 is clipped",
+        "Bead 9 is clipped.",
         "hertz: peak off by 9 %",
-        "a zero-phase filter that halves 2e+05 Hz",
+        "a zero-phase filter that halves 2 \u00d7 10\u2075 Hz.",
+        "Elastic spheres: F = K d\u00b9\u00b7\u2075.",
         "through the instrument&#x27;s own filter: above 1 kHz, order 2",
         'href="https://doi.org/10.1234/made-up"',
     ):
         assert words in page, words
     assert "&lt;b&gt;struck&lt;/b&gt; &amp; heard" in page and "<b>struck" not in page
+    # the law once, and what to cite at the end
+    assert page.count(">Contact law hertz<") == page.count(">How to cite<") == 1
+    assert page.index("Where it comes from") < page.index(">How to cite<")
     # peaks of the run itself
     assert page.count("<img ") >= 4
     # the comparison's, in its own unit and share
@@ -248,9 +252,9 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
     for words in (
         "What stands in for ma-liu",
         "5.57",
-        "an answer at a bound",
+        "An answer at a bound",
         "Fit to A trace",
-        "not told apart: contact.psi, striker.speed",
+        "ot told apart: contact.psi, striker.speed",
         "68 % interval",
         "are taken to be +3 % off",
         "with 3 degrees of freedom",
@@ -274,6 +278,35 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
         {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4},
     )
     assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"What the file holds") == 2
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    few = ["--set", "chain.beads=4", "--set", "sensors.beads=[2]"]
+    case = gc.load_case("driven-chain", few[1::2])
+    for command, call in (("dispersion", gc.dispersion), ("modes", gc.modes)):
+        assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 0
+        assert capsys.readouterr().out.endswith(f"\n{command}.json\n")
+        gc.save(call(case), "same.json", case, overwrite=True)
+        kept, same = read_conclusion(f"{command}.json"), read_conclusion("same.json")
+        assert kept.pop("written") and same.pop("written") and kept == same
+        # nothing that is there goes
+        assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 4
+        assert obey(["cite", f"{command}.json"]) == 0
+        assert "@book{johnson-1985," in capsys.readouterr().out
+    page = report(["dispersion.json", "modes.json"]).decode()
+    edge = f"{float(gc.dispersion(case).band_edges[0, 1]):.6g}"
+    assert f">{edge}<" in page and "Modes of" in page and "Not drawn" not in page
+    # what drives the end, number by number, in lines of a page
+    drive = page[page.index("&quot;time&quot;: [") :].split("]")[0].splitlines()
+    assert 5 < len(drive) < 80
+    for wrong, sentence in (
+        ((3.0, "x.json"), "save: got a float, allowed what compare"),
+        ((gc.modes(case), "x.json"), "save: got no case"),
+    ):
+        with pytest.raises(errors.CaseError, match=sentence):
+            gc.save(*wrong)
 
 
 @pytest.mark.promise("R9")
@@ -407,7 +440,7 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ca
     said = capsys.readouterr()
     drawn = [path.read_text() for path in tmp_path.glob("*.svg")]
     page = (tmp_path / "page.html").read_text()
-    assert len(drawn) >= 4 and "measured" in page and "message" in page
+    assert len(drawn) >= 4 and "measured" in page and "Message" in page
     for text in (page, card, *drawn, said.out, said.err):
         assert not {sign for sign in text if not sign.isprintable() and sign != "\n"}
 

@@ -146,4 +146,14 @@ def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
         Sensor(high_pass=2e3, low_pass=1e3)
     assert Sensor(high_pass=10.0, low_pass=2e5).band == "above 0.01 kHz and below 200 kHz, order 1"
     assert Sensor(low_pass=2e5, filter_order=2).band == "below 200 kHz, order 2"
+    # each sensor its own
+    each = Sensor(high_pass=[2e3, 2e2, 1e3])
+    both = each.instrument(1e-7, np.column_stack([step] * 3))
+    assert both[:, 0].tolist() == high.tolist()
+    assert both[:, 1].tolist() == Sensor(high_pass=2e2).instrument(1e-7, step).tolist()
+    assert each.band == "above 0.2 to 2 kHz, order 1"
+    with pytest.raises(GranchainError, match=r"high_pass: got 3 numbers for values of the shape"):
+        each.instrument(1e-7, step)
+    with pytest.raises(GranchainError, match=r"high_pass: got -1.0, allowed"):
+        Sensor(high_pass=[2e3, -1.0])
     assert Sensor(cutoff=2e5).band == ""

@@ -882,6 +882,17 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(capsys)
             import_trace(["T0001CH1.CSV", name], "other", "measured", Asked((3, 8), gain=0.02))
     assert obey([*command, "--out", "b", "--set", "sensor.filter_order=2"]) == 2
     assert "--time-constant: got 1 for sensor.filter_order, and 2 for it" in capsys.readouterr().err
+    command[-1] = "1e-3,5e-4"
+    assert obey([*command, "--out", "each"]) == 0
+    corners = read_trace("each").about.sensor.high_pass
+    assert corners == pytest.approx([159.154943, 318.309886], rel=1e-8)
+    capsys.readouterr()
+    for wrong, sentence in (
+        ("1e-3,1e-3,1e-3", "--time-constant: got 3 numbers for 2 sensors, allowed one for all"),
+        ("1e-3,0", '--time-constant: got "0", allowed a number above 0 [s], or one for each'),
+    ):
+        assert obey([*command[:-1], wrong, "--out", "b"]) == 2
+        assert sentence in capsys.readouterr().err
     assert obey([*command, "--out", "b", "--set", "uncertainty.gain=[0.1,0.1,0.1]"]) == 2
     assert "uncertainty.gain: got 3 numbers, allowed one, or 2" in capsys.readouterr().err
     assert not Path("b").exists() and not Path("other").exists()

@@ -32,9 +32,8 @@ from granchain.cli.options import (
     named_values,
     save_figure,
 )
-from granchain.cli.text import blocks_as_text, print_result, text_table
+from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError
-from granchain.pages.blocks import number_text
 from granchain.plain_data import plain_data
 
 # For the message about a range that is none.
@@ -149,17 +148,23 @@ def bands(
     law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
+    out: NumbersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
     load_laws(law_module, law_package)
     check_width(width)
+    from granchain.pages.rest import band_tables
+    from granchain.store.conclusion import claim_conclusion
 
     asked = gc.load_case(case, changes or ())
-    found = gc.bands(
-        asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
-    )
+    with claim_conclusion(out, overwrite):
+        found = gc.bands(
+            asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
+        )
+        if out is not None:
+            gc.save(found, out, asked, overwrite=overwrite)
     draw = gc.figures.sensitivities if sensitivity else gc.figures.band_traces
     save_figure(draw, figure, overwrite, found, width=width)
     small = found.drop_vars([name for name in found.variables if "time" in found[name].dims])
@@ -171,31 +176,10 @@ def bands(
     }
     print_result(
         "bands",
-        {**plain_data(facts), "figure": figure},
+        {**plain_data(facts), "figure": figure, "out": out},
         as_json,
-        lambda: "\n\n".join(band_tables(found, sensitivity)),
+        lambda: blocks_as_text(band_tables(found)),
     )
-
-
-def band_tables(found: Any, sensitivity: bool) -> list[str]:
-    """Quantiles of peak and arrival at each sensor, and which key has which part in them."""
-    parts, made = [f"{100.0 * part:g} %" for part in found["quantile"].values], []
-    for name, unit, factor in (("peak", "N", 1.0), ("arrival", "us", 1e6)):
-        rows = [("sensor bead", f"{name} [{unit}]", *parts)]
-        for bead in found.sensor_bead.values:
-            here = found.sel(sensor_bead=bead)
-            values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
-            rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
-        made.append(text_table(rows, ">" * len(rows[0])))
-    for name in ("first_order", "total_order") if sensitivity else ():
-        keys = found["key"].values.tolist()
-        rows = [("sensor bead", *keys)]
-        for bead in found.sensor_bead.values:
-            column = found[name].sel(sensor_bead=bead).values.tolist()
-            rows.append((str(bead), *(number_text(value, ".3g") for value in column)))
-        table = text_table(rows, ">" * len(rows[0]))
-        made.append(f"part of the peak's variance, {name.replace('_', ' ')}\n{table}")
-    return made
 
 
 @app.command()

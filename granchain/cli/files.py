@@ -354,9 +354,11 @@ def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
     from granchain.citation import laws_in
     from granchain.contact import laws
 
+    competing = (*document.get("results", ()), *document.get("laws", ()))
     names = [
-        *laws_in(document.get("case", {}).get("contact", {})),
-        *(str(one.get("law", "")) for one in document.get("results", ())),
+        *laws_in(document.get("case_resolved", {}).get("contact", {})),
+        str(document.get("to", "")),
+        *(str(one.get("law", "")) for one in competing),
     ]
     found: list[Any] = [name for name in dict.fromkeys(names) if name in laws()]
     if isinstance(trace := document.get("trace"), dict):

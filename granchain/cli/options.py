@@ -147,7 +147,7 @@ OutOption = Annotated[
 NumbersOption = Annotated[
     str | None,
     typer.Option(
-        "--out", metavar="FILE.json", help="Write what --json prints to this file, for a report."
+        "--out", metavar="FILE.json", help="Write the numbers to this file, for a report."
     ),
 ]
 FigureOption = Annotated[

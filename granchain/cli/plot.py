@@ -21,6 +21,7 @@ from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
     LawPackageOption,
+    NumbersOption,
     OverwriteOption,
     SetOption,
     TitleOption,
@@ -33,7 +34,7 @@ from granchain.cli.options import (
     save_figure,
     the_one,
 )
-from granchain.cli.text import notify, print_result, print_text, text_table
+from granchain.cli.text import blocks_as_text, notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
 
 # Files whose names stand in the name of a figure of all of them.
@@ -167,8 +168,8 @@ def drawable(content: Any, file: str) -> Drawable:
                     if isinstance(block, Picture):
                         return block.draw()[0], None
             raise FileError(
-                f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an "
-                "equivalence or a fit; name another"
+                f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, "
+                "an equivalence, a fit, bands, a dispersion or modes; name another"
             )
 
         figures: Mapping[str, Draw] = {str(content["kind"]): draw}
@@ -423,32 +424,26 @@ def dispersion(
     changes: SetOption = None,
     law_module: LawModuleOption = None,
     law_package: LawPackageOption = None,
+    figure: FigureOption = None,
+    width: WidthOption = None,
+    out: NumbersOption = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say which small waves run in a precompressed chain: bands of frequency, the gaps between
     them, and the speed of long waves; nothing is run."""
     load_laws(law_module, law_package)
 
-    found = gc.dispersion(gc.load_case(case, changes or ()))
-    speed = found.long_wave_speed * (found.length or math.nan)
-    facts = {
-        "case": case,
-        "masses": found.masses.tolist(),
-        "stiffnesses": found.stiffnesses.tolist(),
-        "length": found.length,
-        "band_edges": found.band_edges.tolist(),
-        "gaps": found.gaps.tolist(),
-        "long_wave_speed": found.long_wave_speed,
-    }
+    check_width(width)
+    from granchain.pages.rest import dispersion_tables
 
-    def text() -> str:
-        kinds = (("band", found.band_edges), ("gap", found.gaps))
-        rows = [("", "from [Hz]", "to [Hz]")]
-        rows += [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
-        cell = f"a cell of {found.masses.size}, {found.length:.6g} m; long waves {speed:.6g} m/s"
-        return f"{text_table(rows, '<>>')}\n{cell}"
-
-    print_result("dispersion", facts, as_json, text)
+    asked = gc.load_case(case, changes or ())
+    found = gc.dispersion(asked)
+    if out is not None:
+        gc.save(found, out, asked, overwrite=overwrite)
+    save_figure(gc.figures.dispersion_curves, figure, overwrite, found, width=width)
+    facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
+    print_result("dispersion", facts, as_json, lambda: blocks_as_text(dispersion_tables(found)))
 
 
 @app.command()
@@ -465,6 +460,7 @@ def modes(
     law_package: LawPackageOption = None,
     figure: FigureOption = None,
     width: WidthOption = None,
+    out: NumbersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -473,14 +469,15 @@ def modes(
     load_laws(law_module, law_package)
     check_width(width)
 
-    found = gc.modes(
-        gc.load_case(case, changes or ()), cell=None if cell is None else gc.load_case(cell)
-    )
+    from granchain.pages.rest import modes_table
+
+    asked = gc.load_case(case, changes or ())
+    found = gc.modes(asked, cell=None if cell is None else gc.load_case(cell))
+    if out is not None:
+        gc.save(found, out, asked, overwrite=overwrite)
     save_figure(gc.figures.mode_shapes, figure, overwrite, found, width=width)
-    facts = {"case": case, **found.as_dict(), "figure": figure}
-    print_result(
-        "modes", facts, as_json, lambda: text_table(found.rows(), ">>>><"[: len(found.rows()[0])])
-    )
+    facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
+    print_result("modes", facts, as_json, lambda: blocks_as_text([modes_table(found)]))
 
 
 @app.command()

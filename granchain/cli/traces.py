@@ -88,12 +88,11 @@ def import_file(
         ),
     ] = None,
     time_constant: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="TAU",
-            parser=above_zero,
-            help="Time constant of the charge amplifier, above 0 [s]: the computed side goes "
-            "through its high-pass filter, 1/(2 pi TAU).",
+            metavar="TAU,TAU,...",
+            help="Time constant of the charge amplifier, above 0 [s], as --gain: the computed side "
+            "goes through its high-pass filter, 1/(2 pi TAU).",
         ),
     ] = None,
     interval: Annotated[
@@ -147,8 +146,8 @@ def import_file(
         )
     folder = common_name([Path(file) for file in files]) if out is None else out
     asked = Asked(
-        read_beads(beads), time_unit, force_unit, read_gains(gain), interval, resample,
-        signs[decimal], time, time_constant, sheet,
+        read_beads(beads), time_unit, force_unit, read_each("--gain", "V/N", gain), interval,
+        resample, signs[decimal], time, read_each("--time-constant", "s", time_constant), sheet,
     )  # fmt: skip
     said = list(changes or ())
     if title is not None:
@@ -183,7 +182,7 @@ def read_beads(text: str | None) -> list[int | None] | None:
     return found
 
 
-def read_gains(text: str | None) -> float | list[float] | None:
+def read_each(option: str, unit: str, text: str | None) -> float | list[float] | None:
     """One number, or several joined by commas."""
     if text is None:
         return None
@@ -193,8 +192,8 @@ def read_gains(text: str | None) -> float | list[float] | None:
             found.append(above_zero(part))
         except ValueError:
             raise TraceError(
-                f'--gain: got "{part[:60]}", allowed a number above 0 [V/N], or one for each '
-                "sensor; write --gain 0.02 or --gain 0.021,0.019"
+                f'{option}: got "{part[:60]}", allowed a number above 0 [{unit}], or one for each '
+                f"sensor; write {option} 0.02 or {option} 0.021,0.019"
             ) from None
     return found[0] if len(found) == 1 else found
 

@@ -85,7 +85,7 @@ def compare(
     words = list(labels) if labels is not None else numbered
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
-    stated = stated_sensor(trace, cutoff)
+    stated = stated_sensor(trace, beads, cutoff)
     measured = Measured(trace, beads, stated)
     messages += measured.messages()
     if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):

@@ -206,15 +206,16 @@ class Measured:
         ]
 
 
-def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
-    """The sensor of the trace with the filter that is asked for, or stated in about.toml; else
-    without."""
-    about = trace.about.sensor
+def stated_sensor(trace: Trace, beads: Sequence[int], cutoff: float | None) -> Sensor:
+    """The sensors of these beads of the trace with the filter that is asked for, or stated in
+    about.toml; else without."""
+    about, labels = trace.about.sensor, trace.sensor_bead.tolist()
+    high = about.high_pass
     return Sensor(
         front_mass=about.front_mass,
         cutoff=(cutoff if cutoff is not None else about.cutoff) or None,
         order=about.order,
-        high_pass=about.high_pass,
+        high_pass=[high[labels.index(bead)] for bead in beads] if isinstance(high, list) else high,
         low_pass=about.low_pass,
         filter_order=about.filter_order,
     )

@@ -40,7 +40,7 @@ from granchain.figures.mechanism import (
     slider_acceleration,
     slider_kinematics,
 )
-from granchain.figures.modes import mode_shapes
+from granchain.figures.modes import dispersion_curves, mode_shapes
 from granchain.figures.motion import animation, save_animation
 from granchain.figures.orbit import bifurcation, orbit
 from granchain.figures.pulses import force_traces, peaks
@@ -76,6 +76,7 @@ __all__ = [
     "comparison",
     "crank_energy",
     "damping_transition",
+    "dispersion_curves",
     "drawn",
     "energy",
     "equivalence",

@@ -1,17 +1,64 @@
-"""Modes of a finite chain: shapes over frequency, and how many beads take part."""
+"""Small waves in a row of equal cells: frequency over wavenumber; modes of a finite chain: shapes
+over frequency, and how many beads take part."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.figures.frame import Sheet, palette, styled
+from granchain.figures.frame import Sheet, palette, set_panel, styled
+from granchain.theory.lattice import Dispersion
 from granchain.waves.modes import Modes
 
 if TYPE_CHECKING:
     from granchain.figures.frame import Axes, Figure
+
+
+# Points of a curve from the middle of the zone to its edge.
+POINTS = 201
+
+
+@styled
+def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """Frequency over the wavenumber of small waves, and the gaps between their bands.
+
+    Parameters
+    ----------
+    found : Dispersion
+        As `granchain.dispersion` gives it.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    sheet = Sheet(ax, 6.0, 4.6)
+    axes, top = sheet.top, float(found.band_edges[-1, 1])
+    per, unit = (1e-3, "kHz") if top >= 1e3 else (1.0, "Hz")
+    for i, (low, high) in enumerate(per * found.gaps):
+        axes.axhspan(
+            low, high, color="#000000", alpha=0.08, linewidth=0.0, label="_gap" if i else "gap"
+        )
+    q = np.linspace(0.0, math.pi, POINTS)
+    axes.plot(q / math.pi, per * found.frequency(q), color=palette()[0])
+    set_panel(
+        axes,
+        xlim=(0.0, 1.0),
+        ylim=(0.0, 1.04 * per * top),
+        xlabel="wavenumber [\N{GREEK SMALL LETTER PI} rad per cell]",
+        ylabel=f"frequency [{unit}]",
+    )
+    if len(found.gaps):
+        sheet.legend(axes)
+    count, parts = found.masses.size, ["computed at rest"]
+    parts.append(f"a cell of {count} bead{'s' * (count > 1)}")
+    if found.length is not None:
+        parts.append(f"long waves {found.length * found.long_wave_speed:.5g} m/s")
+    return sheet.write("Small waves in a row of equal cells", *parts)
 
 
 @styled
@@ -43,7 +90,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
         parts.legend(loc="best")
     parts.set(
         xlim=(0.0, 1.04 * kilo.max()),
-        ylim=(0.0, None),
+        ylim=(0.0, 1.08 * found.participation.max()),
         ylabel="beads that take part",
         xlabel="frequency [kHz]",
     )

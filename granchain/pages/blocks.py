@@ -182,7 +182,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
 @media print {
   @page { margin: 18mm 16mm; }
   body { max-width: none; padding: 0; font-size: 10pt; line-height: 1.4; }
-  nav ~ h2 { break-before: page; }
+  nav ~ h2 { break-before: page; } nav + h2 { break-before: auto; }
   h1, h2, h3, h3 + p:has(+ .math), figure.table figcaption, p.title { break-after: avoid; }
   table { font-size: 8pt; } th, td { padding-right: .7rem; }
   figure.picture, figure.table, tr, .math mtr, .math { break-inside: avoid; }
@@ -199,6 +199,14 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 # The first letter of a unit such as us, after a number or in brackets.
 _MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])|^u(?=[smJN]$)")
 _CODE = re.compile(r"`[^`]*`")
+_TICKS = re.compile(r"`([^`]*)`")
+# Powers as a terminal has them: d^1.5, m^n, 4.2e-08.
+_POWER = re.compile(r"\^(-?\d*\.?\d+|n\b)")
+_OF_TEN = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)\b")
+_RAISED = str.maketrans(
+    "0123456789-.n",
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u00b7\u207f",
+)
 # What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
 _MARKDOWN_SIGNS = re.compile(
     r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
@@ -315,7 +323,23 @@ def block_in_html(block: Block, anchor: str = "") -> str:
         return f'<div class="math">{block.text}</div>'
     mark = ' class="warning"' if isinstance(block, Paragraph) and block.warning else ""
     text = block.words if isinstance(block, Picture) else getattr(block, "text", "")
-    return f"<p{mark}>{'<br>'.join(map(linked, text.split(chr(10))))}</p>"
+    lines = [
+        _TICKS.sub(r"<code>\1</code>", linked(line)) for line in map(sentence, text.split("\n"))
+    ]
+    return f"<p{mark}>{'<br>'.join(lines)}</p>"
+
+
+def sentence(text: str) -> str:
+    """A line as a sentence of a page; a law's name, a key or a symbol at its beginning stays as it
+    is."""
+    if isinstance(text, Markup) or not text:
+        return text
+    from granchain.contact import laws
+
+    first = text.split()[0]
+    plain = first.isascii() and first.isalpha() and len(first) > 1 and first not in laws()
+    capital = text[0].upper() + text[1:] if plain else text
+    return capital + "." * (capital[-1].isalnum() or capital[-1] in ")]")
 
 
 def linked(text: str) -> str:
@@ -330,9 +354,12 @@ def linked(text: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """Text with the signs for which a terminal has letters: in 12 +- 3 us, and in kg/m^3."""
+    """Text with the signs for which a terminal has letters: in 12 +- 3 us, kg/m^3 and 4.2e-08."""
     text = _MICRO.sub("\N{MICRO SIGN}", text.replace("+-", "\N{PLUS-MINUS SIGN}"))
-    return text.replace("^2", "\N{SUPERSCRIPT TWO}").replace("^3", "\N{SUPERSCRIPT THREE}")
+    text = _OF_TEN.sub(
+        lambda found: f"{found[1]} \N{MULTIPLICATION SIGN} 10^{found[2].strip('+')}{found[3]}", text
+    )
+    return _POWER.sub(lambda found: found[1].translate(_RAISED), text)
 
 
 def markdown(blocks: Iterable[Block]) -> str:

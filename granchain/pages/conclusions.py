@@ -1,5 +1,6 @@
-"""What was concluded, in tables: a comparison, an equivalence, a fit. The command line prints the
-tables; a report shows them of the file that `--out FILE.json` of a command wrote."""
+"""What was concluded, in tables: a comparison, an equivalence, a fit; `rest` has the others. The
+command line prints the tables; a report shows them of the file that `--out FILE.json` of a command
+wrote."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from granchain.pages.blocks import (
     number_grid,
     number_text,
 )
+from granchain.pages.rest import bands_page, dispersion_page, modes_page
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 from granchain.sensor import Sensor
 
@@ -581,4 +583,7 @@ COMPOSERS = {
     "equivalence": equivalence_page,
     "fit": fit_page,
     "fits": fits_page,
+    "bands": bands_page,
+    "dispersion": dispersion_page,
+    "modes": modes_page,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
 from granchain.figures.frame import file_ending
 from granchain.mechanism.checks import checks_of
-from granchain.pages.blocks import PAGE_MARK, Block, Heading, document
+from granchain.pages.blocks import PAGE_MARK, Block, Heading, Paragraph, document
 from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
-from granchain.pages.run import run_blocks
+from granchain.pages.run import CITED, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
 from granchain.store import open_result, write_whole
 from granchain.store.reader import HoldsEnsembleError
@@ -82,13 +82,41 @@ def report(
     if problems:
         raise FileError("\n".join(problems))
     first = next(block.text for block in blocks if isinstance(block, Heading))
-    more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+    more = f" (and {len(named) - 1} more)" if len(named) > 1 else ""
     ends = dict.fromkeys((min(dates), max(dates))) if dates else ()
     computed = f"computed {' to '.join(ends)}" if ends else ""
-    page = document(str(title) or first + more, blocks, str(author), str(date) or computed)
+    told = once(blocks)
+    page = document(str(title) or first + more, told, str(author), str(date) or computed)
     if out is not None:
         write_whole(out, page, overwrite, marks=(PAGE_MARK,))
     return page
+
+
+def once(blocks: Iterable[Block]) -> list[Block]:
+    """Of several files each contact law is explained where it comes first, and what to cite stands
+    at the end."""
+    sections: list[list[Block]] = []
+    for block in blocks:
+        if isinstance(block, Heading) or not sections:
+            sections.append([])
+        sections[-1].append(block)
+    met: dict[str, list[Block]] = {}
+    cited: dict[Block, None] = {}
+    found: list[Block] = []
+    for heading, *rest in sections:
+        name = heading.text if isinstance(heading, Heading) else ""
+        if name == CITED:
+            cited |= dict.fromkeys([heading, *rest])
+            continue
+        if name.startswith(OF_A_LAW):
+            new = [block for block in rest if block not in met.get(name, ())]
+            if name in met:
+                rest = [Paragraph("What it is stands above."), *new] if new else []
+            met.setdefault(name, []).extend(new)
+            if not rest:
+                continue
+        found += [heading, *rest]
+    return [*found, *cited]
 
 
 def part_of(path: str | os.PathLike[str], unsealed: bool = False) -> tuple[list[Block], str]:

@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import re
+import textwrap
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -66,6 +67,13 @@ IDENTIFIED = (
     "the restitution that is asked for. What is "
     "said above of the restitution delivered is of the published damping."
 )
+
+# Headings that several files on one page share.
+OF_A_LAW, CITED = "Contact law ", "How to cite"
+# Letters in a line of a case that is printed, and a list in it: its items, and the indent of its
+# end.
+WIDTH = 90
+_LIST = re.compile(r"\[\n((?: +[^\[\]{}\n]+\n)+)( *)\]")
 
 
 def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[Block]:
@@ -183,12 +191,12 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     law = laws().get(name)
     if law is None:
         return [
-            Heading(f"Contact law {name}", 2),
+            Heading(f"{OF_A_LAW}{name}", 2),
             Paragraph("It is not installed here: what it is stands in its own file."),
         ]
     summary, *more = paragraphs(law.__doc__) or [""]
     blocks: list[Block] = [
-        Heading(f"Contact law {name}", 2),
+        Heading(f"{OF_A_LAW}{name}", 2),
         Paragraph(summary),
         *equation_blocks(law),
         *map(Paragraph, more),
@@ -231,8 +239,17 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
         found.append(Boxed("Case file, as given", str(provenance["case_toml"])))
     if case := resolved(provenance):
         text = json.dumps(case, indent=1)
+        text = _LIST.sub(lambda found: filled(found[1], found[2]), text)
         found.append(Boxed("Case as run: all defaults filled, SI units", text))
     return [Heading("Case", 2), *found] if found else []
+
+
+def filled(items: str, indent: str) -> str:
+    """A list of which JSON has one item a line, in lines as long as a page is wide."""
+    text = textwrap.fill(" ".join(items.split()), WIDTH, break_long_words=False)
+    if "\n" not in text:
+        return f"[{text}]"
+    return "[\n" + textwrap.indent(text, f"{indent} ") + f"\n{indent}]"
 
 
 def origin(provenance: Mapping[str, Any], name: str, more: Sequence[str] = ()) -> list[Block]:
@@ -252,7 +269,7 @@ def citation(names: list[str]) -> list[Block]:
         "one-dimensional chains of beads."
     )
     return [
-        Heading("How to cite", 2),
+        Heading(CITED, 2),
         Paragraph(package),
         *(Paragraph(f"Contact law {source}.") for source in sources),
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from granchain.case import Case
 from granchain.case.mechanism import MECHANISM_KINDS
-from granchain.case.tables import MaterialTable, SegmentTable
+from granchain.case.tables import DriveTable, MaterialTable, SegmentTable
 from granchain.case.title import value_words
 from granchain.keys import declared, table_in
 from granchain.pages.blocks import Grid, number_text
@@ -24,6 +24,7 @@ _READ: dict[str, tuple[tuple[float, str], ...]] = {
     "m": ((1.0, "m"), (1e-3, "mm"), (1e-6, "um"), (1e-9, "nm")),
     "kg": ((1.0, "kg"), (1e-3, "g")),
     "s": ((1.0, "s"), (1e-6, "us")),
+    "Hz": ((1e3, "kHz"), (1.0, "Hz")),
     "Pa": ((1e9, "GPa"), (1e6, "MPa"), (1.0, "Pa")),
     "N s": ((1.0, "N s"), (1e-3, "mN s")),
     "J": ((1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ")),
@@ -95,6 +96,8 @@ def setup_rows(
             yield from setup_rows(inner, value, f"{where}.")
         elif inner is SegmentTable:
             yield from ((where, *row) for row in segment_rows(value))
+        elif isinstance(value, Mapping) and "drive" in value:
+            yield where, what, drive_text(value)
         elif isinstance(value, (list, Mapping)):
             yield where, what, plural_text(value)
         else:
@@ -112,6 +115,23 @@ def plural_text(value: Any) -> str:
     return ", ".join(
         plural_text(one) if isinstance(one, Mapping) else value_words(one) for one in value
     )
+
+
+def drive_text(given: Mapping[str, Any]) -> str:
+    """A driven end: what is given, in which course, and its numbers with their units."""
+    kind, rest = given["drive"], {**given}
+    words = [str(rest.pop(name)) for name in ("drive", "signal", "shape") if name in given]
+    units = {name: declared(DriveTable, name)["unit"] for name in DriveTable.model_fields}
+    units |= dict.fromkeys(
+        ("amplitude", "dc", "rms"), {"displacement": "m", "force": "N"}.get(kind)
+    )
+    numbers = (
+        f"{name.replace('_', ' ')} "
+        + (plural_text(value) if isinstance(value, list) else quantity_text(value, units.get(name)))
+        for name, value in rest.items()
+        if value
+    )
+    return ", ".join([" ".join(words), *numbers])
 
 
 def material_text(given: Mapping[str, Any]) -> str:

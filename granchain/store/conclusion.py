@@ -62,7 +62,7 @@ def save_conclusion(
     path : str, path or None
         None: nothing is written.
     kind : str
-        "comparison", "equivalence", "fit".
+        "comparison", "equivalence", "fit", "fits", "bands", "dispersion", "modes".
     case : Case or None
         What the conclusion is about; None where it is about several, which `facts` names.
     facts : mapping
@@ -99,6 +99,11 @@ def save_conclusion(
     }
     document |= {SEALED_BY: sha256_of(document)}
     text = json.dumps(document, allow_nan=False, indent=1)
+    if len(text) > LARGEST_CONCLUSION:
+        raise FileError(
+            f"{os.fspath(path)}: got {len(text)} bytes of numbers, allowed {LARGEST_CONCLUSION}; "
+            "take fewer beads, sensors or samples, or print them with --json"
+        )
     write_whole(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
 
 
@@ -121,7 +126,7 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     if not isinstance(kind, str) or OUTPUT_MARK.decode() not in document:
         raise FileError(
             f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out "
-            "FILE.json of compare, equivalent or fit wrote"
+            "FILE.json of a command, or granchain.save, wrote"
         )
     if not sealed and not unsealed:
         raise FileError(f"{os.fspath(path)}: {UNSEALED if seal is None else DAMAGED}")

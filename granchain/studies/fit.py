@@ -593,7 +593,7 @@ class Against:
                 f"{', '.join(map(str, outside))}, allowed a chain that "
                 "holds them; give the chain that was measured"
             )
-        self.sensor: Sensor = stated_sensor(trace, cutoff)
+        self.sensor: Sensor = stated_sensor(trace, beads, cutoff)
         changes: dict[str, Any] = {
             "sensors.beads": beads,
             "sensors.contacts": [],

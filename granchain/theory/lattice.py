@@ -11,6 +11,7 @@ import numpy as np
 
 from granchain.errors import CaseError
 from granchain.markup import facts_card, table
+from granchain.plain_data import plain_data
 
 # Ours: the frequencies of a cell of n masses take n^3 operations at each wavenumber, a second for
 # so many.
@@ -83,6 +84,13 @@ class Dispersion:
         mass = float(self.masses.sum())
         mass += 0.0 if self.resonators is None else float(self.resonators[:, 1].sum())
         return 1.0 / math.sqrt(mass * float((1.0 / self.stiffnesses).sum()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists: what it is made of, bands, gaps, and the speed of long waves."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        derived = ("band_edges", "gaps", "long_wave_speed")
+        found: dict[str, Any] = plain_data(own | {name: getattr(self, name) for name in derived})
+        return found
 
     def _repr_html_(self) -> str:
         """What a notebook shows: its bands, the gaps between them, the speed of long waves."""

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from granchain.case.tables import ToleranceTable
@@ -17,6 +18,7 @@ from granchain.keys import Problems, Table, choice, key, number_key, read_table,
 
 # A number for all sensors, or one for each, in the order of the trace.
 _EACH = "a number from 0, or a list of them in the order of the sensors"
+_EACH_ABOVE_ZERO = _EACH.replace("from", "above")
 EachSensor = (
     Annotated[float, Field(ge=0.0)]
     | Annotated[list[Annotated[float, Field(ge=0.0)]], Field(min_length=1)]
@@ -73,12 +75,12 @@ class SensorTable(Table):
         "Hz", "the frequency that the zero-phase filter halves", None, above=0.0
     )
     order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
-    high_pass: float | None = number_key(
-        "Hz",
-        "the frequency below which the instrument itself loses more than half of the power; the "
-        "computed side goes through it",
+    high_pass: EachAboveZero | None = key(
+        "the frequency below which the instrument itself loses more than half of the power, of all "
+        "sensors or of each; the computed side goes through it",
+        _EACH_ABOVE_ZERO,
         None,
-        above=0.0,
+        unit="Hz",
     )
     low_pass: float | None = number_key(
         "Hz", "the same, above which it loses more than half of the power", None, above=0.0
@@ -88,7 +90,7 @@ class SensorTable(Table):
     )
     gain: EachAboveZero | None = key(
         "the reading of the recorder per newton of each sensor, already divided out",
-        "a number above 0, or a list of them in the order of the sensors",
+        _EACH_ABOVE_ZERO,
         None,
         unit="V/N",
     )
@@ -150,6 +152,7 @@ class AboutTable(Table):
                 ("uncertainty.gain", self.uncertainty.gain),
                 ("uncertainty.time", self.uncertainty.time),
                 ("sensor.gain", self.sensor.gain),
+                ("sensor.high_pass", self.sensor.high_pass),
             )
             if isinstance(stated, list) and len(stated) != count
         ]
@@ -172,7 +175,7 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
     if about is not None:
         high, low = about.sensor.high_pass, about.sensor.low_pass
         problems.check(
-            high is None or low is None or high < low,
+            high is None or low is None or np.max(high) < low,
             "sensor.high_pass",
             f"{high!r} Hz with a low_pass of {low!r} Hz",
             "less than low_pass",

@@ -83,8 +83,8 @@ class Asked:
         The decimal sign of a text, "." or ",".
     time : str, optional
         The heading of the column of time, or the name of that array.
-    time_constant : float, optional
-        Of the charge amplifier that recorded the forces [s].
+    time_constant : float or sequence of float, optional
+        Of the charge amplifier that recorded the forces, or of that of each sensor [s].
     sheet : str, optional
         The sheet of a workbook that has several with numbers.
     """
@@ -97,7 +97,7 @@ class Asked:
     resample: float | None = None
     decimal: str | None = None
     time: str | None = None
-    time_constant: float | None = None
+    time_constant: float | Sequence[float] | None = None
     sheet: str | None = None
 
 
@@ -180,14 +180,19 @@ def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit:
         )
     else:
         forces = [one for bead, one in zip(beads, forces, strict=True) if bead is not None]
-    alike = asked.gain is None or isinstance(asked.gain, (int, float))
-    gains: Any = [asked.gain] * len(forces) if alike else asked.gain
-    if len(gains) != len(forces):
-        problems.append(
-            f"--gain: got {len(gains)} numbers for {len(forces)} sensors, allowed one for all, or "
-            "one for each; give them in the order of --beads, none for a column that is left out"
-        )
-        gains = [gains[0]] * len(forces)
+    each: list[list[Any]] = []
+    for option, stated in (("--gain", asked.gain), ("--time-constant", asked.time_constant)):
+        alike = stated is None or isinstance(stated, (int, float))
+        own: Any = [stated] * len(forces) if alike else stated
+        if len(own) != len(forces):
+            problems.append(
+                f"{option}: got {len(own)} numbers for {len(forces)} sensors, allowed one for all, "
+                "or one for each; give them in the order of --beads, none for a column that is "
+                "left out"
+            )
+            own = [own[0]] * len(forces)
+        each.append(own)
+    gains = each[0]
     newtons = [_newton(*one, asked, problems) for one in zip(forces, gains, strict=True)]
     if problems:
         raise TraceError(list(dict.fromkeys(problems)))

@@ -255,7 +255,8 @@ def of_instrument(asked: Asked) -> dict[str, tuple[str, Any]]:
         found["gain"] = "--gain", np.asarray(asked.gain, float).tolist()
     if asked.time_constant is not None:
         # a charge amplifier is a resistor and a capacitor
-        found["high_pass"] = "--time-constant", 1.0 / (2.0 * math.pi * asked.time_constant)
+        corners = 1.0 / (2.0 * math.pi * np.asarray(asked.time_constant, float))
+        found["high_pass"] = "--time-constant", corners.tolist()
         found["filter_order"] = "--time-constant", 1
     return found
 

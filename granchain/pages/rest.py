@@ -1,0 +1,228 @@
+"""What a report says of bands, of small waves in a row and of a row's modes; and `save`, which
+writes the file that a report, a figure and `granchain cite` read."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.comparison import Comparison
+from granchain.errors import CaseError
+from granchain.figures import band_traces, dispersion_curves, mode_shapes, sensitivities
+from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
+from granchain.plain_data import plain_data
+from granchain.store.conclusion import save_conclusion
+from granchain.studies.fit import Fit
+from granchain.studies.ranking import Ranking
+from granchain.theory.lattice import Dispersion
+from granchain.waves.modes import Modes
+
+# Modes whose rows a page lists; all of them are in the file.
+MOST_MODES = 100
+
+
+def facts_of(found: Any) -> tuple[str, dict[str, Any]]:
+    """Kind and plain numbers of what was found, as its file has them.
+
+    Raises
+    ------
+    CaseError
+        For what no command writes to a file of numbers.
+    """
+    if isinstance(found, Ranking) and found:
+        kind = "fits" if isinstance(found[0], Fit) else "equivalence"
+        return kind, found.as_dict()
+    if "nominal_force" in getattr(found, "data_vars", ()):
+        return "bands", {"bands": plain_data(found.to_dict())}
+    for kind, of in (
+        ("comparison", Comparison), ("fit", Fit), ("dispersion", Dispersion), ("modes", Modes)
+    ):  # fmt: skip
+        if isinstance(found, of):
+            return kind, found.as_dict()
+    raise CaseError(
+        f"save: got a {type(found).__name__}, allowed what compare, equivalent, fit, bands, "
+        "dispersion or modes found; a result, an ensemble and a study have a save of their own"
+    )
+
+
+def save(
+    found: Any,
+    path: str | os.PathLike[str],
+    case: Case | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write what was found to a file of numbers, as `--out FILE.json` of its command does, for
+    `granchain.report`, `granchain plot` and `granchain cite`.
+
+    Parameters
+    ----------
+    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset, Dispersion or Modes
+        What `granchain.compare`, `equivalent`, `fit`, `bands`, `dispersion` or `modes` gave.
+    path : str or path
+        Name of the file, which ends in .json.
+    case : Case, optional
+        That it was found of; a comparison and a fit know theirs.
+    overwrite : bool
+        Replace a file of that name that granchain wrote.
+
+    Raises
+    ------
+    CaseError
+        For anything else, or without a case where one is needed.
+    FileError
+        Where the file cannot be written.
+    """
+    kind, facts = facts_of(found)
+    case = getattr(found, "case", None) or case
+    if case is None and kind != "comparison":
+        raise CaseError(
+            f"save: got no case, allowed that of which {kind} was found; give it as case=..."
+        )
+    save_conclusion(path, kind, case, facts, overwrite)
+
+
+# --------------------------------------------------------------------------------------------------
+# Bands
+
+
+def as_bands(facts: Mapping[str, Any]) -> Any:
+    """The dataset of `granchain.bands`."""
+    import xarray
+
+    def filled(part: Any) -> Any:
+        """Numbers that JSON has not are nan again."""
+        if isinstance(part, list):
+            return [filled(one) for one in part]
+        return math.nan if part is None else part
+
+    there = {**facts["bands"]}
+    for group in ("coords", "data_vars"):
+        there[group] = {
+            name: {**one, "data": filled(one["data"])} for name, one in there[group].items()
+        }
+    return xarray.Dataset.from_dict(there)
+
+
+def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of bands."""
+    found = as_bands(facts)
+    words = "First pulse at every sensor: the case as it stands as a line, and the bands of its "
+    blocks: list[Block] = [Picture(lambda: band_traces(found), f"{words}members.")]
+    if "first_order" in found:
+        words = "Which uncertain number matters where: first-order and total indices of the peak."
+        blocks.append(Picture(lambda: sensitivities(found), words))
+    spread = ", ".join(
+        f"{key} {number_text(abs(deviation / value), '.3g', 100.0)} %"
+        for key, value, deviation in zip(
+            found["key"].values.tolist(),
+            found["value"].values.tolist(),
+            found["standard_deviation"].values.tolist(),
+            strict=True,
+        )
+    )
+    runs, status = found.attrs["runs"], found.attrs["status"]
+    about = f"{runs} runs: {status}. Standard deviations of the numbers of the case: {spread}."
+    title = f"Bands of {found.attrs['title'] or 'the case'}"
+    tables = [
+        replace(grid, title=grid.title or f"{grid.columns[1].split()[0]} and its quantiles")
+        for grid in band_tables(found)
+    ]
+    return title, [Paragraph(about), *blocks, *tables], [str(found.attrs["law"])]
+
+
+def band_tables(found: Any) -> list[Grid]:
+    """Quantiles of peak and arrival at each sensor, and which key has which part in them.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        As `granchain.bands` gives it.
+    """
+    parts = [f"{100.0 * part:g} %" for part in found["quantile"].values]
+    made: list[Grid] = []
+    for name, unit, factor in (("peak", "N", 1.0), ("arrival", "us", 1e6)):
+        rows = []
+        for bead in found.sensor_bead.values:
+            here = found.sel(sensor_bead=bead)
+            values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
+            rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
+        made.append(number_grid(("sensor bead", f"{name} [{unit}]", *parts), rows))
+    for name in ("first_order", "total_order") if "first_order" in found else ():
+        keys = found["key"].values.tolist()
+        indices = (
+            (
+                str(bead),
+                *(
+                    number_text(value, ".3g")
+                    for value in found[name].sel(sensor_bead=bead).values.tolist()
+                ),
+            )
+            for bead in found.sensor_bead.values
+        )
+        title = f"part of the peak's variance, {name.replace('_', ' ')}"
+        made.append(number_grid(("sensor bead", *keys), indices, title))
+    return made
+
+
+# --------------------------------------------------------------------------------------------------
+# Small waves
+
+
+def arrays(facts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """Lists of numbers as the arrays that they were; None in them is nan."""
+    found = {name: facts.get(name) for name in names}
+    for name, value in found.items():
+        if isinstance(value, list):
+            array = np.array(value)
+            found[name] = array.astype(float) if array.dtype == object else array
+    return found
+
+
+def dispersion_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of small waves."""
+    case = facts["case_resolved"]
+    found = Dispersion(**arrays(facts, Dispersion.__dataclass_fields__))
+    words = "Frequency over the wavenumber, of small waves about the static state; gaps are grey."
+    grid, speed = dispersion_tables(found)
+    grid = replace(grid, title="bands and gaps")
+    blocks: list[Block] = [Picture(lambda: dispersion_curves(found), words), grid, speed]
+    title = f"Small waves in {case.get('title') or 'the case'}"
+    return title, blocks, [case["contact"]["law"]]
+
+
+def dispersion_tables(found: Dispersion) -> tuple[Grid, Paragraph]:
+    """Bands and gaps, and how fast long waves are."""
+    kinds = (("band", found.band_edges), ("gap", found.gaps))
+    rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
+    speed = found.long_wave_speed * (found.length or math.nan)
+    count = found.masses.size
+    cell = f"a cell of {count} bead{'s' * (count > 1)}, {found.length or math.nan:.6g} m long; "
+    return (
+        number_grid(("", "from [Hz]", "to [Hz]"), rows, words=1),
+        Paragraph(f"{cell}long waves run at {speed:.6g} m/s"),
+    )
+
+
+def modes_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of modes."""
+    found = Modes(**arrays(facts, Modes.__dataclass_fields__))
+    grid = modes_table(found)
+    words = "How many beads take part in each mode, and the shapes of the modes."
+    few = [Grid(grid.columns, grid.rows[:MOST_MODES], "the modes", grid.sides)]
+    more = len(grid.rows) - MOST_MODES
+    rest = [Paragraph(f"{more} higher modes are in the file.")] if more > 0 else []
+    title = f"Modes of {found.title or 'the case'}"
+    return title, [Picture(lambda: mode_shapes(found), words), *few, *rest], [found.law]
+
+
+def modes_table(found: Modes) -> Grid:
+    """A row for each mode."""
+    heading, *rows = found.rows()
+    return Grid(heading, tuple(rows), "", ">>>><"[: len(heading)])
