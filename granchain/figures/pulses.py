@@ -265,7 +265,8 @@ def peaks(
     # long words stand in the legend alone, with a number
     numbered = max(map(len, words)) > LONGEST_AXIS
     said: list[list[str]] = [[], [], [], []]
-    notes = ["dotted: power law of the bead's number", "speeds by peaks of force"]
+    notes = ["speeds by peaks of force"]
+    powers = "dotted: power law of the bead's number"
     for i, ((seen, left_out), word) in enumerate(zip(courses, words, strict=True)):
         tag = f"{i + 1}" if numbered else word
         before = f"{tag}: " if len(results) > 1 else ""
@@ -287,6 +288,7 @@ def peaks(
                 continue
             decay, *fitted = decay_of(x, values)
             if len(fitted[0]):
+                notes = [powers, *(note for note in notes if note != powers)]
                 axes.plot(*fitted, ":", color=GREY, linewidth=0.9, label="_fit", zorder=3)
             found.append(before + decay)
     at_half, to_next = ("", "") if narrow() else (" at half height", " to the next")

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import ON_CURVES, Sheet, colour_map, narrow, palette, styled
+from granchain.figures.frame import (
+    ON_CURVES,
+    Sheet,
+    colour_map,
+    narrow,
+    palette,
+    styled,
+)
 from granchain.waves.spectra import INCOHERENT, Spectrum
 
 if TYPE_CHECKING:
@@ -46,7 +53,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     ratios = [2.0, 0.7, 2.6] if mapped else [2.0, 0.7]
     sheet = Sheet(ax, 7.0, 7.6 if mapped else 4.6, ratios)
     transmitted, coherent, *maps = sheet.panels
-    transmission(found, transmitted)
+    transmission(found, ax=transmitted)
     _, kilo, unit = extent(found)
     transmitted.set_xlabel("")
     transmitted.tick_params(labelbottom=False)
@@ -59,33 +66,52 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
 
 
 @styled
-def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
+def transmission(
+    *found: Spectrum, ax: Axes | None = None, labels: Sequence[str] | None = None
+) -> tuple[Figure, Axes]:
     """Amplitude at the sensor over that at the source against frequency, with the bands of the case
-    and the edges that were measured.
+    and the edges that were measured; of several spectra, such as those of both directions of a
+    row, a line each, in one unit, and no edges.
 
     Parameters
     ----------
-    found : Spectrum
+    *found : Spectrum
     ax : Axes, optional
         Of matplotlib, to draw into: the heading is then left to their figure.
+    labels : sequence of str, optional
+        A word for each of several; from where to where, unless given.
 
     Returns
     -------
     Figure, Axes
     """
-    need_spectrum(found)
+    for one in found or (None,):
+        need_spectrum(one)
+    if len({one.unit for one in found}) > 1 or len(found) > len(palette()):
+        got = ", ".join(f"{one.source} to {one.sensor} [{one.unit}]" for one in found)
+        raise GranchainError(
+            f"transmission: got {got}, allowed at most {len(palette())} spectra of one unit; take "
+            "them from bead to bead: granchain.spectrum(result, source, sensor)"
+        )
     sheet = Sheet(ax, 7.0, 3.6)
-    axes = sheet.top
-    top, kilo, unit = extent(found)
-    shown = (found.frequency > 0.0) & (found.frequency <= top) & (found.transmission > 0.0)
-    frequency, line = kilo * found.frequency[shown], found.transmission[shown]
-    coherent = np.where(found.coherence[shown] >= INCOHERENT, line, math.nan)
-    blue, red = palette()[0], palette()[2]
+    axes, first = sheet.top, found[0]
+    top, kilo, unit = extent(first)
+    words = [*(labels or [f"{one.source} to {one.sensor}" for one in found])]
+    if len(words) != len(found):
+        raise GranchainError(
+            f"labels: got {len(words)}, allowed {len(found)}, one for each spectrum; name each"
+        )
+    words = words if len(found) > 1 else ["transmission"]
     pale = f"coherence below {INCOHERENT:g}"
-    axes.plot(frequency, line, color=blue, alpha=0.3, linewidth=0.8, label=pale)
-    axes.plot(frequency, coherent, color=blue, linewidth=1.0, label="transmission")
+    for i, (one, word) in enumerate(zip(found, words, strict=True)):
+        shown = (one.frequency > 0.0) & (one.frequency <= top) & (one.transmission > 0.0)
+        frequency, line = kilo * one.frequency[shown], one.transmission[shown]
+        coherent = np.where(one.coherence[shown] >= INCOHERENT, line, math.nan)
+        colour, label = palette()[i], "_pale" if i else pale
+        axes.plot(frequency, line, color=colour, alpha=0.3, linewidth=0.8, label=label)
+        axes.plot(frequency, coherent, color=colour, linewidth=1.0, label=word)
     axes.set(yscale="log", xlim=(0.0, kilo * top))
-    bands: Any = [] if found.dispersion is None else found.dispersion.band_edges
+    bands: Any = [] if first.dispersion is None else first.dispersion.band_edges
     for i, (low, high) in enumerate(bands):
         axes.axvspan(
             kilo * low,
@@ -96,6 +122,20 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
             linewidth=0.0,
             zorder=0,
         )
+    if len(found) == 1:
+        draw_edges(axes, first, kilo)
+    label = "transmission" + (f" ({first.unit})" if first.unit != "1" else "")
+    axes.set(xlabel=f"frequency [{unit}]", ylabel=label)
+    # the curve stays below the legend
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
+    axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=1.0, **ON_CURVES)
+    return put_spectrum_heading(sheet, *found)
+
+
+def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
+    """The edges of bands that were measured, with their errors."""
+    red = palette()[2]
     measured = "edges measured" + ("" if narrow() else ", with their errors")
     edges = zip(found.band_edges.ravel(), found.band_edge_errors.ravel(), strict=True)
     for i, (edge, error) in enumerate((edge, error) for edge, error in edges if edge > 0.0):
@@ -108,13 +148,6 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
         )
         ends = kilo * (edge - error), kilo * (edge + error)
         axes.axvspan(*ends, color=red, alpha=0.25, linewidth=0.0)
-    label = "transmission" + (f" ({found.unit})" if found.unit != "1" else "")
-    axes.set(xlabel=f"frequency [{unit}]", ylabel=label)
-    # the curve stays below the legend
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
-    axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=1.0, **ON_CURVES)
-    return put_spectrum_heading(sheet, found)
 
 
 @styled
@@ -183,9 +216,10 @@ def extent(found: Spectrum) -> tuple[float, float, str]:
     return (top, 1e-3, "kHz") if top >= 1e3 else (top, 1.0, "Hz")
 
 
-def put_spectrum_heading(sheet: Sheet, found: Spectrum) -> tuple[Figure, Any]:
-    """Title, from where to where, and the resolution."""
-    way = f"{found.source} to {found.sensor}"
-    resolved = f"resolved to {found.resolution:.3g} Hz"
-    title = found.title or "untitled case"
-    return sheet.write(title, "simulated", f"contact law {found.law}", way, resolved)
+def put_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]:
+    """Titles, laws, from where to where, and the resolution, each once."""
+    ways = [f"{one.source} to {one.sensor}" for one in found]
+    laws = [f"contact law {one.law}" for one in found]
+    resolved = f"resolved to {max(one.resolution for one in found):.3g} Hz"
+    title = "; ".join(dict.fromkeys(one.title or "untitled case" for one in found))
+    return sheet.write(title, "simulated", *dict.fromkeys([*laws, *ways]), resolved)
