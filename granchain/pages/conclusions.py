@@ -513,7 +513,7 @@ def fits_tables(facts: Mapping[str, Any]) -> list[Block]:
             sides="<<>><",
         ),
         number_grid(("bead", *names), rows, "what is left [+-]"),
-        *(values_grid(one, one["law"]) for one in laws if one["values"]),
+        *(values_grid(one, f"values of {one['law']}") for one in laws if one["values"]),
     ]
 
 

@@ -57,12 +57,14 @@ def number_blocks(summary: Summary) -> list[Block]:
     blocks += map(Paragraph, summary.remarks)
     if math.isfinite(summary.wave_speed):
         beads = summary.wave_speed_beads
-        of = [pulse for pulse in pulses if pulse.bead in beads]
+        of = sorted(
+            (pulse for pulse in pulses if pulse.bead in beads), key=lambda pulse: pulse.bead
+        )
         local = speed_in_words([one.position for one in of], [one.arrival for one in of])
         blocks.append(
             Paragraph(
                 f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at "
-                f"{len(beads)} sensors, beads {beads[0]} to {beads[-1]}"
+                f"{len(beads)} sensors, beads {min(beads)} to {max(beads)}"
                 + f"; {local}"
                 * local.startswith("local")
             )
