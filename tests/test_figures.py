@@ -862,6 +862,7 @@ def one_bead():
         ),
         (partial(figures.all_figures, SMALL), "figures: got Dataset, allowed a Result"),
         (partial(figures.transmission, SMALL), "spectrum: got a Dataset, allowed a Spectrum"),
+        (partial(figures.dispersion_curves, SMALL), "figure: got a Dataset, allowed a Dispersion"),
         (
             partial(figures.study_curves, "study.h5"),
             'study: got "study.h5", allowed the Dataset of a study; make it with granchain.sweep',

@@ -304,8 +304,10 @@ def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, 
     for wrong, sentence in (
         ((3.0, "x.json"), "save: got a float, allowed what compare"),
         ((gc.modes(case), "x.json"), "save: got no case"),
+        ((gc.modes(case), "x.json", "driven-chain"), "got .driven-chain., allowed a Case"),
+        ((gc.modes(case), "x.txt", case), "got the ending '.txt', allowed .json"),
     ):
-        with pytest.raises(errors.CaseError, match=sentence):
+        with pytest.raises(errors.GranchainError, match=sentence):
             gc.save(*wrong)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,13 @@ def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
     gap = (found.frequency > 1.2 * first) & (found.frequency < 0.9 * second)
     assert np.median(found.transmission[inside]) > 0.5
     assert np.median(found.transmission[gap]) < 0.03
+    # of two, such as both directions of a row, a line each, of one unit
+    _, axes = gc.figures.transmission(found, replace(found, transmission=2.0 * found.transmission))
+    drawn = [line for line in axes.get_lines() if not line.get_label().startswith(("_", "coh"))]
+    one, two = (np.nanmax(line.get_ydata()) for line in drawn)
+    assert two == 2.0 * one and drawn[0].get_color() != drawn[1].get_color()
+    with pytest.raises(gc.errors.GranchainError, match="allowed at most 9 spectra of one unit"):
+        gc.figures.transmission(found, replace(found, unit="N/m"))
     assert np.median(found.coherence[inside]) > 0.95 > 0.5 > np.median(found.coherence[gap])
     assert (found.source, found.sensor, found.unit) == ("bead 3", "bead 36", "1")
 

@@ -155,16 +155,16 @@ def bands(
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
     load_laws(law_module, law_package)
     check_width(width)
-    from granchain.pages.rest import band_tables
-    from granchain.store.conclusion import claim_conclusion
+    from granchain.pages.rest import band_tables, facts_of
+    from granchain.store.conclusion import claim_conclusion, save_conclusion
 
     asked = gc.load_case(case, changes or ())
     with claim_conclusion(out, overwrite):
         found = gc.bands(
             asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
         )
-        if out is not None:
-            gc.save(found, out, asked, overwrite=overwrite)
+        kind, numbers = facts_of(found)
+        save_conclusion(out, kind, asked, numbers, overwrite)
     draw = gc.figures.sensitivities if sensitivity else gc.figures.band_traces
     save_figure(draw, figure, overwrite, found, width=width)
     small = found.drop_vars([name for name in found.variables if "time" in found[name].dims])

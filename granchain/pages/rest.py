@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.comparison import Comparison
 from granchain.errors import CaseError
 from granchain.figures import band_traces, dispersion_curves, mode_shapes, sensitivities
 from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
 from granchain.plain_data import plain_data
-from granchain.store.conclusion import save_conclusion
+from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.studies.fit import Fit
 from granchain.studies.ranking import Ranking
 from granchain.theory.lattice import Dispersion
@@ -85,7 +85,10 @@ def save(
         raise CaseError(
             f"save: got no case, allowed that of which {kind} was found; give it as case=..."
         )
-    save_conclusion(path, kind, case, facts, overwrite)
+    if case is not None:
+        check_case(case)
+    with claim_conclusion(path, overwrite):
+        save_conclusion(path, kind, case, facts, overwrite)
 
 
 # --------------------------------------------------------------------------------------------------
