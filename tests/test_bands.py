@@ -14,7 +14,7 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.comparison import Band
 from granchain.errors import CaseError, GranchainWarning
-from granchain.pages.rest import as_bands, facts_of
+from granchain.pages.rest import as_bands, kind_and_numbers
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
@@ -383,7 +383,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
         match=r"bead 9: \d+ of 64 members have no whole pulse at time.end",
     ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
-    kind, facts = facts_of(found)
+    kind, facts = kind_and_numbers(found)
     again = as_bands(json.loads(json.dumps(facts, allow_nan=False)))
     assert kind == "bands" and again.equals(found) and again.attrs["status"]
     assert len(told) == 1

@@ -155,7 +155,7 @@ def bands(
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
     load_laws(law_module, law_package)
     check_width(width)
-    from granchain.pages.rest import band_tables, facts_of
+    from granchain.pages.rest import band_tables, kind_and_numbers
     from granchain.store.conclusion import claim_conclusion, save_conclusion
 
     asked = gc.load_case(case, changes or ())
@@ -163,7 +163,7 @@ def bands(
         found = gc.bands(
             asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
         )
-        kind, numbers = facts_of(found)
+        kind, numbers = kind_and_numbers(found)
         save_conclusion(out, kind, asked, numbers, overwrite)
     draw = gc.figures.sensitivities if sensitivity else gc.figures.band_traces
     save_figure(draw, figure, overwrite, found, width=width)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Points of a curve from the middle of the zone to its edge.
-POINTS = 201
+CURVE_POINTS = 201
 
 
 @styled
@@ -37,7 +37,7 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     -------
     Figure, Axes
     """
-    need(found, Dispersion, "dispersion")
+    need_found(found, Dispersion, "dispersion")
     sheet = Sheet(ax, 6.0, 4.6)
     axes, top = sheet.top, float(found.band_edges[-1, 1])
     per, unit = (1e-3, "kHz") if top >= 1e3 else (1.0, "Hz")
@@ -45,7 +45,7 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
         axes.axhspan(
             low, high, color="#000000", alpha=0.08, linewidth=0.0, label="_gap" if i else "gap"
         )
-    q = np.linspace(0.0, math.pi, POINTS)
+    q = np.linspace(0.0, math.pi, CURVE_POINTS)
     axes.plot(q / math.pi, per * found.frequency(q), color=palette()[0])
     set_panel(
         axes,
@@ -63,7 +63,7 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     return sheet.write("Small waves in a row of equal cells", *parts)
 
 
-def need(found: Any, of: type, maker: str) -> None:
+def need_found(found: Any, of: type, maker: str) -> None:
     """Refuse what another function made."""
     if not isinstance(found, of):
         raise GranchainError(
@@ -88,7 +88,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     Figure, array of Axes (2,)
         Participation over frequency, and the shapes.
     """
-    need(found, Modes, "modes")
+    need_found(found, Modes, "modes")
     sheet = Sheet(ax, 7.0, 6.4, [1.0, 2.2])
     parts, shapes = sheet.panels
     gap = np.zeros(found.frequencies.size, bool) if found.in_gap is None else found.in_gap

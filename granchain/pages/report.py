@@ -15,7 +15,7 @@ from granchain.mechanism.checks import checks_of
 from granchain.pages.blocks import PAGE_MARK, Block, Heading, Paragraph, document
 from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
-from granchain.pages.run import CITED, OF_A_LAW, run_blocks
+from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
 from granchain.store import open_result, write_whole
 from granchain.store.reader import HoldsEnsembleError
@@ -85,14 +85,14 @@ def report(
     more = f" (and {len(named) - 1} more)" if len(named) > 1 else ""
     ends = dict.fromkeys((min(dates), max(dates))) if dates else ()
     computed = f"computed {' to '.join(ends)}" if ends else ""
-    told = once(blocks)
+    told = said_once(blocks)
     page = document(str(title) or first + more, told, str(author), str(date) or computed)
     if out is not None:
         write_whole(out, page, overwrite, marks=(PAGE_MARK,))
     return page
 
 
-def once(blocks: Iterable[Block]) -> list[Block]:
+def said_once(blocks: Iterable[Block]) -> list[Block]:
     """Of several files each contact law is explained where it comes first, and what to cite stands
     at the end."""
     sections: list[list[Block]] = []
@@ -105,7 +105,7 @@ def once(blocks: Iterable[Block]) -> list[Block]:
     found: list[Block] = []
     for heading, *rest in sections:
         name = heading.text if isinstance(heading, Heading) else ""
-        if name == CITED:
+        if name == HOW_TO_CITE:
             cited |= dict.fromkeys([heading, *rest])
             continue
         if name.startswith(OF_A_LAW):

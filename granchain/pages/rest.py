@@ -27,7 +27,7 @@ from granchain.waves.modes import Modes
 MOST_MODES = 100
 
 
-def facts_of(found: Any) -> tuple[str, dict[str, Any]]:
+def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
     """Kind and plain numbers of what was found, as its file has them.
 
     Raises
@@ -79,7 +79,7 @@ def save(
     FileError
         Where the file cannot be written.
     """
-    kind, facts = facts_of(found)
+    kind, facts = kind_and_numbers(found)
     case = getattr(found, "case", None) or case
     if case is None and kind != "comparison":
         raise CaseError(

@@ -69,7 +69,7 @@ IDENTIFIED = (
 )
 
 # Headings that several files on one page share.
-OF_A_LAW, CITED = "Contact law ", "How to cite"
+OF_A_LAW, HOW_TO_CITE = "Contact law ", "How to cite"
 # Letters in a line of a case that is printed, and a list in it: its items, and the indent of its
 # end.
 WIDTH = 90
@@ -239,12 +239,12 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
         found.append(Boxed("Case file, as given", str(provenance["case_toml"])))
     if case := resolved(provenance):
         text = json.dumps(case, indent=1)
-        text = _LIST.sub(lambda found: filled(found[1], found[2]), text)
+        text = _LIST.sub(lambda found: in_lines(found[1], found[2]), text)
         found.append(Boxed("Case as run: all defaults filled, SI units", text))
     return [Heading("Case", 2), *found] if found else []
 
 
-def filled(items: str, indent: str) -> str:
+def in_lines(items: str, indent: str) -> str:
     """A list of which JSON has one item a line, in lines as long as a page is wide."""
     text = textwrap.fill(" ".join(items.split()), WIDTH, break_long_words=False)
     if "\n" not in text:
@@ -269,7 +269,7 @@ def citation(names: list[str]) -> list[Block]:
         "one-dimensional chains of beads."
     )
     return [
-        Heading(CITED, 2),
+        Heading(HOW_TO_CITE, 2),
         Paragraph(package),
         *(Paragraph(f"Contact law {source}.") for source in sources),
     ]
