@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import root
+from support.shaken import by_integration
 
 import granchain as gc
 from granchain.errors import CaseError, RunError
@@ -52,19 +54,22 @@ def family():
     return found
 
 
-def by_harmonic_balance(orbit, harmonics=16, instants=64):
-    """Frequency [Hz] of the breather with the largest displacement of an orbit: Fourier series in
-    time, cosines alone, for it stands still at its turn, with the forces at instants."""
-    case = diatomic()
-    mass = orbit.result.mass
+def springs(beads):
+    """K = (4/3) E* sqrt(R*) of each contact; against a wall, of the bead's own material, R* = R."""
     modulus = []
-    for left, right in [(0, 0), *[(i, i + 1) for i in range(BEADS - 1)], (BEADS - 1,) * 2]:
+    for left, right in [(0, 0), *[(i, i + 1) for i in range(beads - 1)], (beads - 1,) * 2]:
         one, other = (gc.materials()[KINDS[i % 2]] for i in (left, right))
         modulus.append(
             1.0 / sum((1.0 - m.poissons_ratio**2) / m.youngs_modulus for m in (one, other))
         )
-    radius = RADIUS * np.array([1.0, *[0.5] * (BEADS - 1), 1.0])
-    stiffness = 4.0 / 3.0 * np.array(modulus) * np.sqrt(radius)
+    radius = RADIUS * np.array([1.0, *[0.5] * (beads - 1), 1.0])
+    return 4.0 / 3.0 * np.array(modulus) * np.sqrt(radius)
+
+
+def by_harmonic_balance(orbit, harmonics=16, instants=64):
+    """Frequency [Hz] of the breather with the largest displacement of an orbit: Fourier series in
+    time, cosines alone, for it stands still at its turn, with the forces at instants."""
+    mass, stiffness = orbit.result.mass, springs(BEADS)
     rest = (LOAD / stiffness) ** (2.0 / 3.0)
     phase = math.pi * (np.arange(instants) + 0.5) / instants
     waves = np.cos(np.outer(np.arange(harmonics + 1), phase))
@@ -92,7 +97,7 @@ def by_harmonic_balance(orbit, harmonics=16, instants=64):
     )
     first = (weight[:, None] * (waves @ u.T)) / size
     found = root(off, np.append(first.ravel(), 1.0), method="hybr", tol=1e-12)
-    assert np.abs(found.fun).max() <= 1e-9, case
+    assert np.abs(found.fun).max() <= 1e-9
     return found.x[-1] / orbit.period
 
 
@@ -147,6 +152,78 @@ def test_a_free_row_has_its_translation_left_out():
     assert abs(orbit.result.mass @ orbit.velocity) <= 1e-9 * np.abs(
         orbit.result.mass @ np.abs(orbit.result.velocity).max(axis=0)
     )
+
+
+def test_a_family_is_followed_over_its_amplitude(family, tmp_path):
+    way = {"along": "amplitude", "stop": AMPLITUDES[-1], "out": tmp_path / "family.nc"}
+    branch = gc.continuation(diatomic(), family[0], **way)
+    last = branch.points[-1]
+    assert [one.parameter for one in (branch.points[0], last)] == pytest.approx(
+        [AMPLITUDES[0], AMPLITUDES[-1]]
+    )
+    # to what the steps, as many as at the start, leave open
+    assert last.period == pytest.approx(family[-1].period, abs=0.1 * family[-1].period_error)
+    # the one that Newton's method found has its energy from elsewhere
+    assert last.orbit.energy == pytest.approx(family[-1].energy, rel=1e-5)
+    assert branch.special == () and all(one.stable for one in branch.points)
+    assert branch.unit == "m" and last.multipliers.size == 2 * BEADS - 2
+    again = gc.continuation(diatomic(), family[0], **way, resume=True)
+    assert again.to_xarray().identical(branch.to_xarray())
+
+
+@pytest.mark.long
+def test_a_family_is_followed_over_energy_period_and_a_number_of_the_case(family):
+    case, (first, second, _) = diatomic(), family
+    by_energy = gc.continuation(case, first, along="energy", stop=second.energy)
+    assert by_energy.points[-1].period == pytest.approx(
+        second.period, abs=0.1 * second.period_error
+    )
+    by_period = gc.continuation(case, first, along="period", stop=second.period)
+    assert np.abs(by_period.points[-1].displacement).max() == pytest.approx(6e-7, rel=1e-3)
+    loaded = gc.continuation(case, first, along="chain.precompression", stop=24.0)
+    last = loaded.points[-1]
+    known = gc.orbit(case.replace(**{"chain.precompression": 24.0}), guess=last.orbit)
+    assert last.orbit.energy == pytest.approx(first.energy, rel=1e-8) and known.shots <= 2
+    assert last.period == pytest.approx(known.period, rel=1e-6)
+    assert [one.unit for one in (by_energy, by_period, loaded)] == ["J", "s", "N"]
+
+
+def followed(beads, mode, start, stop):
+    """The family of a mode, from one amplitude to another."""
+    case = diatomic(beads)
+    shape = 5e-8 * gc.modes(case).shapes[mode]
+    orbit = gc.orbit(case.replace(initial={"displacement": shape.tolist()}), hold="amplitude")
+    before = gc.continuation(case, orbit, along="amplitude", stop=start)
+    assert before.special == () and before.points[-1].stable
+    return gc.continuation(case, before.points[-1].orbit, along="amplitude", stop=stop)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("beads", "mode", "start", "stop", "named"),
+    [
+        (5, 3, 1.4e-6, 1.5e-6, ["Krein collision"]),
+        (4, 1, 1.1e-6, 1.2e-6, ["grazing", "period doubling"]),
+    ],
+)
+def test_a_breather_loses_its_stability_where_an_integration_does(beads, mode, start, stop, named):
+    branch = followed(beads, mode, start, stop)
+    assert [one.kind for one in branch.special] == named
+    at = branch.points.index(branch.special[-1])
+    assert not any(one.stable for one in branch.points[at + 1 :])
+    last, mass = branch.points[-1], branch.points[-1].orbit.result.mass
+    for point, grows in ((branch.points[0], False), (last, True)):
+        state = np.concatenate([point.displacement, point.velocity])
+        apart, jacobian = by_integration(
+            branch.case, state, point.period, masses=mass, elastic=springs(beads)
+        )
+        known = np.linalg.eigvals(jacobian)
+        largest = np.abs(known).max()
+        assert np.abs(apart[:beads]).max() <= 3e-3 * point.excursion.max()
+        assert (largest > 1.02) == (abs(point.multipliers[0]) > 1.02) == grows
+        assert np.abs(known - point.multipliers[0]).min() <= 5e-3
+    with pytest.raises(CaseError, match="point: got one of a family of breathers"):
+        branch.switch(replace(branch.special[-1], kind="period doubling"))
 
 
 def test_a_row_that_is_no_breather_is_refused():

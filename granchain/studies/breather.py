@@ -108,7 +108,14 @@ class BreatherFamily:
     """Orbits of a chain with one number held: the residual of a state and a period, and its
     derivative; numbers are scaled."""
 
-    def __init__(self, case: Case, turn: Turn, hold: str, threads: int | None):
+    def __init__(
+        self,
+        case: Case,
+        turn: Turn,
+        hold: str,
+        threads: int | None,
+        grid: PeriodGrid | None = None,
+    ):
         at_rest_case = one_period_of(case, turn.period)
         chain, contacts, planned = prepare(at_rest_case)
         self.case, self.turn, self.hold, self.threads = at_rest_case, turn, hold, threads
@@ -118,18 +125,24 @@ class BreatherFamily:
                 f"period: got {turn.period:.6g} s, which is {planned.n_steps} time steps of "
                 f"{planned.value:.3g} s, allowed at least {FEWEST_STEPS}; give a smaller time.step"
             )
-        steps = max(planned.n_steps, math.ceil(2.0 * turn.period / planned.limit))
-        overlap = float(contacts.overlaps[chain.contacts].min())
-        omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
-        scale = np.repeat([overlap, omega * overlap], chain.n_bodies)
-        self.grid, n = PeriodGrid(steps + steps % 2, overlap, scale), chain.n_bodies
+        if grid is None:
+            steps = max(planned.n_steps, math.ceil(2.0 * turn.period / planned.limit))
+            overlap = float(contacts.overlaps[chain.contacts].min())
+            omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
+            scale = np.repeat([overlap, omega * overlap], chain.n_bodies)
+            grid = PeriodGrid(steps + steps % 2, overlap, scale)
+        self.grid, scale, n = grid, grid.scale, chain.n_bodies
         free = not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
         ones, zeros = np.ones(n), np.zeros(n)
         # of a free row: its translation, and its momentum
         self.moves = [np.concatenate([ones, zeros]) / scale] if free else []
         self.kept = [np.concatenate([zeros, chain.mass]) * scale] if free else []
-        self.centre = [np.concatenate([chain.mass, zeros]) * scale] if free else []
-        self.held = self._held(turn.state / scale)
+        centre = [np.concatenate([chain.mass, zeros]) * scale] if free else []
+        self.resting = [own / np.abs(own).max() for own in (*self.kept, *centre)]
+        y = turn.state / scale
+        # what the energy is measured by in its equation
+        self.size = float(np.abs(self.slope(y)).max()) if hold == "energy" else 1.0
+        self.held = self._held(y)
 
     def _held(self, y: np.ndarray) -> float:
         n = len(y) // 2
@@ -158,51 +171,67 @@ class BreatherFamily:
         spans = {"time.end": period, "time.step": period / grid.steps}
         return Shooting(self.case.replace(**spans), grid, self.threads)
 
+    def equations(self, y: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """What is 0 for an orbit: that it closes, that its bead stands still, that what is held is,
+        and that a free row stays where it is; more than the unknowns, for the energy is kept."""
+        at, held = len(y) // 2 + self.turn.bead, []
+        if self.hold != "period":
+            held = [(self._held(y) - self.held) / self.size]
+        return np.concatenate([image - y, y[at : at + 1], held, [own @ y for own in self.resting]])
+
+    def derivative(
+        self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
+    ) -> np.ndarray:
+        """Of the equations by the state and the logarithm of the period."""
+        n, at = len(y) // 2, self.turn.bead
+        still, held = np.zeros((2, 2 * n))
+        still[n + at] = 1.0
+        rows = [jacobian - np.eye(2 * n), still]
+        if self.hold == "energy":
+            rows.append(self.slope(y) / self.size)
+        elif self.hold == "amplitude":
+            held[at] = 1.0
+            rows.append(held)
+        inner = np.vstack([*rows, *self.resting])
+        by_period = np.append(period * self.flow(image), np.zeros(len(inner) - 2 * n))
+        return np.hstack([inner, by_period[:, None]])
+
     def step(
         self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
     ) -> np.ndarray:
-        """Newton's step of (state, part of the period): the equations are more than the unknowns,
-        for the energy is kept, and agree."""
-        n, at = len(y) // 2, self.turn.bead
-        rows = [np.hstack([jacobian - np.eye(2 * n), period * self.flow(image)[:, None]])]
-        off = [image - y]
-        still = np.zeros(2 * n + 1)
-        still[n + at] = 1.0
-        rows, off = [*rows, still[None]], [*off, y[n + at :][:1]]
-        if self.hold != "period":
-            row = np.zeros(2 * n + 1)
-            if self.hold == "energy":
-                slope = self.slope(y)
-                size = float(np.abs(slope).max())
-                row[:-1], missing = slope / size, (self._held(y) - self.held) / size
-            else:
-                row[at], missing = 1.0, self._held(y) - self.held
-            rows, off = [*rows, row[None]], [*off, np.array([missing])]
-        for own in (*self.kept, *self.centre):
-            own = own / np.abs(own).max()
-            rows, off = [*rows, np.append(own, 0.0)[None]], [*off, np.array([own @ y])]
-        matrix = np.vstack(rows)
+        """Newton's step of (state, part of the period)."""
+        matrix = self.derivative(y, image, jacobian, period)
         if self.hold == "period":
             matrix[:, -1] = 0.0
-        return np.linalg.lstsq(matrix, -np.concatenate(off), rcond=1e-10)[0]
+        return solved(matrix, self.equations(y, image))
 
-    def others(
-        self, y: np.ndarray, jacobian: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Multipliers without those of shifts in time, along the family, and of the translation;
-        their vectors, and how much an error of the Jacobian is in each.
+    def across(self, y: np.ndarray, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The Jacobian across what is conserved, without the multipliers of shifts in time, along
+        the family, and of the translation; and the vectors that it stands on, as columns.
 
         The energy's derivative is a left vector of 1 and the flow a right one: across both the
         other multipliers are left.
         """
+        out = np.array([self.flow(y), self.slope(y), *self.moves, *self.kept]).T
+        inner = np.linalg.qr(out, mode="complete")[0][:, out.shape[1] :]
+        return inner.T @ jacobian @ inner, inner
+
+    def others(
+        self, y: np.ndarray, jacobian: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Multipliers but the trivial ones, their vectors, and how much an error of the Jacobian is
+        in each."""
         from scipy.linalg import eig
 
-        out = np.array([self.flow(y), self.slope(y), *self.moves, *self.kept]).T
-        full, _ = np.linalg.qr(out, mode="complete")
-        inner = full[:, out.shape[1] :]
-        values, left, right = eig(inner.T @ jacobian @ inner, left=True, right=True)
+        matrix, inner = self.across(y, jacobian)
+        values, left, right = eig(matrix, left=True, right=True)
         overlap = np.abs(np.sum(left.conj() * right, axis=0))
         return values, (inner @ right).T, 1.0 / np.maximum(overlap, 1e-12)
+
+
+def solved(matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """The step with which equations that agree are met; they are more than the unknowns."""
+    return np.linalg.lstsq(matrix, -off, rcond=1e-10)[0]
 
 
 def breather(
@@ -214,7 +243,7 @@ def breather(
     threads: int | None,
 ) -> Orbit:
     """A periodic orbit of a chain without a drive; see `granchain.orbit`."""
-    _check_conservative(case)
+    check_conservative(case)
     given = period is not None
     if hold is not None and (given or hold not in HOLDS):
         beside = " beside a period" if given else ""
@@ -243,7 +272,7 @@ def breather(
     found = newton(start, begun, shoot, step, tolerance, 1e3 * tolerance)
     shooting = family.shooting(turn.period * float(found.place[-1]))
     if found.why is None:
-        return _found(family, found.shot, shooting, found.shots, begun)
+        return found_orbit(family, shooting, found.shot, found.shots, begun)
     raise RunError(
         f"orbit: got none from {begun}: {found.sentence}, of period {shooting.period:.6g} s, "
         f"allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or another "
@@ -252,8 +281,34 @@ def breather(
     )
 
 
-def _found(family: BreatherFamily, shot: Shot, shooting: Shooting, shots: int, begun: str) -> Orbit:
-    """The orbit, with its multipliers but the trivial ones, and their error."""
+@dataclass
+class Spectrum:
+    """The multipliers of a breather but the trivial ones, the largest modulus first.
+
+    Parameters
+    ----------
+    values : (m,) complex array
+    vectors : (m, 2 n) complex array
+    off, modulus : (m,) array
+        Errors of the values, and of their moduli.
+    period_error : float
+        Of the orbit's period [s].
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    off: np.ndarray
+    modulus: np.ndarray
+    period_error: float
+
+    @property
+    def stable(self) -> bool:
+        """Whether each modulus is 1 within its error."""
+        return bool((np.abs(np.abs(self.values) - 1.0) <= self.modulus).all())
+
+
+def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Spectrum:
+    """The multipliers, and what doubling the step and the differences changes in them."""
     from scipy.optimize import linear_sum_assignment
 
     n, span, scale = shooting.bodies, shooting.period, family.grid.scale
@@ -283,20 +338,29 @@ def _found(family: BreatherFamily, shot: Shot, shooting: Shooting, shots: int, b
     own = np.minimum(weight * left, math.sqrt(left))
     off = np.abs(values[mine] - others[theirs]) / 3.0 + own
     modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 3.0 + own
-    result, state = shooting.run(shot.state), shot.state * scale
+    longer = abs(changed.period - span) / 3.0
+    return Spectrum(values.astype(complex), vectors.astype(complex), off, modulus, longer)
+
+
+def found_orbit(
+    family: BreatherFamily, shooting: Shooting, shot: Shot, shots: int, begun: str
+) -> Orbit:
+    """The orbit that a shot has found."""
+    n, spectrum = shooting.bodies, spectrum_of(family, shooting, shot)
+    result, state = shooting.run(shot.state), shot.state * shooting.scale
     opens = result.contact_overlap.min(axis=0) <= 0.0
     return Orbit(
         title=shooting.bare.title,
         law=shooting.bare.contact.law,
-        period=span,
+        period=shooting.period,
         bead=shooting.labels,
         displacement=state[:n],
         velocity=state[n:],
-        multipliers=values.astype(complex),
-        vectors=vectors.astype(complex),
-        multiplier_error=float(off[0]),
-        modulus_error=float(modulus[0]),
-        stable=bool((np.abs(np.abs(values) - 1.0) <= modulus).all()),
+        multipliers=spectrum.values,
+        vectors=spectrum.vectors,
+        multiplier_error=float(spectrum.off[0]),
+        modulus_error=float(spectrum.modulus[0]),
+        stable=spectrum.stable,
         energy_in=0.0,
         energy_lost=0.0,
         residual=shot.residual,
@@ -305,11 +369,11 @@ def _found(family: BreatherFamily, shot: Shot, shooting: Shooting, shots: int, b
         begun=begun,
         result=result,
         energy=family.energy.of(state[:n], state[n:]),
-        period_error=abs(changed.period - span) / 3.0,
+        period_error=spectrum.period_error,
     )
 
 
-def _check_conservative(case: Case) -> None:
+def check_conservative(case: Case) -> None:
     """Refuse chains that lose energy, have a striker or no static load."""
     chain, contacts, _ = prepare(case)
     if case.striker is not None:

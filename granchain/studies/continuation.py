@@ -72,6 +72,8 @@ STORED = (
 INNER = {"displacement": "bead", "velocity": "bead", "excursion": "bead", "lowest": "contact"}
 INNER |= {"multipliers_real": "multiplier", "multipliers_imag": "multiplier"}
 UNITS = {"period": "s", "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m"}
+# What is followed of a breather beside the keys of its case, with units.
+HELD = {"energy": "J", "amplitude": "m", "period": "s"}
 # What a file of a branch says that it is.
 BRANCH = "branch of orbits"
 # How far beside a point the other branch is looked for, in the smallest static overlap.
@@ -86,7 +88,8 @@ class Point:
     ----------
     kind : str
         "orbit", or what it is named for: "fold", "period doubling", "Neimark-Sacker", "pitchfork",
-        "branch point", "grazing", "growing dent".
+        "branch point", "grazing", "growing dent"; of breathers "energy extremum" and "Krein
+        collision" as well.
     parameter : float
         The number that is varied, in SI.
     period : float
@@ -98,7 +101,7 @@ class Point:
     lowest : (n_contacts,) array
         Smallest overlap of each contact in the period [m], below 0 where it opens.
     multipliers : (2 n_bodies,) complex array
-        Floquet multipliers [1].
+        Floquet multipliers [1]; of a breather without those that are 1 by themselves.
     multiplier_error, modulus_error : float
         Of the first of them, and of its modulus [1].
     stable : bool
@@ -128,10 +131,7 @@ class Point:
     @cached_property
     def orbit(self) -> Orbit:
         """The orbit, with its trajectory, which is computed when it is asked for."""
-        shooting = self.path.shooting(self.path.part_of(self.parameter))
-        state = np.concatenate([self.displacement, self.velocity]) / shooting.scale
-        words = f"the branch along {self.path.along}"
-        return orbit_of(shooting, shooting.shoot(state), 1, words)
+        return self.path.orbit(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +173,8 @@ class Branch:
     @property
     def unit(self) -> str:
         """Of the parameter; empty for a plain number."""
+        if self.along in HELD:
+            return HELD[self.along]
         *way, last = self.along.split(".")
         driven = entry_at(dict(self.case), ".".join(way))[0]
         if last == "amplitude" and isinstance(driven, DriveTable):
@@ -313,16 +315,27 @@ class Node:
         """Smallest overlap of each contact [m]."""
         return self.shot.course.lowest
 
+    @property
+    def stable(self) -> bool:
+        """Whether no modulus is above 1 by more than its error."""
+        return bool(abs(self.values[0]) <= 1.0 + self.modulus)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Whose eigenvalues the multipliers are."""
+        return self.shot.jacobian
+
     def count(self) -> int:
         """Multipliers beyond the unit circle."""
         return int((np.abs(self.values) > 1.0).sum())
 
     def flips(self) -> float:
         """Changes its sign where a real multiplier passes -1."""
-        return self._signed(-1.0)
+        return self.signed(-1.0)
 
-    def _signed(self, at: float) -> float:
-        matrix = self.shot.jacobian - at * np.eye(len(self.values))
+    def signed(self, at: float) -> float:
+        """Changes its sign where a real multiplier passes a number."""
+        matrix = self.matrix - at * np.eye(len(self.values))
         return float(np.linalg.slogdet(matrix)[0] * np.abs(self.values - at).min())
 
     def branches(self, weight: np.ndarray) -> float:
@@ -359,6 +372,9 @@ class Path:
     grid : PeriodGrid, optional
         Of another path along the same chain; its steps are of one period of the drive.
     """
+
+    # numbers of z beside the state
+    beside = 1
 
     def __init__(
         self,
@@ -414,10 +430,24 @@ class Path:
             self._known[part] = Shooting(bare, self.grid, self.threads, self.history)
         return self._known[part]
 
-    def image(self, z: np.ndarray) -> np.ndarray:
-        """What a period makes of a state."""
-        y = z[:-1] * self.weight[:-1]
-        return self.shooting(float(z[-1])).fine.images(y[None])[0]
+    def orbit(self, point: Point) -> Orbit:
+        """That of a point."""
+        shooting = self.shooting(self.part_of(point.parameter))
+        state = np.concatenate([point.displacement, point.velocity]) / shooting.scale
+        return orbit_of(shooting, shooting.shoot(state), 1, f"the branch along {self.along}")
+
+    def state(self, z: np.ndarray) -> np.ndarray:
+        """The scaled state of a point."""
+        return z[: -self.beside] * self.weight[: -self.beside]
+
+    def at(self, z: np.ndarray) -> Shooting:
+        """The period of a point."""
+        return self.shooting(float(z[-1]))
+
+    def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
+        """What is 0 for an orbit; the image of its state is computed, unless given."""
+        y = self.state(z)
+        return (self.at(z).fine.images(y[None])[0] if image is None else image) - y
 
     def remembering(self, found: Orbit) -> Path:
         """The same with contacts that remember what they do in an orbit.
@@ -456,46 +486,65 @@ class Path:
         return 1.0 + MEETS - node.shot.course.highest / limits
 
     def by_parameter(self, z: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Derivative of the image by the part of the way; to the side of its middle."""
+        """Derivative of the equations by the part of the way; to the side of its middle."""
         aside = np.zeros_like(z)
         aside[-1] = MOVED if z[-1] < 0.5 else -MOVED
-        return (self.image(z + aside) - image) / aside[-1]
+        return (self.equations(z + aside) - self.equations(z, image)) / aside[-1]
+
+    def bordered(
+        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
+    ) -> np.ndarray:
+        """Derivative of the equations and of normal z."""
+        return bordered(shot.jacobian, by_parameter, normal, self.weight)
+
+    def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
+        """The step that equations with this derivative ask for."""
+        return -np.linalg.solve(matrix, off)
 
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """The orbit at z, with its multipliers; its tangent goes on in the direction of another."""
-        shooting, y = self.shooting(float(z[-1])), z[:-1] * self.weight[:-1]
-        shot = shooting.shoot(y)
+        shooting = self.at(z)
+        shot = shooting.shoot(self.state(z))
         check_still(shooting, shot)
         by_parameter = self.by_parameter(z, shot.image)
-        last = np.append(np.zeros(y.size), 1.0)
-        tangent = np.linalg.solve(bordered(shot.jacobian, by_parameter, before, self.weight), last)
         return Node(
-            z, shot, by_parameter, tangent / np.linalg.norm(tangent), *stability(shooting, shot)
-        )
+            z, shot, by_parameter, self.tangent(z, shot, by_parameter, before),
+            *stability(shooting, shot),
+        )  # fmt: skip
+
+    def tangent(
+        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, before: np.ndarray
+    ) -> np.ndarray:
+        """Of length 1, in the direction of another."""
+        matrix = self.bordered(z, shot, by_parameter, before)
+        across = np.append(np.zeros(len(matrix) - 1), -1.0)
+        found = self.solved(matrix, across)
+        return np.asarray(found / np.linalg.norm(found))
 
     def first(self, found: Orbit) -> Node:
         """The orbit at the start; sets the measure."""
         y = np.concatenate([found.displacement, found.velocity]) / self.grid.scale
-        z = np.append(y, 0.0)
-        upward = np.append(np.zeros(y.size), 1.0)
+        z = np.append(y, np.zeros(self.beside))
+        upward = np.append(np.zeros(len(z) - 1), 1.0)
         try:
             z = self.corrected(z, z, upward)[0]
         except RunError:
             # beside a fold or a branch point the parameter moves a little
-            z = self.corrected(z, z, np.append(y / np.linalg.norm(y), 0.0))[0]
-        node = self.node(z, upward)
-        return self.measured(node, root_mean_square(node.tangent[:-1]) / abs(node.tangent[-1]))
+            along = np.append(y / np.linalg.norm(y), np.zeros(self.beside))
+            z = self.corrected(z, z, along)[0]
+        node, inner = self.node(z, upward), slice(-self.beside)
+        return self.measured(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
 
     def measured(self, node: Node, size: float = 0.0) -> Node:
         """The orbit in a measure in which its state is of the size of the way from start to stop,
         or smaller."""
-        y = node.z[:-1] * self.weight[:-1]
+        y, inner = self.state(node.z), slice(-self.beside)
         grown = max(size, root_mean_square(y), 1e-6) * math.sqrt(y.size) / self.weight[0]
         if self.weight[0] == 1.0 or grown > GROWN:
             for part in (node.z, node.tangent):
-                part[:-1] /= grown
+                part[inner] /= grown
             node.tangent /= np.linalg.norm(node.tangent)
-            self.weight = self.weight * np.append(np.full(y.size, grown), 1.0)
+            self.weight = self.weight * np.append(np.full(y.size, grown), np.ones(self.beside))
         return node
 
     def corrected(
@@ -516,26 +565,25 @@ class Path:
             Where it does not come nearer.
         """
         if near is None:
-            shot = self.shooting(float(z[-1])).shoot(z[:-1] * self.weight[:-1])
+            shot = self.at(z).shoot(self.state(z))
             by_parameter = self.by_parameter(z, shot.image)
         else:
             shot, by_parameter = near.shot, near.by_parameter
-        matrix = bordered(shot.jacobian, by_parameter, normal, self.weight)
+        matrix = self.bordered(z if near is None else near.z, shot, by_parameter, normal)
         excursion = max(float(shot.course.excursion.max()) / self.grid.overlap, 1e-6)
-        last, move = math.inf, np.zeros_like(z)
+        last, move, before = math.inf, np.zeros_like(z), np.zeros(len(matrix))
         for count in range(MOST + 1):
-            y = z[:-1] * self.weight[:-1]
-            image = self.image(z)
-            off = np.append(image - y, normal @ (z - through))
-            # half of what is asked for: the excursion is that of an orbit nearby
-            if np.abs(image - y).max() <= 0.5 * CLOSED * excursion:
-                return z, count
+            off = np.append(self.equations(z), normal @ (z - through))
             size = float(np.abs(off).max())
+            # half of what is asked for: the excursion is that of an orbit nearby
+            if size <= 0.5 * CLOSED * excursion:
+                return z, count
             if not size < 2.0 * last:
                 break
             if count:
-                matrix = matrix + np.outer(off, move) / (move @ move)
-            last, move = size, -np.linalg.solve(matrix, off)
+                missed = off - before - matrix @ move
+                matrix = matrix + np.outer(missed, move) / (move @ move)
+            last, before, move = size, off, self.solved(matrix, off)
             z = z + move
         raise RunError(f"a step came no nearer to an orbit in {MOST} corrections")
 
@@ -553,26 +601,25 @@ class Path:
 
     def point(self, node: Node, kind: str = "orbit", contact: int | None = None) -> Point:
         """As a branch has it."""
-        shooting, n = self.shooting(float(node.z[-1])), len(node.z) // 2
+        shooting = self.at(node.z)
+        n = shooting.bodies
         own = node.shot.state * self.grid.scale
         return Point(
             kind, self.value_of(float(node.z[-1])), shooting.period, own[:n], own[n:],
             node.shot.course.excursion, node.lowest, node.values, node.off, node.modulus,
-            bool(abs(node.values[0]) <= 1.0 + node.modulus), node.shot.residual, contact, self,
+            node.stable, node.shot.residual, contact, self,
         )  # fmt: skip
 
     # ---------------------------------------------------------------------------------------------
 
-    def named(self, node: Node, after: Node, length: float) -> list[Point]:
-        """The points in a step that have a name, in their order."""
+    def tests(self, node: Node, after: Node) -> list[tuple[Callable[[Node], float], str]]:
+        """Functions that are zero in a step, and what is there."""
         tests: list[tuple[Callable[[Node], float], str]] = []
-        turned = node.tangent[-1] * after.tangent[-1] < 0.0
-        if turned:
+        if node.tangent[-1] * after.tangent[-1] < 0.0:
             tests.append((lambda one: float(one.tangent[-1]), "fold"))
         if node.flips() * after.flips() < 0.0:
             tests.append((Node.flips, "period doubling"))
-        crossed = node.branches(self.weight) * after.branches(self.weight) < 0.0
-        if crossed:
+        if node.branches(self.weight) * after.branches(self.weight) < 0.0:
             tests.append((lambda one: one.branches(self.weight), "branch point"))
         real = len(tests)
         if abs(after.count() - node.count()) > real or (
@@ -586,9 +633,13 @@ class Path:
                 return float(near if one.count() > few else -near)
 
             tests.append((pairs, "Neimark-Sacker"))
+        return tests
+
+    def named(self, node: Node, after: Node, length: float) -> list[Point]:
+        """The points in a step that have a name, in their order."""
         found = [
             (one, kind)
-            for test, kind in tests
+            for test, kind in self.tests(node, after)
             if (one := self.where(node, after, length, test)) is not None
         ]
         found.sort(key=lambda pair: float((pair[0].z - node.z) @ node.tangent))
@@ -620,7 +671,7 @@ class Path:
     def _symmetric(self, node: Node) -> str:
         """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
         images, and the multiplier's vector is not."""
-        fine = self.shooting(float(node.z[-1])).fine
+        fine = self.at(node.z).fine
         y, vector = node.shot.state, node.vectors[np.abs(node.values - 1.0).argmin()].real
         order = np.arange(fine.chain.n_bodies)[::-1]
         if (riding := fine.chain.resonators) is not None:
@@ -688,7 +739,8 @@ def continuation(
     threads: int | None = None,
     progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Branch:
-    """Follow a periodic orbit over a number of the case, through folds.
+    """Follow a periodic orbit over a number of the case, or a breather through its family, through
+    folds.
 
     Pseudo-arclength: each orbit is looked for in the plane across the tangent, ahead of the last
     one (Seydel 2010, doi:10.1007/978-1-4419-1740-9, sec. 4.5); the Jacobian of the last orbit is
@@ -699,6 +751,13 @@ def continuation(
     which no test function is trusted, for the map has a kink in its slope there. The dents of
     contacts stay as they are in the orbit; the branch ends where one would grow.
 
+    Breathers of a conservative chain form a family, which is followed over its energy, amplitude or
+    period, or over a number of the case with the energy held. An instability is named where a pair
+    of multipliers leaves the circle at -1, a period doubling, or at 1: at an extremum of the energy
+    (Kevrekidis, Cuevas-Maraver & Pelinovsky 2016, doi:10.1103/PhysRevLett.117.094101), or a branch
+    point; or where two pairs meet on the circle, a Krein collision (Flach & Gorbach 2008,
+    doi:10.1016/j.physrep.2008.05.002).
+
     Parameters
     ----------
     case : Case
@@ -706,7 +765,8 @@ def continuation(
     orbit : Orbit
         Of this chain, at the start or near.
     along : str
-        Key with dots of a number, such as "ends.left.amplitude".
+        Key with dots of a number, such as "ends.left.amplitude"; of a breather also "energy" [J],
+        "amplitude", of the bead that swings furthest at its turn [m], or "period" [s].
     start : float, optional
         Where it begins, in SI; without, where the orbit is.
     stop : float
@@ -922,12 +982,17 @@ def _begun(
 ) -> tuple[Path, Node]:
     """The path, and its first orbit."""
     check_case(case)
-    number_at(case, along)
     if not isinstance(found, Orbit):
         raise CaseError(
             f"orbit: got {type(found).__name__}, allowed an Orbit; find one with granchain.orbit"
         )
-    held = number_at(found.result.case, along)
+    breathing = not (case.drives or math.isnan(found.energy))
+    if breathing and along in HELD:
+        own = (found.energy, float(np.abs(found.displacement).max()), found.period)
+        held = dict(zip(HELD, own, strict=True))[along]
+    else:
+        number_at(case, along)
+        held = number_at(found.result.case, along)
     begin = held if start is None else start
     for name, value in (("start", begin), ("stop", stop)):
         good = isinstance(value, (int, float)) and math.isfinite(value)
@@ -936,12 +1001,18 @@ def _begun(
                 f"{name}: got {shown(value)}, allowed a number, another for the stop than for the "
                 "start; give two numbers in SI"
             )
-    at_start = case.replace(**{along: begin})
+    if breathing and found.bead.size == case.beads:
+        # they stand on what is here
+        from granchain.studies.families import BreatherPath
+
+        family = BreatherPath(case, found, along, begin, stop, threads)
+        return family, family.first(found)
+    at_start = case if along in HELD else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
             f"orbit: got one of {found.bead.size} beads for a chain of {case.beads} with "
-            f"{len(at_start.drives)} drives, allowed an orbit of this chain, with a drive; find "
-            "one with granchain.orbit, which follows a family of breathers with guess="
+            f"{len(at_start.drives)} drives, allowed an orbit of this chain, with a drive, or a "
+            "breather of it, without; find one with granchain.orbit"
         )
     own = found.result.case.drives
     before = next(iter(own.values())).frequency if own else None

@@ -1,5 +1,5 @@
-"""Equal steel beads under a load between walls or driven ends, integrated by the tests: the orbit
-of a period, and what small changes become in it."""
+"""Beads under a load between walls or driven ends, integrated by the tests: the orbit of a period,
+and what small changes become in it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
 STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
 
 
-def by_integration(case, state, period, tolerance=1e-9, dents=None):
+def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MASS, elastic=None):
     """How far a state ends from where it begins in a period, and its Jacobian; hertz, or tsuji with
-    the restitution of the case; or F = K (d - r)^1.5 of dents (K, r, overlap at rest)."""
+    the restitution of the case; or F = K (d - r)^1.5 of dents (K, r, overlap at rest). Equal steel
+    beads unless masses and stiffnesses are given."""
     n, ends = case.beads, (case.ends.left, case.ends.right)
-    wall = np.array([2.0, *[1.0] * (n - 1), 2.0])
-    elastic = STIFFNESS * np.sqrt(wall)
+    wall, own = np.array([2.0, *[1.0] * (n - 1), 2.0]), np.broadcast_to(masses, n)[:, None]
+    elastic = STIFFNESS * np.sqrt(wall) if elastic is None else elastic
+    drag = case.chain.drag or 0.0
     log = math.log(case.contact.inputs().get("restitution", 1.0))
     # c = sqrt(5) zeta sqrt(K m), with the effective mass
     ratio = -log / math.hypot(math.pi, log)
-    dashpot = math.sqrt(5.0) * ratio * np.sqrt(elastic * MASS * wall / 2.0)
+    dashpot = math.sqrt(5.0) * ratio * np.sqrt(elastic * own[0, 0] * wall / 2.0)
     rest = (LOAD / elastic) ** (2.0 / 3.0)
     if dents is not None:
         elastic, residual, rest = dents
         rest = rest - residual
     # towards the far end; the right one's towards the left
     driven = np.array([0.0 if e == "wall" else e.amplitude for e in ends]) * [1.0, -1.0]
-    turn, count = 2.0 * math.pi * ends[0].frequency, len(state)
+    turn, count = 0.0 if ends[0] == "wall" else 2.0 * math.pi * ends[0].frequency, len(state)
     bead, mass, spring, damper = case.chain.resonators()
     spring, damper, mass = spring[:, None], damper[:, None], mass[:, None]
 
@@ -47,10 +49,10 @@ def by_integration(case, state, period, tolerance=1e-9, dents=None):
         if log:
             force += (0.25 * damping / overlap * rate[:, 0])[:, None] * apart
         force[:, 0] = elastic * overlap**1.5 + damping * rate[:, 0]
-        push = force[:-1] - force[1:] - case.chain.drag * MASS * v[:n]
+        push = force[:-1] - force[1:] - drag * own * v[:n]
         pull = spring * (u[bead] - u[n:]) + damper * (v[bead] - v[n:])
         np.subtract.at(push, bead, pull)
-        return np.vstack([x[count // 2 :], push / MASS, pull / mass]).ravel()
+        return np.vstack([x[count // 2 :], push / own, pull / mass]).ravel()
 
     start = np.hstack([state[:, None], np.eye(count)]).ravel()
     end = solve_ivp(
@@ -64,6 +66,6 @@ def orbit_by_integration(case, orbit, tolerance=1e-9, dents=None):
     """State and multipliers of the integrated orbit near one that was found."""
     state = np.concatenate([orbit.displacement, orbit.velocity])
     for _ in range(4):
-        apart, jacobian = by_integration(case, state, orbit.period, tolerance, dents)
+        apart, jacobian = by_integration(case, state, orbit.period, tolerance, dents=dents)
         state = state + np.linalg.solve(np.eye(state.size) - jacobian, apart)
     return state, np.linalg.eigvals(jacobian)

@@ -1,0 +1,205 @@
+"""Families of breathers, followed over their energy, amplitude or period, or over a number of the
+case."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.errors import CaseError
+from granchain.studies.breather import (
+    BreatherFamily,
+    Turn,
+    check_conservative,
+    found_orbit,
+    solved,
+    spectrum_of,
+)
+from granchain.studies.continuation import HELD, Node, Path, Point
+from granchain.studies.newton import Shot
+from granchain.studies.orbit import Orbit, Shooting
+
+
+@dataclass
+class BreatherNode(Node):
+    """A breather on the way.
+
+    Parameters
+    ----------
+    inner : (m, m) array
+        What becomes of small changes across what is conserved.
+    moduli : (m,) array
+        Error of each modulus.
+    rising : float
+        How the energy changes along the tangent.
+    """
+
+    inner: np.ndarray
+    moduli: np.ndarray
+    rising: float
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Whose eigenvalues the multipliers are."""
+        return self.inner
+
+    @property
+    def stable(self) -> bool:
+        """Whether each modulus is 1 within its error."""
+        return bool((np.abs(np.abs(self.values) - 1.0) <= self.moduli).all())
+
+    def growing(self) -> int:
+        """Complex multipliers beyond the unit circle by more than their errors, that have their
+        mirror image in it."""
+        beyond = np.abs(self.values) - 1.0 > self.moduli
+        found = self.values[beyond & (np.abs(self.values.imag) > self.moduli)]
+        apart = np.abs(self.values - 1.0 / found.conj()[:, None]).min(axis=1)
+        return int((apart <= 0.5 * (np.abs(found) - 1.0)).sum())
+
+
+class BreatherPath(Path):
+    """Breathers over a number: a point is measured by z = (y/w, ln T/T0, s), y the scaled state, T
+    the period, s the part of the way.
+
+    Parameters
+    ----------
+    case : Case
+    found : Orbit
+        Its period is T0, its energy held over a number of the case.
+    along : str
+    start, stop : float
+    threads : int, optional
+    """
+
+    beside, history = 2, None
+
+    def __init__(
+        self, case: Case, found: Orbit, along: str, start: float, stop: float, threads: int | None
+    ):
+        self.case, self.along, self.start, self.stop = case, along, start, stop
+        self.multiple, self.threads, self.period = 1, threads, found.period
+        bead = int(np.abs(found.displacement).argmax())
+        self._side = float(np.sign(found.displacement[bead]))
+        turn = Turn(np.concatenate([found.displacement, found.velocity]), found.period, bead)
+        hold = along if along in HELD else "energy"
+        cases = [self._case_at(value) for value in (start, stop)]
+        for one in cases:
+            check_conservative(one)
+        self._first = BreatherFamily(cases[0], turn, hold, threads)
+        if along not in HELD:
+            self._first.held = found.energy
+        self.grid, self.weight = self._first.grid, np.ones(2 * found.bead.size + 2)
+        self._families = {0.0: self._first}
+
+    def _case_at(self, value: float) -> Case:
+        return self.case if self.along in HELD else self.case.replace(**{self.along: value})
+
+    def family(self, part: float) -> BreatherFamily:
+        """That of a part of the way, with what is held there; the last ones are kept."""
+        if part not in self._families:
+            if len(self._families) > 4:
+                self._families.pop(next(iter(self._families)))
+            self._families[part] = self._family(part)
+        return self._families[part]
+
+    def _family(self, part: float) -> BreatherFamily:
+        first, value = self._first, self.value_of(part)
+        if self.along not in HELD:
+            found = BreatherFamily(
+                self._case_at(value), first.turn, first.hold, self.threads, self.grid
+            )
+            found.size, found.held = first.size, first.held
+            return found
+        found = copy.copy(first)
+        scale = self._side * self.grid.scale[first.turn.bead]
+        found.held = value / scale if self.along == "amplitude" else value
+        return found
+
+    def shooting(self, part: float) -> Shooting:
+        """The first breather's period at a part of the way."""
+        return self.family(part).shooting(self.period)
+
+    def at(self, z: np.ndarray) -> Shooting:
+        """The period of a point."""
+        return self.family(float(z[-1])).shooting(self.period * math.exp(z[-2]))
+
+    def room(self, node: Node) -> np.ndarray:
+        """There are no dents that could grow."""
+        return np.ones(1)
+
+    def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
+        """What is 0 for an orbit."""
+        y = self.state(z)
+        if image is None:
+            image = self.at(z).fine.images(y[None])[0]
+        off = self.family(float(z[-1])).equations(y, image)
+        if self.along != "period":
+            return off
+        return np.append(off, z[-2] - math.log(self.value_of(float(z[-1])) / self.period))
+
+    def bordered(
+        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
+    ) -> np.ndarray:
+        """Derivative of the equations and of normal z."""
+        family, period = self.family(float(z[-1])), self.period * math.exp(z[-2])
+        inner = family.derivative(shot.state, shot.image, shot.jacobian, period)
+        if self.along == "period":
+            inner = np.vstack([inner, np.append(np.zeros(shot.state.size), 1.0)])
+        return np.vstack([np.hstack([inner, by_parameter[:, None]]) * self.weight, normal])
+
+    def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
+        """The step that equations with this derivative ask for."""
+        return solved(matrix, off)
+
+    def node(self, z: np.ndarray, before: np.ndarray) -> BreatherNode:
+        """The breather at z; its tangent goes on in the direction of another."""
+        shooting, family = self.at(z), self.family(float(z[-1]))
+        shot = shooting.shoot(self.state(z))
+        by_parameter = self.by_parameter(z, shot.image)
+        tangent = self.tangent(z, shot, by_parameter, before)
+        found = spectrum_of(family, shooting, shot)
+        rising = float(family.slope(shot.state) @ self.state(tangent))
+        return BreatherNode(
+            z, shot, by_parameter, tangent, found.values, found.vectors, float(found.off[0]),
+            float(found.modulus[0]), family.across(shot.state, shot.jacobian)[0], found.modulus,
+            rising,
+        )  # fmt: skip
+
+    def tests(self, node: Node, after: Node) -> list[tuple[Callable[[Node], float], str]]:
+        """Functions that are zero in a step, and what is there."""
+        assert isinstance(node, BreatherNode) and isinstance(after, BreatherNode)
+        tests: list[tuple[Callable, str]] = []
+        if node.tangent[-1] * after.tangent[-1] < 0.0:
+            tests.append((lambda one: float(one.tangent[-1]), "fold"))
+        turned = node.rising * after.rising < 0.0 and self.along in HELD
+        if turned and self.along != "energy":
+            tests.append((lambda one: one.rising, "energy extremum"))
+        if node.flips() * after.flips() < 0.0:
+            tests.append((Node.flips, "period doubling"))
+        if not turned and node.signed(1.0) * after.signed(1.0) < 0.0:
+            tests.append((lambda one: one.signed(1.0), "branch point"))
+        few = min(node.growing(), after.growing())
+        if node.growing() != after.growing():
+            tests.append((lambda one: 1.0 if one.growing() > few else -1.0, "Krein collision"))
+        return tests
+
+    def orbit(self, point: Point) -> Orbit:
+        """That of a point."""
+        family = self.family(self.part_of(point.parameter))
+        shooting = family.shooting(point.period)
+        state = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
+        words = f"the family along {self.along}"
+        return found_orbit(family, shooting, shooting.shoot(state), 1, words)
+
+    def other(self, point: Point, factor: int) -> Orbit:
+        """Refused."""
+        raise CaseError(
+            f"point: got one of a family of breathers, at {self.along} = {point.parameter:.6g}, "
+            "allowed one of a driven chain; begin granchain.orbit from point.orbit moved along the "
+            "vector whose multiplier leaves the circle"
+        )
