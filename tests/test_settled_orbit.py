@@ -150,6 +150,7 @@ def test_orbits_of_longer_rows_are_those_of_an_integration():
 @pytest.mark.long
 def test_contacts_that_come_to_remember_something_else_in_an_orbit_are_refused():
     own = {"law": "flores", "restitution": 0.8, "impact_speed": "onset"}
+    own["impact_speed_floor"] = 1e-3
     with pytest.raises(RunError, match="come to remember another impact_speed") as error:
         gc.orbit(row(2, 2.8e4, 2e-6, own))
     assert error.value.result.displacement.shape[1] == 2
