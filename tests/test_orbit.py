@@ -68,7 +68,7 @@ def paired(values, known):
     return values[linear_sum_assignment(np.abs(values - known[:, None]))[1]]
 
 
-DAMPED = row(contact={"law": "tsuji", "restitution": 0.9}, **{"chain.drag": 0.0})
+DAMPED = row(contact={"law": "tsuji", "restitution": 0.8}, **{"chain.drag": 0.0})
 LAWS = {"hertz": (row(), 8e-4), "tsuji": (DAMPED, 1e-4)}
 AMPLITUDES = [
     pytest.param(part * 1e-7, marks=[pytest.mark.long] * (part != 3)) for part in (0.1, 1, 3, 6, 9)
