@@ -274,6 +274,7 @@ def recorded(case, noise=0.0, **about):
     return Trace(1e-6 * (np.arange(len(force)) - 30) + 5e-6, result.sensor_bead, force, told)
 
 
+@pytest.mark.long
 def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     result = gc.run(ELASTIC)
     plain = gc.compare(result, trace=recorded(ELASTIC))

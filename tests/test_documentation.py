@@ -138,6 +138,7 @@ def clone(tmp_path, monkeypatch):
 # A quarter to half a minute each, of hundreds of runs or many commands; tests of their own have
 # what they show at a smaller size.
 SLOW = (
+    "docs/add-a-law.md",
     *(
         f"docs/how-to/{page}.md"
         for page in (

@@ -18,6 +18,7 @@ from granchain.studies import equivalent as module
 from granchain.studies.measures import Measures
 
 
+@pytest.mark.long
 def test_laws_whose_damping_factors_coincide_tie_at_different_restitutions():
     found = gc.equivalent(short(), laws=["hunt-crossley", {"law": "flores"}])
     assert [one.law for one in found] == ["hunt-crossley", "flores"] and [

@@ -88,6 +88,7 @@ def differing(one: Any, other: Any) -> int:
         pytest.param(
             {"chain.beads": 6000, "chain.gap": 1e-5, "time.step": 6e-7, "time.end": 2e-3},
             id="gaps, in tiles",
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -272,6 +272,7 @@ def test_a_row_at_rest_that_was_pressed_beyond_yield_is_on_the_loading_curve():
     assert (result.largest_overlap > result.residual_overlap).all()
 
 
+@pytest.mark.long
 def test_threads_of_one_long_row_give_the_same_history():
     case = short(**{"chain.beads": 9000, "time.end": 6e-6, "snapshots.interval": 1.5e-6,
                     "energy.ledger": False})  # fmt: skip

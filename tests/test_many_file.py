@@ -91,7 +91,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(
             ensemble[3]
 
 
-@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
+@pytest.mark.parametrize("engine", ["h5netcdf", pytest.param("netcdf4", marks=pytest.mark.long)])
 def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

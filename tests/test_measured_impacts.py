@@ -332,6 +332,7 @@ def test_wrong_options_end_in_a_sentence(capsys, arguments, code, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_lines_of_some_laws_are_what_the_script_prints(script):
     text = PAGE.read_text()
     made = [

@@ -719,7 +719,9 @@ def equations_91_to_97() -> Shown:
     )
 
 
-@item("Fig. 7", "force and overlap over time with a dent", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item(
+    "Fig. 7", "force and overlap over time with a dent", Verdict.NO_NUMBERS, NO_NUMBERS, long=True
+)
 def figure_7() -> Shown:
     """Both over time."""
     one = collision("lankarani-nikravesh-plastic", restitution=0.7)
