@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RESULTS_TOGETHER = 1024
 # Memory of those [bytes] where results go to a file: the tables, the results and what is packed of
 # them come to four times as much.
-LOT_TO_FILE = 2**25
+LOT_TO_FILE = 2**23
 
 
 def run_many(
