@@ -107,6 +107,7 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
         gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
 
 
+@pytest.mark.long
 def test_a_contact_that_begins_to_open_is_named():
     case = row(1, 40.7e3, 1e3, 2e-8, both=True)
     branch = gc.continuation(case, gc.orbit(case), along="ends.left.amplitude", stop=1.6e-7)
@@ -139,6 +140,7 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     assert followed.points[0].period == other.period and len(followed.points) > 5
 
 
+@pytest.mark.long
 def test_a_pair_of_multipliers_leaves_the_circle_where_two_modes_are_driven_together():
     case = row(2, 7.5e4, 1.5e3)
     branch = gc.continuation(case, gc.orbit(case), along="ends.left.amplitude", stop=3e-7)
@@ -176,6 +178,7 @@ def test_the_error_of_an_orbit_is_of_order_two_in_the_step_and_covered():
     assert np.abs(known - found[0].multipliers[0]).min() <= 1.05 * found[0].multiplier_error
 
 
+@pytest.mark.long
 def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
     case = row(2, 29e3, 1.5e3, 5e-8)
     branch = gc.continuation(case, gc.orbit(case), along="ends.left.frequency", stop=28.1e3)

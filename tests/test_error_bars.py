@@ -132,7 +132,10 @@ def report(
 
 
 # The interval as drawn; and every step sampled, where all of the error is that of the step.
-SAMPLED = pytest.mark.parametrize("sampled", ["samples 0.2 to 4 us apart", "every step sampled"])
+SAMPLED = pytest.mark.parametrize(
+    "sampled",
+    [pytest.param("samples 0.2 to 4 us apart", marks=pytest.mark.long), "every step sampled"],
+)
 
 
 def sampled_at(cases: Iterable[Case], sampled: str) -> Iterator[Case]:

@@ -751,7 +751,12 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
 
 
 @pytest.mark.parametrize(
-    ("ending", "begins"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
+    ("ending", "begins"),
+    [
+        (".png", b"\x89PNG"),
+        pytest.param(".pdf", b"%PDF", marks=pytest.mark.long),
+        pytest.param(".svg", b"<?xml", marks=pytest.mark.long),
+    ],
 )
 def test_a_figure_is_saved_the_same_every_time(tmp_path, ending, begins):
     for name in ("one", "two"):

@@ -135,7 +135,7 @@ def timed(
 @pytest.mark.parametrize(
     "places",
     [
-        [("Sobol", "-"), ("import", "scipy.stats._qmc")],
+        [("Sobol", "-")],
         pytest.param(
             [("Sobol", "-")] * 10 + [("import", module) for module in MODULES],
             marks=pytest.mark.long,
@@ -163,9 +163,8 @@ def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(
     number: int, run: Path, tmp_path: Path
 ) -> None:

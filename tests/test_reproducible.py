@@ -73,9 +73,8 @@ def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_p
 @pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled here"
 )
-@pytest.mark.parametrize(
-    "names", [["hertz"], pytest.param(["ma-liu", "flores"], marks=pytest.mark.long)], ids=", ".join
-)
+@pytest.mark.long
+@pytest.mark.parametrize("names", [["hertz"], ["ma-liu", "flores"]], ids=", ".join)
 def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(
     names: list[str], tmp_path: Path
 ) -> None:
