@@ -106,12 +106,16 @@ class Resonators(NamedTuple):
         Index of the body that each rides in; they rise.
     mass, stiffness, damping : array
         [kg], [N/m], [kg/s].
+    u, v : array
+        Displacement [m] and velocity [m/s] at the start.
     """
 
     body: np.ndarray
     mass: np.ndarray
     stiffness: np.ndarray
     damping: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,6 +287,8 @@ class Masses:
             else (self.velocity != 0.0) | (self.displacement != 0.0)
         )
         pushed = max((body for body, _, _ in self.drives), default=0) - 1
+        if (own := self.resonators) is not None:
+            pushed = max(pushed, own.body[(own.u != 0.0) | (own.v != 0.0)].max(initial=-1))
         return max(pushed, int(moving[-1]) if moving.size else -1)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:

@@ -106,7 +106,11 @@ def chain_of(case: Case) -> Chain:
 def resonators_of(case: Case) -> Resonators | None:
     """The resonators of a case; None where there are none. A striker has none."""
     body, *numbers = case.chain.resonators()
-    return Resonators(body + (case.striker is not None), *numbers) if body.size else None
+    motion = [
+        np.zeros(body.size) if (own := getattr(case.initial, name, None)) is None else np.array(own)
+        for name in ("resonator_displacement", "resonator_velocity")
+    ]
+    return Resonators(body + (case.striker is not None), *numbers, *motion) if body.size else None
 
 
 def end_of(case: Case, side: str) -> End:

@@ -129,6 +129,8 @@ PAIRED = {
     "chain.segment.1.resonator.damping": 0.0,
     "chain.segment.0.velocity": 0.2,
     "chain.segment.1.displacement": 1e-8,
+    "initial.resonator_velocity": [0.1, 0.0, 0.0],
+    "initial.resonator_displacement": [0.0, 1e-8, 0.0],
     "chain.segment.0.taper": 0.95,
     "chain.radius": 3e-3,
     "chain.mass": 2e-4,

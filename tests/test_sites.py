@@ -106,7 +106,11 @@ def test_a_bead_on_a_spring_is_the_damped_oscillator_to_order_two(plain_loop: No
 def test_a_bead_with_resonators_is_the_exponential_of_its_matrix_to_order_two(
     plain_loop: None,
 ) -> None:
-    case = apart(5e-5, resonator=TWO)
+    w, speed = np.array([[1e-7, -2e-7], [0.0, 3e-7]]), np.array([[0.1, -0.2], [0.3, 0.0]])
+    begun = {"displacement": w.ravel().tolist(), "velocity": speed.ravel().tolist()}
+    case = apart(5e-5, resonator=TWO).replace(
+        **{f"initial.resonator_{name}": values for name, values in begun.items()}
+    )
     m = np.array([MASS, RIDING["mass"], TWO[1]["mass"]])
     stretch = np.array([[1.0, -1.0, 0.0], [1.0, 0.0, -1.0]])
     springs, dashpots = (
@@ -114,7 +118,7 @@ def test_a_bead_with_resonators_is_the_exponential_of_its_matrix_to_order_two(
         for name in ("stiffness", "damping")
     )
     move = expm(5e-5 * np.block([[np.zeros((3, 3)), np.eye(3)], [-springs, -dashpots]]))
-    each = [move @ [u, 0.0, 0.0, v, 0.0, 0.0] for u, v in ((0.0, 0.5), (1e-6, -0.3))]
+    each = [move @ [u, *w[i], v, *speed[i]] for i, (u, v) in enumerate(((0.0, 0.5), (1e-6, -0.3)))]
     known = np.array([[1e6 * one[:3], one[3:]] for one in each])
     exact = np.concatenate(
         [known[:, :, :1].transpose(1, 0, 2).ravel(), known[:, :, 1:].transpose(1, 0, 2).ravel()]
@@ -350,6 +354,9 @@ def test_segments_have_their_own_and_the_striker_has_none() -> None:
     assert made.on_site_damping.tolist() == [0.0, *[3.0, 3.0, 3.0, 1.0, 1.0] * 2]
     assert Case(**case.resolved()) == case
     assert case.replace(**{"chain.resonator.mass": 1e-4}).chain.resonator[0].mass == 1e-4
+    # one that moves moves its bead, and the beads up to it
+    moving = case.replace(initial={"resonator_velocity": [0.0] * 7 + [0.1] + [0.0] * 4})
+    assert (chain_of(case).at_rest_ahead, chain_of(moving).at_rest_ahead) == (0, 7)
     # at nothing they change nothing, and no loop carries them
     plain = row()
     off = plain.replace(**{"chain.resonator": [], "chain.on_site_stiffness": 0.0})
@@ -357,6 +364,12 @@ def test_segments_have_their_own_and_the_striker_has_none() -> None:
     chain, contacts, step = prepare(plain)
     state = State(contacts, chain, step, recording_of(plain))
     assert not state.features.sites and not {"sites", "resonators"} & state.arrays().keys()
+
+
+def test_lists_of_resonators_are_as_long_as_there_are() -> None:
+    sentence = r"initial.resonator_velocity: got 2 numbers, allowed 6, one for each resonator"
+    with pytest.raises(CaseError, match=sentence):
+        row({"resonator": RIDING}, initial={"resonator_velocity": [0.1, 0.2]})
 
 
 @pytest.mark.parametrize(

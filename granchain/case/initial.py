@@ -15,6 +15,7 @@ from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
 
 MOTION_COLUMNS = ("velocity", "displacement")
+OF_RESONATORS = ("resonator_velocity", "resonator_displacement")
 
 
 def read_initial(
@@ -22,6 +23,11 @@ def read_initial(
 ) -> InitialTable:
     """The numbers of all beads, also those that a file holds; what is wrong is told."""
     beads, state, text = chain.total(), table.state, ""
+    riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
+    resonators = chain.resonators()[0].size if riding else 0
+    for name, numbers in riding.items():
+        advice = "give one for each resonator of each bead, along the chain"
+        check_length(f"initial.{name}", numbers, resonators, "resonator", advice, problems)
     given = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
     if table.file is not None and not given and state is None:
         content = files.text("initial.file", table.file, problems, state_of_file)
@@ -30,8 +36,15 @@ def read_initial(
         text = content
         state = text if text.startswith(STATE_MARK) else None
     if state is not None:
+        problems.check(
+            not riding,
+            "initial",
+            f"{' and '.join(riding)} beside a state",
+            "one of the two",
+            "take out the motion, for the state has its own",
+        )
         return read_state(table, state, problems)
-    if table.file is None and not given:
+    if table.file is None and not given and not riding:
         problems.add(
             "initial",
             "neither file, nor velocity, nor displacement",
@@ -58,7 +71,7 @@ def read_initial(
             problems.add(
                 f"initial.{name}", f"one beside {twice[0]}.{name}", "one of the two", "take one out"
             )
-    return table if table.file is None else InitialTable(**given)
+    return table if table.file is None else InitialTable(**given, **riding)
 
 
 def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:
@@ -146,8 +159,11 @@ def initial_columns(
 
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
-    """Whether a bead has a velocity or a displacement at the start."""
-    if initial is not None and initial.state is not None:
+    """Whether a bead or a resonator has a velocity or a displacement at the start."""
+    if initial is not None and (
+        initial.state is not None
+        or any(np.any(getattr(initial, name) or 0.0) for name in OF_RESONATORS)
+    ):
         return True
     sources = [segment for _, segment in chain.places()] + [initial] * (initial is not None)
     return any(np.any(getattr(one, name) or 0.0) for one in sources for name in MOTION_COLUMNS)

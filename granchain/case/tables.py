@@ -394,7 +394,8 @@ class InitialTable(Table):
     with columns of them.
 
     Positive is towards the right end. Displacements are from where the beads touch, or from rest
-    under precompression and gravity. The file is CSV: its first line names the columns, `bead`,
+    under precompression and gravity; resonators have lists of their own, and begin at rest without.
+    The file is CSV: its first line names the columns, `bead`,
     `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
 
     Or the file of a run: this one goes on from its end. The case holds the state itself then.
@@ -410,6 +411,18 @@ class InitialTable(Table):
     )
     displacement: tuple[float, ...] | None = key(
         "the displacement of each bead [m]", "a list of finite numbers", None, strict=False
+    )
+    resonator_velocity: tuple[float, ...] | None = key(
+        "the velocity of each resonator, along the chain [m/s]",
+        "a list of finite numbers",
+        None,
+        strict=False,
+    )
+    resonator_displacement: tuple[float, ...] | None = key(
+        "the displacement of each resonator from its rest, along the chain [m]",
+        "a list of finite numbers",
+        None,
+        strict=False,
     )
     state: str | None = key(
         "the state that the run goes on from; velocity and displacement are then those of the "

@@ -218,6 +218,11 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
         # of springs of a body's own, which resonators at rest stretch
         springs = chain.own_sum("stiffness")
         stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
+    if (own := chain.resonators) is not None:
+        moved = 0.0 if chain.displacement is None else chain.displacement[own.body]
+        stretch = moved - own.u
+        stored += float(0.5 * (own.stiffness * (stretch * stretch - moved * moved)).sum())
+        energy += float(0.5 * (own.mass * own.v * own.v).sum())
     force = 0.0
     for place, _, end in chain.drives:
         assert end.time is not None and end.value is not None
