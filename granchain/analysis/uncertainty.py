@@ -13,8 +13,9 @@ parts, and that with the smallest is taken:
   doi:10.59161/JCGM100-2008E). Where the curve misses the samples by more than noise, the excess
   counts as noise (Birge 1932, doi:10.1103/PhysRev.40.207);
 * shape: an error of order l^p in the length l of the stretch makes the results of lengths l and r l
-differ by (r^p - 1) times the error
-  of the shorter (Richardson 1911, doi:10.1098/rsta.1911.0009).
+  differ by (r^p - 1) times the error of the shorter (Richardson 1911, doi:10.1098/rsta.1911.0009),
+  where p is known; and by no more than noise those of a long stretch, where its shape is right, and
+  of all shorter ones (Lepski).
 
 What the numbers here are worth is measured on synthetic sensors with pulses of every law, see
 docs/reliability.md, N12.
@@ -38,26 +39,28 @@ FITTED_LENGTHS = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
 # Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term
 # beyond the first, and with a curvature.
 TOP_DEGREE, FLANK_DEGREE = 3, 2
-# Order of the error of the shape, of a smooth pulse.
-SHAPE_ORDER = 2.0
+# Order of the error of the shape: of a smooth pulse 4 by Taylor's series, the first term that the
+# curves have not being two beyond their degree or even. Of skew pulses it is 1.5 where a stretch is
+# longer than so many times the way to the half height, and 3 to 5 below (measured: hertz, flores,
+# ma-liu).
+LONG_ORDER, LONG = 1.5, 1.2
+SHAPE_ORDER = 3.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
 LENGTH_RATIOS = (1.25, 3.0)
+# Standard deviations of what two estimates differ by: a longer stretch that differs from a shorter
+# one by more has not the shape of the pulse. Of pulses with a kink before their top, 5 % of the
+# places are then off by more than 5 standard errors, and 30 % without.
+NO_NOISE = 2.0
 # One difference of two estimates may be small by chance: what all estimates differ by that are up
 # to so many times less sure is covered.
 ALIKE_UNCERTAIN = 1.75
 # No kink of a top between two samples is seen: its place is known to this part of an interval at
 # best.
-LEAST_PLACE = 0.02
-# Part of the stretch in which a kink may be the top that counts as a standard deviation: six of
-# them reach its ends. Kogut and Etsion's law makes two tops 0.04 of the width apart, with a dip of
-# 0.003 of the height between.
-HIDDEN_KINK = 0.17
+LEAST_PLACE = 0.01
 # A sample, or the mean of two, that is so many standard deviations above the curve belongs to
 # another top: of Gaussian noise, one of two thousand is. No curve is better than the last number,
 # in parts of the peak.
 UNEXPLAINED, EXACT = 3.3, 1e-4
-# A curve that misses the samples by so many times the noise has not the shape of the pulse.
-MISFIT = 2.0
 # What no sample shows: a Gaussian pulse has the fourth difference 3 s^2/F at its peak F, s the
 # second, and a parabola through three samples is off by 1/128 of the fourth difference half way
 # between two (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2): 0.023 s^2/F. Skew pulses are off by
@@ -123,47 +126,56 @@ def _fits_about(
     return fits
 
 
-def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise | None = None) -> Number:
+def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -> Number:
     """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which
-    covers the others of nearly the same; with noise, what they differ by counts beyond that."""
-    found = []
+    covers the others of nearly the same."""
+    shape, compared = [0.0] * len(fits), [False] * len(fits)
     for k, fit in enumerate(fits):
-        shape = [
-            _apart(longer, fit, which, noise) / ((longer.length / fit.length) ** SHAPE_ORDER - 1.0)
-            for longer in fits[:k]
-            if LENGTH_RATIOS[0] <= longer.length / fit.length <= LENGTH_RATIOS[1]
-        ]
-        # The longest stretches have none to be compared with; two and three samples have the
-        # remainder of their interpolation.
-        if fit.length <= 1.0:
-            found.append(Number(fit.values[which], fit.noise[which]))
-        elif shape:
-            found.append(Number(fit.values[which], math.hypot(fit.noise[which], max(shape))))
+        for i, longer in enumerate(fits[:k]):
+            ratio = longer.length / fit.length
+            if LENGTH_RATIOS[0] <= ratio <= LENGTH_RATIOS[1]:
+                apart, by_noise = _apart(longer, fit, which, noise)
+                order = LONG_ORDER if longer.length > LONG * reach else SHAPE_ORDER
+                own = _beyond(apart, by_noise) / (ratio**order - 1.0)
+                shape[k], compared[k] = max(shape[k], own), True
+                if math.isfinite(fit.noise[which]):
+                    shape[i] = max(shape[i], _beyond(apart, NO_NOISE * by_noise))
+    # The longest stretches have none to be compared with; two and three samples have the remainder
+    # of their interpolation.
+    found = [
+        Number(
+            fit.values[which],
+            fit.noise[which] if fit.length <= 1.0 else math.hypot(fit.noise[which], shape[k]),
+        )
+        for k, fit in enumerate(fits)
+        if compared[k] or fit.length <= 1.0
+    ]
     if not found:
         return WITHHELD
     best = min(found, key=lambda one: one.uncertainty)
     if not math.isfinite(best.uncertainty):
         return WITHHELD
     # An estimate that is q times less sure may differ by q times as much.
-    apart = [
+    apart_by = [
         abs(one.value - best.value) * best.uncertainty / one.uncertainty
         for one in found
         if 0.0 < one.uncertainty <= ALIKE_UNCERTAIN * best.uncertainty
     ]
-    return Number(best.value, max([best.uncertainty, *apart]))
+    return Number(best.value, max([best.uncertainty, *apart_by]))
 
 
-def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise | None) -> float:
-    """What two estimates differ by, beyond the noise of their difference where that is given: the
-    square of a difference has the sum of both squares as its mean."""
-    difference = abs(longer.values[which] - fit.values[which])
-    if noise is None:
-        return difference
+def _apart(longer: _LocalFit, fit: _LocalFit, which: int, noise: Noise) -> tuple[float, float]:
+    """What two estimates differ by, and the noise of that."""
     first = min(longer.start, fit.start)
     weights = np.zeros(max(one.start + len(one.rows[which]) for one in (longer, fit)) - first)
     for one, sign in ((longer, 1.0), (fit, -1.0)):
         Weights(one.start - first, one.rows[which]).added_to(weights, sign)
-    return math.sqrt(max(difference**2 - noise.of_sum(weights) ** 2, 0.0))
+    return abs(longer.values[which] - fit.values[which]), noise.of_sum(weights)
+
+
+def _beyond(difference: float, by_noise: float) -> float:
+    """Of a difference, what is not noise: its square has the sum of both squares as its mean."""
+    return math.sqrt(max(difference**2 - by_noise**2, 0.0))
 
 
 def top_of(
@@ -194,40 +206,22 @@ def top_of(
     if 0 < i < len(force) - 1:
         fits.append(_through_three(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    # the place is where a kink shows first: all that estimates of it differ by counts
-    place, peak = _surest(fits, 0), _surest(fits, 1, noise)
+    place, peak = (_surest(fits, which, noise, reach) for which in (0, 1))
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.uncertainty, between))
-    # Where the force is below its peak by no more than the uncertainty of that, or than what the
-    # curve misses the samples by, a small kink may be the top; from the half height to the peak the
-    # force rises as a parabola does, about.
-    away, height = 0.0, peak.uncertainty
-    if height > 0.0 and math.isfinite(height):
-        # noise that is slow beside the kink moves all of it
-        apart = reach * math.sqrt(2.0 * height / max(peak.value, height))
-        bent = np.zeros(2 * max(1, round(apart)) + 1)
-        bent[[0, len(bent) // 2, -1]] = -0.5, 1.0, -0.5
-        height = min(height, noise.of_sum(bent))
-    taken = [fit for fit in fits if fit.values[0] == place.value and len(fit.curve)]
-    for fit in taken:
-        top_force, size = (
-            force[fit.start : fit.start + len(fit.curve)],
-            max(noise.sample, EXACT * peak.value),
-        )
-        off = top_force - fit.curve
-        # samples as high as the peak, which the curve does not explain
-        pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
-        strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
-        high = strange & (top_force > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
-        away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
-        missed = float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
-        height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
-    hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
-    at = Number(
-        place.value,
-        max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0),
-    )
+    away = 0.0
+    for fit in fits:
+        if fit.values[0] == place.value and len(fit.curve):
+            size = max(noise.sample, EXACT * peak.value)
+            of_top = force[fit.start : fit.start + len(fit.curve)]
+            off = of_top - fit.curve
+            # samples as high as the peak, which the curve does not explain
+            pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
+            strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
+            high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
+            away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
+    at = Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), away / 3.0))
     return peak, at, _weights(fits, peak.value, 1)
 
 
@@ -267,7 +261,7 @@ def crossing_of(
     i = math.floor(fits[-1].values[0] if fits else place)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
         fits.append(_through_two(force, level, i, noise))
-    found = _surest(fits, 0, noise)
+    found = _surest(fits, 0, noise, reach)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value] or [math.nan]
     return found, slopes[-1], _weights(fits, found.value, 0)
 
