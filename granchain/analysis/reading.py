@@ -338,10 +338,10 @@ def _numbers_of_pulse(
     begin = max(0, foot - round(0.5 * (top - foot)))
     area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
-        # The triangle above the top.
-        area = Number(
-            area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start))
-        )
+        # What a parabola whose tangents the flanks are has above the top: two thirds of half the
+        # triangle's height.
+        above = lost * (perhaps.stop - perhaps.start) / 3.0
+        area = Number(area.value, math.hypot(area.uncertainty, above))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does: its impulse is withheld")
     return SensorReading(

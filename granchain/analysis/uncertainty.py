@@ -48,15 +48,19 @@ SHAPE_ORDER = 3.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
 LENGTH_RATIOS = (1.25, 3.0)
 # Standard deviations of what two estimates differ by: a longer stretch that differs from a shorter
-# one by more has not the shape of the pulse. Of pulses with a kink before their top, 5 % of the
-# places are then off by more than 5 standard errors, and 30 % without.
-NO_NOISE = 2.0
+# one by more has not the shape of the pulse. Of pulses with a kink before their top (jankowski),
+# 1 % of the places are then off by more than 5 standard errors, and 30 % without.
+NO_NOISE = 1.5
 # One difference of two estimates may be small by chance: what all estimates differ by that are up
 # to so many times less sure is covered.
 ALIKE_UNCERTAIN = 1.75
 # No kink of a top between two samples is seen: its place is known to this part of an interval at
 # best.
 LEAST_PLACE = 0.01
+# A curve that misses the samples by so many times the noise has not the shape of the pulse: where
+# the force is below its peak by less than that, a kink may be the top. Part of that stretch which
+# counts as a standard deviation: six of them reach its ends.
+MISFIT, HIDDEN_KINK = 2.0, 0.17
 # A sample, or the mean of two, that is so many standard deviations above the curve belongs to
 # another top: of Gaussian noise, one of two thousand is. No curve is better than the last number,
 # in parts of the peak.
@@ -129,24 +133,25 @@ def _fits_about(
 def _surest(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -> Number:
     """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which
     covers the others of nearly the same."""
+    # What noise makes of an estimate grows where samples are left out (Gauss and Markov): a short
+    # stretch that seems surer takes a bump of the noise for the pulse.
+    by_rows = [noise.of_sum(fit.rows[which]) for fit in fits]
+    by_noise = np.fmax([fit.noise[which] for fit in fits], np.fmax.accumulate(by_rows))
     shape, compared = [0.0] * len(fits), [False] * len(fits)
     for k, fit in enumerate(fits):
         for i, longer in enumerate(fits[:k]):
             ratio = longer.length / fit.length
             if LENGTH_RATIOS[0] <= ratio <= LENGTH_RATIOS[1]:
-                apart, by_noise = _apart(longer, fit, which, noise)
+                apart, of_both = _apart(longer, fit, which, noise)
                 order = LONG_ORDER if longer.length > LONG * reach else SHAPE_ORDER
-                own = _beyond(apart, by_noise) / (ratio**order - 1.0)
+                own = _beyond(apart, of_both) / (ratio**order - 1.0)
                 shape[k], compared[k] = max(shape[k], own), True
                 if math.isfinite(fit.noise[which]):
-                    shape[i] = max(shape[i], _beyond(apart, NO_NOISE * by_noise))
+                    shape[i] = max(shape[i], _beyond(apart, NO_NOISE * of_both))
     # The longest stretches have none to be compared with; two and three samples have the remainder
     # of their interpolation.
     found = [
-        Number(
-            fit.values[which],
-            fit.noise[which] if fit.length <= 1.0 else math.hypot(fit.noise[which], shape[k]),
-        )
+        Number(fit.values[which], math.hypot(by_noise[k], shape[k] if fit.length > 1.0 else 0.0))
         for k, fit in enumerate(fits)
         if compared[k] or fit.length <= 1.0
     ]
@@ -210,7 +215,8 @@ def top_of(
     if second:
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.uncertainty, between))
-    away = 0.0
+    # a small kink may be the top; from the half height on the force rises as a parabola, about
+    away, hidden = 0.0, 0.0
     for fit in fits:
         if fit.values[0] == place.value and len(fit.curve):
             size = max(noise.sample, EXACT * peak.value)
@@ -221,7 +227,11 @@ def top_of(
             strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
             high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
             away = float(np.abs(fit.start + np.flatnonzero(high) - place.value).max(initial=0.0))
-    at = Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), away / 3.0))
+            missed = float(np.linalg.norm(off)) / math.sqrt(len(off) - TOP_DEGREE - 1)
+            if missed > MISFIT * noise.sample:
+                hidden = reach * math.sqrt(2.0 * missed / max(peak.value, missed))
+    alone = math.hypot(place.uncertainty, LEAST_PLACE)
+    at = Number(place.value, max(alone, HIDDEN_KINK * hidden, away / 3.0))
     return peak, at, _weights(fits, peak.value, 1)
 
 
