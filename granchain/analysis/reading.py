@@ -168,7 +168,9 @@ def reading_of(
         largest = max(pulses, key=lambda pulse: pulse.height)
         # Above the second baseline another may be first.
         if first.height < largest.height - found.doubt:
-            small = first, interval * (right - left), first.height / largest.height
+            # twice one side, where the trace begins on the other
+            wide = 2.0 * interval * float(np.nanmean([first.top - left, right - first.top]))
+            small = first, wide, first.height / largest.height
         if turn == 0 and small is not None and small[2] < DISTURBANCE:
             ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
             if not SHORTEST < ratio < 1.0 / SHORTEST:
@@ -179,8 +181,7 @@ def reading_of(
                     time, recorded, noise, filtered, float(time[first.stop]), high_pass
                 )
                 later = replace(later, messages=(*messages, note, *later.messages))
-                at, wide = float(time[first.top]), interval * (right - left)
-                return _beside_disturbance(later, at, first.height, wide)
+                return _beside_disturbance(later, float(time[first.top]), first.height, small[1])
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
             baseline = baseline_of(recorded[:quiet], noise)
