@@ -42,6 +42,11 @@ def cut_feet(x):
     return np.where(np.abs(x) < 0.8, bell(x), 0.0)
 
 
+def kinked(x):
+    """A kink 0.05 of the width before the top, as jankowski's law makes."""
+    return bell(x) * (1.0 + 0.15 * np.maximum(-x - 0.05, 0.0))
+
+
 def off(shape, samples, noise, seed, limit=math.inf):
     """Error and uncertainty of each number, for so many samples a width and noise in parts of
     the peak, at a random phase."""
@@ -93,6 +98,13 @@ def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
 def test_a_rise_that_noise_or_few_samples_hide_may_end_the_impulse(shape, samples, noise, seed):
     error, sure = off(shape, samples, noise, seed)[0]["impulse"]
     assert error < 5.0 * sure
+
+
+@seeds(6)
+def test_a_long_stretch_over_a_kink_is_not_taken_for_the_top(seed):
+    error, sure = off(kinked, 150.0, 0.001, seed)[0]["arrival"]
+    # the longest stretches agree with each other on 0.010
+    assert error < 0.005 and error < 3.0 * sure
 
 
 @seeds(40)
