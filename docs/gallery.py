@@ -295,8 +295,9 @@ def mode_shapes() -> Any:
 
 
 def orbit() -> Any:
-    """A driven orbit of a precompressed row in the plane of displacement and velocity, and its
-    Floquet multipliers: all within the circle, it is stable."""
+    """A driven orbit of a precompressed row in the plane of displacement and velocity, what becomes
+    of a small change at the drive's phase 0, and its Floquet multipliers: all within the circle, it
+    is stable."""
     drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 3e-7, "frequency": 8e3}
     case = gc.Case(
         title="Eight steel beads under 20 N, the left wall shaken at 8 kHz",

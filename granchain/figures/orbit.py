@@ -11,32 +11,43 @@ import numpy as np
 
 from granchain.errors import CaseError
 from granchain.figures.frame import Sheet, look, palette, scaled, styled
+from granchain.store import Result
 from granchain.studies.continuation import Branch
 from granchain.studies.orbit import Orbit
+
+# Periods of a Poincaré section that the multiplier gives.
+SECTION = 40
 
 if TYPE_CHECKING:
     from granchain.figures.frame import Axes, Figure
 
 
 @styled
-def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
-    """An orbit in the plane of displacement and velocity, a dot at the drive's phase 0, and its
-    multipliers beside the circle within which it is stable.
+def orbit(
+    found: Orbit, passed: Result | None = None, ax: Sequence[Axes] | None = None
+) -> tuple[Figure, np.ndarray]:
+    """An orbit in the plane of displacement and velocity, a dot at the drive's phase 0; a Poincaré
+    section there, of the bead that moves most; and the multipliers beside the circle within which
+    the orbit is stable.
 
     Parameters
     ----------
     found : Orbit
         As `granchain.orbit` gives it.
+    passed : Result, optional
+        A run that begins at the drive's phase 0, beside the orbit say, whose states after each
+        period stand in the section; without, it has what becomes of a small change along the vector
+        of the first multiplier, by that multiplier alone.
     ax : sequence of Axes, optional
-        Of matplotlib, two, to draw into: the heading is then left to their figure.
+        Of matplotlib, three, to draw into: the heading is then left to their figure.
 
     Returns
     -------
-    Figure, array of Axes (2,)
-        Velocity over displacement of three beads, and the multipliers.
+    Figure, array of Axes (3,)
+        Velocity over displacement of three beads, the section, and the multipliers.
     """
-    sheet = Sheet(ax, 9.0, 4.4, columns=[1.2, 1.0], rows=[1.0])
-    plane, circle = sheet.panels
+    sheet = Sheet(ax, 12.0, 4.4, columns=[1.2, 1.0, 1.0], rows=[1.0])
+    plane, section, circle = sheet.panels
     n = found.bead.size
     places = sorted({0, n // 2, n - 1})
     u, v = found.result.displacement, found.result.velocity
@@ -50,6 +61,7 @@ def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.nd
     plane.set(xlabel=f"displacement ({length})", ylabel=f"velocity ({speed})")
     plane.margins(0.05)
     plane.legend(loc="best")
+    _section(found, passed, section)
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
     circle.plot(np.cos(angle), np.sin(angle), color="0.5", linewidth=0.8)
     inside = np.abs(found.multipliers) <= 1.0 + found.modulus_error
@@ -75,10 +87,38 @@ def orbit(found: Orbit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.nd
     )
 
 
+def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
+    """States at whole periods, of the bead that moves most."""
+    own = found.result
+    at, n = int(np.abs(own.displacement).max(axis=0).argmax()), found.displacement.size
+    start = np.array([found.displacement[at], found.velocity[at]])
+    if passed is None:
+        first, vector = found.multipliers[0], found.vectors[0][[at, n + at]]
+        around = (first ** np.arange(SECTION))[:, None] * vector
+        size = 0.1 * np.abs(own.displacement[:, at]).max() / np.abs(around[:, 0]).max()
+        points, words = start + size * around.real, "a small change"
+    else:
+        instants = np.arange(0.0, float(passed.snapshot_time[-1]), found.period)
+        points = np.column_stack([
+            np.interp(instants, passed.snapshot_time, one[:, at])
+            for one in (passed.displacement, passed.velocity)
+        ])  # fmt: skip
+        words = "a run"
+    by, length = scaled(float(np.abs([*points[:, 0], start[0]]).max()), "m")
+    times, speed = scaled(float(np.abs([*points[:, 1], start[1]]).max()), "m/s")
+    ax.plot(by * points[:, 0], times * points[:, 1], ".-", color=palette()[2], linewidth=0.5,
+            markersize=5, label=words)  # fmt: skip
+    ax.plot(by * start[0], times * start[1], "o", color=palette()[1], label="the orbit")
+    ax.set(xlabel=f"displacement of bead {found.bead[at]} ({length})", ylabel=f"velocity ({speed})")
+    ax.margins(0.1)
+    ax.legend(loc="best")
+
+
 # How the points of a branch are marked that have a name.
 MARKS = {
     "fold": "s", "period doubling": "D", "Neimark-Sacker": "o", "pitchfork": "^",
     "branch point": "v", "grazing": "|", "growing dent": "x",
+    "energy extremum": "P", "Krein collision": "*",
 }  # fmt: skip
 
 
@@ -94,7 +134,8 @@ def bifurcation(
     branch : Branch
         As `granchain.continuation` gives it.
     bead : int, optional
-        Whose largest displacement is drawn; without, the largest of all beads.
+        Whose largest displacement is drawn; without, the largest of all beads, or of a family of
+        breathers their frequency.
     ax : Axes, optional
         Of matplotlib, to draw into: the heading is then left to its figure.
 
@@ -111,7 +152,11 @@ def bifurcation(
     excursion = np.array([one.excursion[: len(labels)] for one in points])
     y = excursion.max(axis=1) if bead is None else excursion[:, labels.index(bead)]
     x = np.array([one.parameter for one in points])
-    (across, unit), (up, length) = scaled(np.abs(x).max(), branch.unit), scaled(y.max(), "m")
+    whose = "a bead" if bead is None else f"bead {bead}"
+    upward, measure = f"largest displacement of {whose}", "m"
+    if bead is None and not branch.case.drives and branch.along != "period":
+        y, upward, measure = 1.0 / np.array([one.period for one in points]), "frequency", "Hz"
+    (across, unit), (up, length) = scaled(np.abs(x).max(), branch.unit), scaled(y.max(), measure)
     if np.abs(x).max() > 1e3:
         across, unit = 1e-3, f"k{branch.unit}"
     x, y = across * x, up * y
@@ -125,14 +170,11 @@ def bifurcation(
     for kind, mark in MARKS.items():
         named = [i for i, one in enumerate(points) if one.kind == kind]
         if named:
-            colour = palette()[(1 + list(MARKS).index(kind)) % len(palette())]
+            colour = palette()[1 + list(MARKS).index(kind) % (len(palette()) - 1)]
             sheet.top.plot(x[named], y[named], mark, color=colour, markersize=6, label=kind)
     if branch.special:
         sheet.top.legend(loc="best")
-    whose = "a bead" if bead is None else f"bead {bead}"
-    sheet.top.set(
-        xlabel=f"{branch.along} ({unit})", ylabel=f"largest displacement of {whose} ({length})"
-    )
+    sheet.top.set(xlabel=f"{branch.along} ({unit})", ylabel=f"{upward} ({length})")
     sheet.top.margins(0.05)
     return sheet.write(
         f"Orbits: {branch.case.title or 'untitled case'}",
