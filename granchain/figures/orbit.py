@@ -110,6 +110,7 @@ def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
             markersize=5, label=words)  # fmt: skip
     ax.plot(by * start[0], times * start[1], "o", color=palette()[1], label="the orbit")
     ax.set(xlabel=f"displacement of bead {found.bead[at]} ({length})", ylabel=f"velocity ({speed})")
+    ax.ticklabel_format(useOffset=False)
     ax.margins(0.1)
     ax.legend(loc="best")
 
