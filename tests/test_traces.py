@@ -315,6 +315,10 @@ GOOD = {
         ),
         Asked(beads=(3, 8), time_unit="s", force_unit="V", gain=0.02),
     ),
+    "LeCroy: its units are known": (
+        lambda: text("LECROYWR620Zi,1", "Time,Ampl,Ampl", *rows(force=0.02)),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
     "PicoScope: spaces behind the commas": (
         lambda: text(
             "Time, Channel A, Channel B",

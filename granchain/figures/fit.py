@@ -74,7 +74,11 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     ring = MEASURED | BAR | {"ms": 4.0, "mew": 0.8}
     deviations = 2.0 * factor * error
     values.errorbar(
-        beads, factor * measured, deviations, label="measured, +- two deviations", **ring
+        beads,
+        factor * measured,
+        deviations,
+        label="measured, \N{PLUS-MINUS SIGN} two deviations",
+        **ring,
     )
     values.plot(beads, factor * computed, color=palette()[0], label="fitted")
     quantity = "arrival" if by_time else "peak"
@@ -99,7 +103,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     parts = ["SYNTHETIC TRACE, no experiment" if synthetic else found.trace.words]
     parts += [f"fitted to {found.measure}", note]
     for key, number in found.values.items():
-        sure = f"{number:.4g} +- {found.errors[key]:.2g}"
+        sure = f"{number:.4g} \N{PLUS-MINUS SIGN} {found.errors[key]:.2g}"
         known = math.isfinite(found.errors[key])
         parts.append(f"{key} {sure if known else f'{number:.4g}, not told'}")
     # names of keys push the axes to the right, where these are one below the other
@@ -146,14 +150,15 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     ranking.errorbar(
         more, places, xerr=scatters, fmt="none", ecolor=BLACK, elinewidth=0.8, capsize=2
     )
-    words = f"AIC less that of {first.law}, +- two scatters"
+    words = f"AIC less that of {first.law}, \N{PLUS-MINUS SIGN} two scatters"
     ranking.set(xlim=(0.0, 1.3 * max(*ends, 1.0)), xlabel=words)
     widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
     for one, colour, width in zip(drawn, palette(), widths, strict=False):
         at = [sensor.bead for sensor in one.sensors]
         left = [sensor.residual for sensor in one.sensors]
-        beads.plot(at, left, color=colour, linewidth=width, label=one.law)
-    set_panel(beads, zero=True, xlabel="bead", ylabel="what is left [standard deviations]")
+        beads.plot(at, left, "o-", color=colour, linewidth=width, ms=3.0 + width, label=one.law)
+    set_panel(beads, zero=True, whole="x", xlabel="bead", xmargin=0.05)
+    beads.set_ylabel("what is left [standard deviations]")
     beads.legend(loc="best", fontsize=7)
     synthetic = first.trace.synthetic
     parts = ["SYNTHETIC TRACE, no experiment" if synthetic else first.trace.words]

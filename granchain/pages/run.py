@@ -89,10 +89,10 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     """
     numbers = summary(result)
     end = f" until {1e6 * numbers.end:.6g} us" if math.isfinite(numbers.end) else ""
-    first = (
-        f"Simulated{end}, contact law {result.law}, time step {result.time_step:.6g} s: "
-        f"{result.status.label}."
-    )
+    # the messages of a run say its time step, and how it was found
+    told = any(one.text.startswith("time step ") for one in result.messages)
+    step = "" if told else f", time step {result.time_step:.6g} s"
+    first = f"Simulated{end}, contact law {result.law}{step}: {result.status.label}."
     blocks: list[Block] = [Heading(result.title or name, 1), Paragraph(first)]
     blocks += [
         Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.")

@@ -173,6 +173,9 @@ KEYS = {
 }
 # LeCroy heads a list of its segments, which is no part of the columns, with this.
 SEGMENTS = "trigtime"
+# It names no units: its times are in seconds, its amplitudes in volts (Teledyne LeCroy, ASCII
+# waveforms, whose first line is the instrument and whose last above the numbers is this).
+_LECROY = re.compile(r"LECROY[^\n]*\n(?:[^\n]*\n)*?\W*Time(?:\W+Ampl)+\W*$", re.IGNORECASE)
 # Siglent puts the channel before its unit: "CH1:V CH2:V", or a cell for each.
 _CHANNEL_AND_UNIT = re.compile(r"\bCH[0-9]+ *: *([^\s,]+)", re.IGNORECASE)
 # Rigol puts start and increment into its headings.
@@ -281,7 +284,11 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
     force_units = tuple(_CHANNEL_AND_UNIT.findall(" ".join(force_units))) or force_units
     if len(set(force_units)) == 1:
         force_units = force_units[:1]
-    return Preamble(words, clock, time_unit, force_units, names)
+    notes: tuple[str, ...] = ()
+    if _LECROY.match(words) and not (time_unit or force_units):
+        time_unit, force_units = "s", ("V",)
+        notes = ("LeCroy names no units: its times are taken as s, its amplitudes as V",)
+    return Preamble(words, clock, time_unit, force_units, names, notes)
 
 
 def _printed_number(cell: str) -> float | None:
