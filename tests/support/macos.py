@@ -66,6 +66,8 @@ os.fsync = refused.append  # type: ignore[assignment]
 for module in (os, fcntl, select, signal, socket):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)
+# from Python 3.13 on; where there is no affinity, all processors are the process's
+os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined,unused-ignore]
 builtins.open = io.open = not_there(open)  # type: ignore[assignment]
 for name in ("open", "stat", "lstat", "listdir", "scandir", "readlink"):
     setattr(os, name, not_there(getattr(os, name)))

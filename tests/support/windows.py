@@ -81,10 +81,13 @@ signal.SIGBREAK = signal.SIGUSR1  # type: ignore[attr-defined]
 for module in (os, signal):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)
+# from Python 3.13 on; where there is no affinity, all processors are the process's
+os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined,unused-ignore]
 sys.modules |= dict.fromkeys(MODULES)  # type: ignore[arg-type]
 os.replace, os.unlink = unless_held(os.replace), unless_held(os.unlink)
 os.fsync = flushed(os.fsync)
 shutil.disk_usage = lambda path: SimpleNamespace(free=free)  # type: ignore[assignment,return-value]
-pathlib.WindowsPath = pathlib.PosixPath  # type: ignore[misc,assignment]
+# the name in the module that Path is written in, which is not pathlib itself in every Python
+vars(sys.modules[pathlib.Path.__new__.__module__])["WindowsPath"] = pathlib.PosixPath
 os.O_BINARY, os.O_NOINHERIT = 0, 0  # type: ignore[attr-defined]
 sys.platform, os.name = "win32", "nt"
