@@ -16,6 +16,8 @@ from granchain.case import Case
 from granchain.cli import obey
 from granchain.cli.plot import print_spectrum
 from granchain.errors import GranchainError
+from granchain.pages.rest import as_spectrum
+from granchain.store.conclusion import read_conclusion
 from granchain.waves.bands import DEEP, RecordedRow, mapped
 
 
@@ -254,6 +256,16 @@ def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch)
     assert int.from_bytes((tmp_path / "single.png").read_bytes()[16:20]) == int(86 / 25.4 * 300)
     for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"], ["--width", "singel"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
+    asked = ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--out", "waves.json"]
+    assert obey(asked) == 0 and obey(asked) == 4
+    gc.save(found, "same.json", run.case)
+    kept, same = read_conclusion("waves.json"), read_conclusion("same.json")
+    assert kept.pop("written") and same.pop("written") and kept == same
+    again = as_spectrum(kept)
+    assert print_spectrum(again) == print_spectrum(found)
+    assert again.power == pytest.approx(found.power, rel=1e-3)
+    page = gc.report("waves.json").decode()
+    assert "Waves measured in" in page and "Not drawn" not in page
     lines = print_spectrum(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
     assert [line.split()[:2] for line in lines[2:]] == [

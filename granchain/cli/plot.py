@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -169,7 +168,7 @@ def drawable(content: Any, file: str) -> Drawable:
                         return block.draw()[0], None
             raise FileError(
                 f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, "
-                "an equivalence, a fit, bands, a dispersion or modes; name another"
+                "an equivalence, a fit, bands, a spectrum, a dispersion or modes; name another"
             )
 
         figures: Mapping[str, Draw] = {str(content["kind"]): draw}
@@ -375,6 +374,7 @@ def spectrum(
     figure: FigureOption = None,
     width: WidthOption = None,
     no_title: TitleOption = False,
+    out: NumbersOption = None,
     overwrite: OverwriteOption = False,
     unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
@@ -385,37 +385,22 @@ def spectrum(
     check_width(width)
 
     start = int(source) if source and source.isdecimal() and len(source) < 10 else source
-    found = gc.spectrum(gc.open_result(file, unsealed=unsealed), start, sensor, segments=segments)
+    result = gc.open_result(file, unsealed=unsealed)
+    found = gc.spectrum(result, start, sensor, segments=segments)
+    if out is not None:
+        gc.save(found, out, result.case, overwrite=overwrite)
     save_figure(gc.figures.spectrum, figure, overwrite, found, width=width, title=not no_title)
-    facts = {"file": file, **found.as_dict(), "figure": figure}
+    facts = {"file": file, **found.as_dict(), "figure": figure, "out": out}
     print_result("spectrum", facts, as_json, lambda: print_spectrum(found), found.messages)
 
 
 def print_spectrum(found: gc.Spectrum) -> str:
     """From where to where, and every edge that was measured beside that of the dispersion."""
-    from granchain.pages.blocks import number_text
+    from granchain.pages.rest import spectrum_table, spectrum_words
 
-    lines = [
-        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to "
-        f"{float(found.frequency[-1]):.6g} Hz, {found.resolution:.4g} Hz apart"
-    ]
-    if found.source.endswith(" drive"):
-        lines.append(
-            f"source: the {found.source}; what it and the first contacts let through is part of "
-            "the transmission (--from BEAD for the row alone)"
-        )
-    rows = [("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]", "")]
-    edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
-    for i, band in enumerate(edges):
-        for j, name in enumerate(("begins", "ends")):
-            there = math.nan
-            if found.dispersion is not None:
-                there = float(found.dispersion.band_edges[i, j])
-            off = 100.0 * (band[j] / there - 1.0) if there > 0.0 else math.nan
-            edge, error = number_text(band[j], ".6g"), number_text(errors[i][j], ".2g")
-            cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
-            rows.append((str(i + 1), name, edge, error, *cells, found.band_edge_reasons[i, j]))
-    return "\n".join([*lines, *([text_table(rows, "><>>>><")] if len(rows) > 1 else [])])
+    grid = spectrum_table(found)
+    table = [text_table([grid.columns, *grid.rows], grid.sides)] if grid.rows else []
+    return "\n".join([*spectrum_words(found), *table])
 
 
 @app.command()

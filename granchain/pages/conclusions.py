@@ -27,7 +27,7 @@ from granchain.pages.blocks import (
     number_grid,
     number_text,
 )
-from granchain.pages.rest import bands_page, dispersion_page, modes_page
+from granchain.pages.rest import bands_page, dispersion_page, modes_page, spectrum_page
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 from granchain.sensor import Sensor
 
@@ -584,6 +584,7 @@ COMPOSERS = {
     "fit": fit_page,
     "fits": fits_page,
     "bands": bands_page,
+    "spectrum": spectrum_page,
     "dispersion": dispersion_page,
     "modes": modes_page,
 }

@@ -1,4 +1,5 @@
-"""What a report says of bands, of small waves in a row and of a row's modes; and `save`, which
+"""What a report says of bands, of waves measured in a run, of small waves in a row and of a row's
+modes; and `save`, which
 writes the file that a report, a figure and `granchain cite` read."""
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ import numpy as np
 from granchain.case import Case, check_case
 from granchain.comparison import Comparison
 from granchain.errors import CaseError
-from granchain.figures import band_traces, dispersion_curves, mode_shapes, sensitivities
+from granchain.figures import (
+    band_traces,
+    dispersion_curves,
+    mode_shapes,
+    sensitivities,
+    spectrum,
+)
 from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
 from granchain.plain_data import plain_data
 from granchain.store.conclusion import claim_conclusion, save_conclusion
@@ -22,6 +29,7 @@ from granchain.studies.fit import Fit
 from granchain.studies.ranking import Ranking
 from granchain.theory.lattice import Dispersion
 from granchain.waves.modes import Modes
+from granchain.waves.spectra import Spectrum
 
 # Modes whose rows a page lists; all of them are in the file.
 MOST_MODES = 100
@@ -40,6 +48,12 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
         return kind, found.as_dict()
     if "nominal_force" in getattr(found, "data_vars", ()):
         return "bands", {"bands": plain_data(found.to_dict())}
+    if isinstance(found, Spectrum):
+        waves = None if found.dispersion is None else found.dispersion.as_dict()
+        axes = {name: plain_data(getattr(found, name)) for name in ("cell_frequency", "wavenumber")}
+        # more digits than a colour shows would be ten times the file
+        power = [[float(f"{one:.4g}") for one in row] for row in found.power.tolist()]
+        return "spectrum", {**found.as_dict(), "dispersion": waves, **axes, "power": power}
     for kind, of in (
         ("comparison", Comparison), ("fit", Fit), ("dispersion", Dispersion), ("modes", Modes)
     ):  # fmt: skip
@@ -47,7 +61,8 @@ def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
             return kind, found.as_dict()
     raise CaseError(
         f"save: got a {type(found).__name__}, allowed what compare, equivalent, fit, bands, "
-        "dispersion or modes found; a result, an ensemble and a study have a save of their own"
+        "spectrum, dispersion or modes found; a result, an ensemble and a study have a save of "
+        "their own"
     )
 
 
@@ -63,8 +78,10 @@ def save(
 
     Parameters
     ----------
-    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset, Dispersion or Modes
-        What `granchain.compare`, `equivalent`, `fit`, `bands`, `dispersion` or `modes` gave.
+    found : Comparison, list of Equivalent, Fit, list of Fit, xarray.Dataset, Spectrum, Dispersion,
+        Modes
+        What `granchain.compare`, `equivalent`, `fit`, `bands`, `spectrum`, `dispersion` or `modes`
+        gave; of a spectrum without `cosine`, its map to four digits.
     path : str or path
         Name of the file, which ends in .json.
     case : Case, optional
@@ -175,7 +192,7 @@ def band_tables(found: Any) -> list[Grid]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Small waves
+# Waves
 
 
 def arrays(facts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,6 +203,61 @@ def arrays(facts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]
             array = np.array(value)
             found[name] = array.astype(float) if array.dtype == object else array
     return found
+
+
+def as_spectrum(facts: Mapping[str, Any]) -> Spectrum:
+    """What `granchain.spectrum` found, without the cosine."""
+    own, waves = arrays(facts, Spectrum.__dataclass_fields__), facts["dispersion"]
+    own["cosine"], own["messages"] = np.zeros(0, complex), tuple(facts["messages"])
+    if waves is not None:
+        own["dispersion"] = Dispersion(**arrays(waves, Dispersion.__dataclass_fields__))
+    return Spectrum(**own)
+
+
+def spectrum_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
+    """Title, blocks and laws of a spectrum."""
+    found = as_spectrum(facts)
+    words = (
+        "Amplitude at the sensor over that at the source, its coherence and, where the beads make "
+        "one, the map of frequency over wavenumber."
+    )
+    grid = spectrum_table(found)
+    blocks: list[Block] = [Paragraph(one) for one in spectrum_words(found)]
+    blocks.append(Picture(lambda: spectrum(found), words))
+    blocks += [grid] if grid.rows else []
+    return f"Waves measured in {found.title or 'the run'}", blocks, [found.law]
+
+
+def spectrum_words(found: Spectrum) -> list[str]:
+    """From where to where a spectrum is, how fine, and what a driven end adds."""
+    lines = [
+        f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to "
+        f"{float(found.frequency[-1]):.6g} Hz, {found.resolution:.4g} Hz apart"
+    ]
+    if found.source.endswith(" drive"):
+        lines.append(
+            f"source: the {found.source}; what it and the first contacts let through is part of "
+            "the transmission (--from BEAD for the row alone)"
+        )
+    return lines
+
+
+def spectrum_table(found: Spectrum) -> Grid:
+    """Every edge that was measured, or why not, beside that of the dispersion."""
+    columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "dispersion [Hz]", "off [%]", "")
+    rows = []
+    edges, errors = found.band_edges.tolist(), found.band_edge_errors.tolist()
+    for i, band in enumerate(edges):
+        for j, name in enumerate(("begins", "ends")):
+            there = math.nan
+            if found.dispersion is not None:
+                there = float(found.dispersion.band_edges[i, j])
+            off = 100.0 * (band[j] / there - 1.0) if there > 0.0 else math.nan
+            edge, error = number_text(band[j], ".6g"), number_text(errors[i][j], ".2g")
+            cells = (number_text(there, ".6g"), number_text(off, "+.2f"))
+            reason = str(found.band_edge_reasons[i, j])
+            rows.append((str(i + 1), name, edge, error, *cells, reason))
+    return Grid(columns, tuple(rows), "edges of the bands", "><>>>><")
 
 
 def dispersion_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
