@@ -399,8 +399,9 @@ def fit(
         asked = _asked_of_laws(case, free, laws, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
+    measured = _measured(case, trace, cutoff)
     sides = [
-        Against(of_law, trace, measure, cutoff, tuple(quantities), threads)
+        Against(of_law, measured, measure, tuple(quantities), threads)
         for of_law, quantities in asked
     ]
     for against in sides:
@@ -464,6 +465,24 @@ def _asked_of_laws(
             problems.repeat(f"{law}: {sentence}" for sentence in error.problems)
     problems.close()
     return found
+
+
+def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
+    """What the sensors of the trace read, or what is wrong with the filter or the chain."""
+    if cutoff is not None and not (isinstance(cutoff, (int, float)) and 0.0 <= cutoff < math.inf):
+        raise TraceError(
+            f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no "
+            "filter"
+        )
+    beads = trace.sensor_bead.tolist()
+    outside = [bead for bead in beads if bead > case.beads]
+    if outside:
+        raise CaseError(
+            f"chain.beads: got {case.beads}, with sensors of the trace in beads "
+            f"{', '.join(map(str, outside))}, allowed a chain that "
+            "holds them; give the chain that was measured"
+        )
+    return Measured(trace, beads, stated_sensor(trace, beads, cutoff))
 
 
 def _check_count(against: Against) -> None:
@@ -561,9 +580,8 @@ class Against:
     Parameters
     ----------
     case : Case
-    trace : Trace
+    measured : Measured
     measure : str
-    cutoff : float, optional
     keys : tuple of str
         The free ones.
     threads : int
@@ -572,28 +590,13 @@ class Against:
     def __init__(
         self,
         case: Case,
-        trace: Trace,
+        measured: Measured,
         measure: str,
-        cutoff: float | None,
         keys: tuple[str, ...],
         threads: int,
     ):
-        if cutoff is not None and not (
-            isinstance(cutoff, (int, float)) and 0.0 <= cutoff < math.inf
-        ):
-            raise TraceError(
-                f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no "
-                "filter"
-            )
-        beads = trace.sensor_bead.tolist()
-        outside = [bead for bead in beads if bead > case.beads]
-        if outside:
-            raise CaseError(
-                f"chain.beads: got {case.beads}, with sensors of the trace in beads "
-                f"{', '.join(map(str, outside))}, allowed a chain that "
-                "holds them; give the chain that was measured"
-            )
-        self.sensor: Sensor = stated_sensor(trace, beads, cutoff)
+        trace, beads = measured.trace, measured.beads
+        self.sensor: Sensor = measured.stated
         changes: dict[str, Any] = {
             "sensors.beads": beads,
             "sensors.contacts": [],
@@ -607,8 +610,10 @@ class Against:
         self.given, self.trace, self.measure = case, trace, measure
         self.case = case.replace(**changes)
         self.keys, self.threads, self.beads = keys, threads, beads
-        self.measured = Measured(trace, beads, self.sensor)
+        self.measured = measured
         self.messages = [*trace.notes, *self.measured.messages()]
+        self.messages_of_runs: list[str] = []
+        self._kept: dict[bytes, Computed | None] = {}
         stated, readings = trace.about.uncertainty, self.measured.readings
         self.peak, self.arrival, self.peak_error, time_error = np.array(
             [
@@ -723,7 +728,7 @@ class Against:
 
     def misfit(self, point: np.ndarray) -> float:
         """Root mean square of computed less measured, over the peaks [1]."""
-        (model,) = self._computed([point[: len(self.keys)]])
+        (model,) = self._computed([point])
         if model is None:
             return math.nan
         shift, gain = self.of_measurement(point)
@@ -752,36 +757,33 @@ class Against:
         except CaseError as error:
             return str(error)
 
-    def _computed(
-        self, points: Sequence[np.ndarray], messages: list[str] | None = None
-    ) -> list[Computed | None]:
-        """The computed side at each point; None where there is none."""
-        found: list[Computed | None] = [None] * len(points)
-        asked = {place: self._case(point) for place, point in enumerate(points)}
-        cases = {place: case for place, case in asked.items() if isinstance(case, Case)}
-        told = [] if messages is None else messages
-        if not cases:
-            return found
-        ensemble = run_many(cases.values(), threads=self.threads)
-        for i, place in enumerate(cases):
-            if ensemble.status[i] is Status.INTERRUPTED:
+    def _computed(self, points: Sequence[np.ndarray]) -> list[Computed | None]:
+        """The computed side at each point, None where there is none: points of the same keys'
+        values share a run, and so does the next call with the last that had as many."""
+        keys = [point[: len(self.keys)].tobytes() for point in points]
+        found = {key: self._kept.get(key) for key in keys}
+        asked = {key: self._case(np.frombuffer(key)) for key, one in found.items() if one is None}
+        cases = {key: case for key, case in asked.items() if isinstance(case, Case)}
+        if cases:
+            ensemble = run_many(cases.values(), threads=self.threads)
+            if Status.INTERRUPTED in ensemble.status:
                 raise KeyboardInterrupt
-            if not ensemble.status[i].failed:
-                found[place] = Computed(ensemble[i], self.beads, self.sensor, self.sensor, told)
-        return found
+            for i, (key, status) in enumerate(zip(cases, ensemble.status, strict=True)):
+                if not status.failed:
+                    sides = self.sensor, self.sensor, self.messages_of_runs
+                    found[key] = Computed(ensemble[i], self.beads, *sides)
+        if len(found) >= len(self._kept):
+            self._kept = found
+        return [found[key] for key in keys]
 
     def residuals(self, points: np.ndarray) -> np.ndarray:
-        """As `search.descend` takes them: computed minus measured, in standard deviations;
-        points of the same keys' values share a run."""
-        keys = [point[: len(self.keys)].tobytes() for point in points]
-        distinct = list(dict.fromkeys(keys))
-        models = self._computed([np.frombuffer(key) for key in distinct])
+        """As `search.descend` takes them: computed minus measured, in standard deviations."""
         rows = []
-        for key, point in zip(keys, points, strict=True):
+        for point, model in zip(points, self._computed(list(points)), strict=True):
             shift, gain = self.of_measurement(point)
             # what is known of the calibrations and clocks beforehand are more numbers
             more = point[len(point) - len(self.known) :] / [one.error for one in self.known]
-            rows.append([*self.off(models[distinct.index(key)], shift, gain), *more])
+            rows.append([*self.off(model, shift, gain), *more])
         return np.array(rows)
 
     def of_measurement(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -1072,7 +1074,8 @@ def _concluded(
             f"{'; '.join(beyond)}: the first sign that the case lacks something, or that the trace "
             "states too little"
         )
-    final = against._computed([found.point[:count]], messages)[0]
+    (final,) = against._computed([found.point])
+    messages += against.messages_of_runs
     if final is None:
         raise GranchainError(
             "fit: got no pulses of the case at the values found, allowed one at each sensor; "
