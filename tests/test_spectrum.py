@@ -18,7 +18,7 @@ from granchain.cli.plot import print_spectrum
 from granchain.errors import GranchainError
 from granchain.pages.rest import as_spectrum
 from granchain.store.conclusion import read_conclusion
-from granchain.waves.bands import DEEP, RecordedRow, mapped
+from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped
 
 
 def dimer(
@@ -85,6 +85,30 @@ def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
     assert (found.band_edge_errors[known > 0.0] < 0.01 * known[known > 0.0]).all()
     assert found.dispersion.band_edges == pytest.approx(known, rel=1e-12)
     assert found.messages == ()
+
+
+def noisy_bands(size, curve, scatter, last):
+    """Edges that are found in cos q, a curve of the squared frequency, with noise."""
+    frequency = np.linspace(0.0, last, 161)
+    draw = np.random.default_rng(2).normal(0.0, scatter, (2, 161)) * [[1.0], [0.1]]
+    cosine = curve(frequency**2) + draw[0] + 1j * draw[1]
+    return bands_of(frequency, cosine, np.full(161, scatter), size)
+
+
+def test_a_deep_gap_is_there_though_its_middle_is_not_known():
+    # -20 at z = 4.58, of which no line is seen; -1 at z = 0.2236
+    found = noisy_bands(2, lambda z: 1.0 - 2.0 * math.sqrt(21.0) * z + z**2, 0.2, 0.58)
+    assert abs(found.edges[0, 1] - math.sqrt(0.2236)) < found.errors[0, 1] < 0.02
+    assert found.reasons[0, 1] == "" != found.reasons[1, 0]
+
+
+def test_a_curve_that_turns_between_bands_is_that_of_no_row():
+    # it turns at z = 1 and 2, where it is -0.5 and -0.2, and is -1 at z = 2.86
+    found = noisy_bands(
+        3, lambda z: 1.0 - 1.8 * (z**3 / 3.0 - 1.5 * z**2 + 2.0 * z), 0.01, math.sqrt(3.0)
+    )
+    assert np.isnan(found.edges).all() and (found.reasons == "too much damping").all()
+    assert len(found.messages) == 1 and found.messages[0].startswith("no band edges: cos q leaves")
 
 
 LAWS = (

@@ -17,6 +17,12 @@ ONE_PHASE, STRONG = 0.9, 1e-10
 MOST_SCATTER = 3.0
 # Ours: an edge that is not known within so many lines of the spectrum is withheld.
 MOST_LINES = 4.0
+# Places from the middle of a gap to an edge at which that is asked, ours: deep in a wide gap
+# nothing moves, and the curve is known beside its edges alone.
+IN_GAP = 100
+# An extreme between two bands that stays so far inside of 1, and by three standard deviations, is
+# none of a row of equal cells: ours, a tenth of the bands' width.
+INSIDE = 0.2
 # Neighbouring lines that are summed before they are squared: under a Hann window two lines are
 # alike when they stand within two of each other.
 ALIKE = 8
@@ -26,6 +32,8 @@ ALIKE = 8
 PART_OF_LINE = 0.32
 # Ours: larger values of abs(cos q) are left out of the fit: 57 dB within five cells.
 DEEP = 2.0
+# Loss angles from which the least squares are sought, ours: fifteen steps below a right angle.
+ANGLES = tuple(0.1 * k for k in range(16))
 # Ours: rounds of weighting.
 ROUNDS = 8
 NO_CURVE = (
@@ -160,12 +168,14 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     # (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
     scaled = weight
     for _ in range(ROUNDS):
-        # by the loss angle at the highest frequency, which is below a right angle
-        angle = minimize_scalar(
-            lambda angle: float(np.sum(fitted(math.tan(angle), False)[1] ** 2)),
-            bounds=(0.0, 1.5),
-            method="bounded",
-        ).x
+        # by the loss angle at the highest frequency, which is below a right angle; a row of which
+        # a part is seen has two minima, and the lower one is its own
+        def squares(angle: float) -> float:
+            return float(np.sum(fitted(math.tan(angle), False)[1] ** 2))
+
+        nearest = min(ANGLES, key=squares)
+        bounds = max(nearest - ANGLES[1], 0.0), min(nearest + ANGLES[1], ANGLES[-1])
+        angle = minimize_scalar(squares, bounds=bounds, method="bounded").x
         tau = math.tan(float(angle))
         numbers, left, columns = fitted(tau, True)
         off = np.hypot(*left.reshape(2, -1)) * scaled / weight
@@ -184,37 +194,47 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     )
     # what differing dampings change at first order bounds what is left out at second order
     change = alike[:size] - numbers[:size]
+    turns = np.sort(curve.deriv().roots().real) if size > 1 else np.zeros(0)
+    levels = np.where(np.arange(size) % 2 == 0, -1.0, 1.0)
+
+    def beyond(z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
+        by = terms(z)
+        sure = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, variance, by), 1e-300))
+        return level * np.asarray(curve(z)) - 1.0, sure
+
+    above, sure = beyond(turns, levels[:-1])
+    inside = (turns > 0.0) & (turns < 1.0) & (above < -np.maximum(MOST_SCATTER * sure, INSIDE))
     # scatter is that of one piece and one bead: what a curve leaves of their mean is less, or the
     # curve is not theirs
-    if float(np.median(off)) > 1.0:
+    if float(np.median(off)) > 1.0 or inside.any():
         reasons[:] = "too much damping"
         return Bands(edges, errors, reasons, [NO_CURVE])
     within = float(student.ppf(0.975, free))
     messages = []
     edges[0, 0], errors[0, 0] = 0.0, float(frequency[seen[0]])
-    turns = np.sort(curve.deriv().roots().real) if size > 1 else np.zeros(0)
     for k in range(size):
         # band k runs from (-1)^k to -(-1)^k, and ends there
-        level = -1.0 if k % 2 == 0 else 1.0
+        level = float(levels[k])
         crossed = np.asarray((curve - level).roots(), dtype=complex)
         roots: np.ndarray = np.sort(crossed.real[np.abs(crossed.imag) < 1e-9])
+        # cos q is 1 at 0, which is no edge
+        roots = roots[roots > x[0] ** 2]
         if k == size - 1:
             pair = [(k, 1, roots[roots > (turns[-1] if len(turns) else 0.0)][:1])]
         else:
             # the gap about this extreme
             z = float(turns[k])
-            beyond = level * float(curve(z)) - 1.0
-            by = terms(z)[0]
-            place = top * math.sqrt(max(z, 0.0))
-            sure = math.sqrt(max(float(by @ variance @ by), 0.0))
-            if not beyond > MOST_SCATTER * sure:
+            sides = roots[roots < z][-1:], roots[roots > z][:1]
+            places = [np.linspace(z, one[0], IN_GAP)[:-1] for one in sides if len(one)]
+            high, known = beyond(np.concatenate([[z], *places]), level)
+            if not (high > MOST_SCATTER * known).any():
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
                 messages.append(
-                    f"gap {k + 1}: not resolved, near {place:.5g} Hz: abs(cos q) - 1 is "
-                    f"{beyond:.2g} +- {sure:.2g}; {FINER}"
+                    f"gap {k + 1}: not resolved, near {top * math.sqrt(max(z, 0.0)):.5g} Hz: "
+                    f"abs(cos q) - 1 is {high[0]:.2g} +- {known[0]:.2g}; {FINER}"
                 )
                 continue
-            pair = [(k, 1, roots[roots < z][-1:]), (k + 1, 0, roots[roots > z][:1])]
+            pair = [(k, 1, sides[0]), (k + 1, 0, sides[1])]
         for band, end, root in pair:
             name = f"band {band + 1} {('begins', 'ends')[end]}"
             if not len(root) or not root[0] > 0.0:
