@@ -401,10 +401,3 @@ def test_multipliers_of_beads_held_by_equal_dashpots_have_the_modulus_of_the_sch
     known = ((1.0 - 2.5e3 * dt) / (1.0 + 2.5e3 * dt)) ** (0.5 * found.period / dt)
     assert np.abs(np.abs(found.multipliers) - known).max() < 1e-10
     assert found.energy_lost == pytest.approx(found.energy_in, rel=1e-5)
-
-
-def test_orbits_of_chains_with_resonators_are_refused() -> None:
-    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8, "frequency": 1e4}
-    case = row({"resonator": RIDING}, initial=None, ends={"left": drive, "right": "wall"})
-    with pytest.raises(CaseError, match=r"chain.resonator: got resonators, allowed none"):
-        gc.orbit(case)
