@@ -9,6 +9,7 @@ several results, which law is nearest.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,12 @@ from granchain.comparison.agreement import (
 from granchain.comparison.shift import time_shift
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
+from granchain.traces import Trace, read_trace
 
 if TYPE_CHECKING:
     from granchain.analysis.noise import Noise
     from granchain.analysis.reading import SensorReading
     from granchain.store import Result
-    from granchain.traces import Trace
 
 # Part of the uncertainty of the mean arrival that is one of the time shift; set by what covers, as
 # in docs/reliability.md, N12.
@@ -42,7 +43,7 @@ OF_ARRIVALS = 0.25
 
 def compare(
     *results: Result,
-    trace: Trace,
+    trace: Trace | str | os.PathLike[str],
     labels: Sequence[str] | None = None,
     cutoff: float | None = None,
     tolerances: Mapping[str, float] | None = None,
@@ -53,7 +54,8 @@ def compare(
     ----------
     *results : Result
         With sensors in beads of the trace.
-    trace : Trace
+    trace : Trace, str or path
+        A measured trace, or its folder.
     labels : sequence of str, optional
         A word for each result; default: its contact law.
     cutoff : float, optional
@@ -77,6 +79,8 @@ def compare(
         raise TraceError(
             "compare: got no result, allowed one or more; give the output file of a run"
         )
+    if not isinstance(trace, Trace):
+        trace = read_trace(trace)
     bounds = _checked_tolerances(tolerances or {})
     laws = [result.law for result in results]
     numbered = [
