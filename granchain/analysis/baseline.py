@@ -97,17 +97,7 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
         force = force - sine.samples
         noise = noise_by(force, 0.0)
     x = np.arange(n) - middle
-    used = np.ones(n, dtype=bool)
-    for _ in range(3):
-        slope, value = np.polyfit(x[used], force[used], 1)
-        off = force - value - slope * x
-        near = np.abs(off - np.median(off)) <= _OUTLYING * max(
-            noise.sample, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE
-        )
-        if near.sum() < LEAST_QUIET:
-            break
-        used = _without_flanks(near)
-        used = used if used.sum() >= LEAST_QUIET else near
+    slope, value, used = _line_beside_disturbances(force, noise.sample)
     off, m = (force - value - slope * x)[used], int(used.sum())
     # Noise of long periods moves the means of parts of the stretch by more than white noise would.
     means = np.array([part.mean() for part in np.array_split(off, _PARTS)])
@@ -121,6 +111,25 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     # makes of it.
     slope_error = max(0.5 * slope_error, abs(float(slope)))
     return Baseline(float(force[used].mean()), 0.0, middle, value_error, slope_error, n)
+
+
+def _line_beside_disturbances(force: np.ndarray, sample: float) -> tuple[float, float, np.ndarray]:
+    """Slope [N a sample] and middle [N] of the line through samples that have noise of this size
+    [N] and disturbances, and which samples are none."""
+    n = len(force)
+    x = np.arange(n) - 0.5 * (n - 1)
+    used = np.ones(n, dtype=bool)
+    slope, value = 0.0, 0.0
+    for _ in range(3):
+        slope, value = map(float, np.polyfit(x[used], force[used], 1))
+        off = force - value - slope * x
+        off -= np.median(off)
+        near = np.abs(off) <= _OUTLYING * max(sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE)
+        if near.sum() < LEAST_QUIET:
+            break
+        used = _without_flanks(near)
+        used = used if used.sum() >= LEAST_QUIET else near
+    return slope, value, used
 
 
 def _without_flanks(near: np.ndarray) -> np.ndarray:
@@ -172,12 +181,10 @@ def noise_by(quiet: np.ndarray, sample: float, stated: float | None = None) -> N
     """
     if len(quiet) < 2 * LEAST_QUIET:
         return Noise(sample, np.empty(0))
-    x = np.arange(len(quiet))
-    off = quiet - np.polyval(np.polyfit(x, quiet, 1), x)
-    # disturbances are no noise
-    limit = _OUTLYING * max(sample, float(np.median(np.abs(off))) / _MEDIAN_SIZE)
-    plain = np.abs(off) <= limit
-    found = coloured(np.where(plain, off, 0.0) / math.sqrt(max(plain.mean(), 0.5)), sample)
+    # disturbances are no noise, and move no line
+    slope, value, used = _line_beside_disturbances(quiet, sample)
+    off = quiet - value - slope * (np.arange(len(quiet)) - 0.5 * (len(quiet) - 1))
+    found = coloured(np.where(used, off, 0.0) / math.sqrt(max(used.mean(), 0.5)), sample)
     return found if stated is None else Noise(found.size * stated / found.sample, found.response)
 
 
