@@ -15,7 +15,7 @@ import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from granchain.analysis.baseline import baseline_of, noise_of
+from granchain.analysis.baseline import baseline_of, noise_by, noise_of
 from granchain.analysis.noise import Noise
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
@@ -1007,6 +1007,16 @@ def test_offset_and_noise_are_found():
     assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
     # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
     assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
+
+
+def test_a_disturbance_before_the_pulse_is_no_noise():
+    x = np.arange(300)
+    quiet = 0.05 * np.random.default_rng(6).standard_normal(300)
+    found = noise_by(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.05)
+    # the spread of 300 numbers is known to 4 %; a correlation of .1 that is none makes the sum of
+    # many 10 % larger
+    assert found.sample == pytest.approx(0.05, rel=0.15)
+    assert found.of_sum(np.ones(60)) < 1.5 * 0.05 * math.sqrt(60.0)
 
 
 def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
