@@ -25,7 +25,7 @@ UNTIL = 1
 # Where a contact's law has no such quantity; and one that never yields.
 _IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
 # What the functions take: x and y any two numbers or events, c coefficients, h history.
-_SHAPES = {
+_MIXED_SHAPES = {
     "history_of": "c", "force": "xych", "needs_update": "xych", "update": "xch", "energy": "xch",
     "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "contact_radius": "xych",
     "plastic_overlap": "c",
@@ -45,20 +45,20 @@ def mixture(models: tuple[Model, ...]) -> Model:
         h_of = _picked(_places(model.history, history))
         given = {
             name: _fitted(getattr(where, name), c_of, h_of, shape)
-            for name, shape in _SHAPES.items()
+            for name, shape in _MIXED_SHAPES.items()
             for where in [model.functions if name in Functions._fields else model.law]
         }
         spread = _spread(_places(model.history, history), len(history))
         idle = tuple(_IDLE.get(quantity.name, 0.0) for quantity in history)
-        given["history_of"] = _begun(given["history_of"], spread, idle)
+        given["history_of"] = _history_begun(given["history_of"], spread, idle)
         given["update"] = _renewed(given["update"], spread)
-        given["jumps"] = _padded(given["jumps"], (math.inf,) * (max(counts) - count))
+        given["jumps"] = _padded_jumps(given["jumps"], (math.inf,) * (max(counts) - count))
         own.append(given)
     functions = own[-1]
     for place in range(len(models) - 2, -1, -1):
         functions = {
             name: _either(float(place), own[place][name], functions[name], shape)
-            for name, shape in _SHAPES.items()
+            for name, shape in _MIXED_SHAPES.items()
         }
     uses_rate = any(model.uses_rate for model in models)
     if not uses_rate:
@@ -141,7 +141,7 @@ def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tu
 def _picked(places: tuple[int, ...]) -> Callable:
     """Plain function (values) -> the tuple of those at some places."""
     if not places:
-        return _nothing
+        return _pick_none
     before, last = _picked(places[:-1]), places[-1]
 
     def pick(values):
@@ -150,7 +150,7 @@ def _picked(places: tuple[int, ...]) -> Callable:
     return pick
 
 
-def _nothing(values):
+def _pick_none(values):
     return ()
 
 
@@ -215,7 +215,7 @@ def _either(place: float, one: Callable, other: Callable, shape: str) -> Callabl
     return made[shape]
 
 
-def _begun(history_of: Callable, spread: Callable, idle: tuple) -> Callable:
+def _history_begun(history_of: Callable, spread: Callable, idle: tuple) -> Callable:
     def begin(c):
         return spread(idle, history_of(c))
 
@@ -229,7 +229,7 @@ def _renewed(update: Callable, spread: Callable) -> Callable:
     return renew
 
 
-def _padded(jumps: Callable, beyond: tuple) -> Callable:
+def _padded_jumps(jumps: Callable, beyond: tuple) -> Callable:
     if not beyond:
         return jumps
 

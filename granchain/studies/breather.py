@@ -29,7 +29,7 @@ from granchain.waves.modes import modes
 
 HOLDS = ("energy", "amplitude")
 # Within this many of its periods a guess shows where it turns and comes back.
-SEEN = 2.6
+SEEN_PERIODS = 2.6
 # Part of a guess's period by which the next turn may be off.
 NEAR_RETURN = 0.3
 
@@ -447,7 +447,7 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     """The first instant from a state at which the bead that swings furthest stands still, and
     when it comes back there."""
     n, every = len(state) // 2, span / INSTANTS
-    bare = one_period_of(case, SEEN * span)
+    bare = one_period_of(case, SEEN_PERIODS * span)
     seen = run(
         bare.replace(
             **{

@@ -49,7 +49,7 @@ from granchain.studies.shooting import MOVED
 
 # Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
 # shortest before it is given up. Ours.
-FIRST, LONGEST, SHORTEST = 0.02, 0.05, 1e-5
+FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
 # Step across which a contact may begin to open: within it no test function is trusted.
 GRAZES = 1e-3
 # How nearly an orbit of a branch closes, as a part of its largest excursion.
@@ -69,15 +69,20 @@ STORED = (
     "parameter", "period", "displacement", "velocity", "excursion", "lowest",
     "multiplier_error", "modulus_error", "residual",
 )  # fmt: skip
-INNER = {"displacement": "bead", "velocity": "bead", "excursion": "bead", "lowest": "contact"}
-INNER |= {"multipliers_real": "multiplier", "multipliers_imag": "multiplier"}
+INNER_DIMENSIONS = {
+    "displacement": "bead",
+    "velocity": "bead",
+    "excursion": "bead",
+    "lowest": "contact",
+}
+INNER_DIMENSIONS |= {"multipliers_real": "multiplier", "multipliers_imag": "multiplier"}
 UNITS = {"period": "s", "displacement": "m", "velocity": "m/s", "excursion": "m", "lowest": "m"}
 # What is followed of a breather beside the keys of its case, with units.
-HELD = {"energy": "J", "amplitude": "m", "period": "s"}
+FAMILY_UNITS = {"energy": "J", "amplitude": "m", "period": "s"}
 # What a file of a branch says that it is.
 BRANCH = "branch of orbits"
 # How far beside a point the other branch is looked for, in the smallest static overlap.
-ASIDE = (0.1, 0.03, 0.3, 0.01)
+SWITCH_LENGTHS = (0.1, 0.03, 0.3, 0.01)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +178,8 @@ class Branch:
     @property
     def unit(self) -> str:
         """Of the parameter; empty for a plain number."""
-        if self.along in HELD:
-            return HELD[self.along]
+        if self.along in FAMILY_UNITS:
+            return FAMILY_UNITS[self.along]
         *way, last = self.along.split(".")
         driven = entry_at(dict(self.case), ".".join(way))[0]
         if last == "amplitude" and isinstance(driven, DriveTable):
@@ -214,9 +219,9 @@ class Branch:
             "bead": Variable(("bead",), chain.body_labels, "1", "number of the bead"),
             "contact": Variable(("contact",), period.contact_labels, "1", "number of the contact"),
         }
-        inner = INNER
+        inner = INNER_DIMENSIONS
         if chain.n_resonators:
-            inner = {name: "body" if of == "bead" else of for name, of in INNER.items()}
+            inner = {name: "body" if of == "bead" else of for name, of in INNER_DIMENSIONS.items()}
             bodies = np.arange(1, chain.n_bodies + chain.n_resonators + 1)
             found["body"] = Variable(("body",), bodies, "1", "beads, then resonators")
         for name, values in columns.items():
@@ -273,7 +278,7 @@ def points_of_columns(columns: Mapping[str, Any], path: Path) -> list[Point]:
     found = []
     for k, kind in enumerate(columns["kind"]):
         own = {name: columns[name][k] for name in STORED}
-        own |= {name: float(own[name]) for name in STORED if name not in INNER}
+        own |= {name: float(own[name]) for name in STORED if name not in INNER_DIMENSIONS}
         opening = int(columns["opening"][k])
         found.append(
             Point(
@@ -702,7 +707,7 @@ class Path:
         critical = vectors[:, np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
         away = np.append(critical / np.linalg.norm(critical), 0.0)
         z = np.append(y / self.weight[:-1], part)
-        for aside in ASIDE:
+        for aside in SWITCH_LENGTHS:
             for side in (1.0, -1.0):
                 through = z + side * aside / self.weight[0] * away
                 try:
@@ -801,7 +806,7 @@ def continuation(
         raise CaseError(
             "resume: got no file to go on with, allowed a branch of out=; name its file"
         )
-    path, first = _begun(case, orbit, along, start, stop, threads)
+    path, first = _first_node(case, orbit, along, start, stop, threads)
     told = progress_of(progress, "continuation")
     if out is None:
         return _followed(path, first, told)
@@ -895,7 +900,7 @@ def _followed(
         bent = after is None or after.tangent @ node.tangent < STRAIGHT
         if bent or (opened is not None and opened.any() and length > GRAZES):
             length *= 0.5
-            if length >= SHORTEST:
+            if length >= LEAST_LENGTH:
                 continue
             if after is None:
                 messages.append(
@@ -950,7 +955,7 @@ def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
     return path.point(at, "growing dent", int(labels[place]))
 
 
-def _overlap_of(place: int, node: Node) -> float:
+def _lowest_overlap(place: int, node: Node) -> float:
     return float(node.lowest[place])
 
 
@@ -961,7 +966,7 @@ def _grazings(
     labels = path.shooting(float(node.z[-1])).fine.contact_labels
     found = []
     for place in np.flatnonzero(opened).tolist():
-        one = path.where(node, after, length, partial(_overlap_of, place))
+        one = path.where(node, after, length, partial(_lowest_overlap, place))
         found.append(path.point(one or after, "grazing", int(labels[place])))
     return found
 
@@ -977,7 +982,7 @@ def number_at(case: Case, along: Any) -> float:
     return float(value)
 
 
-def _begun(
+def _first_node(
     case: Case, found: Orbit, along: str, start: float | None, stop: float, threads: int | None
 ) -> tuple[Path, Node]:
     """The path, and its first orbit."""
@@ -987,9 +992,9 @@ def _begun(
             f"orbit: got {type(found).__name__}, allowed an Orbit; find one with granchain.orbit"
         )
     breathing = not (case.drives or math.isnan(found.energy))
-    if breathing and along in HELD:
+    if breathing and along in FAMILY_UNITS:
         own = (found.energy, float(np.abs(found.displacement).max()), found.period)
-        held = dict(zip(HELD, own, strict=True))[along]
+        held = dict(zip(FAMILY_UNITS, own, strict=True))[along]
     else:
         number_at(case, along)
         held = number_at(found.result.case, along)
@@ -1007,7 +1012,7 @@ def _begun(
 
         family = BreatherPath(case, found, along, begin, stop, threads)
         return family, family.first(found)
-    at_start = case if along in HELD else case.replace(**{along: begin})
+    at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
             f"orbit: got one of {found.bead.size} beads for a chain of {case.beads} with "

@@ -20,7 +20,7 @@ from granchain.studies.breather import (
     solved,
     spectrum_of,
 )
-from granchain.studies.continuation import HELD, Node, Path, Point
+from granchain.studies.continuation import FAMILY_UNITS, Node, Path, Point
 from granchain.studies.newton import Shot
 from granchain.studies.orbit import Orbit, Shooting
 
@@ -86,18 +86,18 @@ class BreatherPath(Path):
         bead = int(np.abs(found.displacement).argmax())
         self._side = float(np.sign(found.displacement[bead]))
         turn = Turn(np.concatenate([found.displacement, found.velocity]), found.period, bead)
-        hold = along if along in HELD else "energy"
+        hold = along if along in FAMILY_UNITS else "energy"
         cases = [self._case_at(value) for value in (start, stop)]
         for one in cases:
             check_conservative(one)
         self._first = BreatherFamily(cases[0], turn, hold, threads)
-        if along not in HELD:
+        if along not in FAMILY_UNITS:
             self._first.held = found.energy
         self.grid, self.weight = self._first.grid, np.ones(2 * found.bead.size + 2)
         self._families = {0.0: self._first}
 
     def _case_at(self, value: float) -> Case:
-        return self.case if self.along in HELD else self.case.replace(**{self.along: value})
+        return self.case if self.along in FAMILY_UNITS else self.case.replace(**{self.along: value})
 
     def family(self, part: float) -> BreatherFamily:
         """That of a part of the way, with what is held there; the last ones are kept."""
@@ -109,7 +109,7 @@ class BreatherPath(Path):
 
     def _family(self, part: float) -> BreatherFamily:
         first, value = self._first, self.value_of(part)
-        if self.along not in HELD:
+        if self.along not in FAMILY_UNITS:
             found = BreatherFamily(
                 self._case_at(value), first.turn, first.hold, self.threads, self.grid
             )
@@ -176,7 +176,7 @@ class BreatherPath(Path):
         tests: list[tuple[Callable, str]] = []
         if node.tangent[-1] * after.tangent[-1] < 0.0:
             tests.append((lambda one: float(one.tangent[-1]), "fold"))
-        turned = node.rising * after.rising < 0.0 and self.along in HELD
+        turned = node.rising * after.rising < 0.0 and self.along in FAMILY_UNITS
         if turned and self.along != "energy":
             tests.append((lambda one: one.rising, "energy extremum"))
         if node.flips() * after.flips() < 0.0:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 MOST_DENSE = 60
 # Ours: how nearly a step solves its equations, and a multiplier its own: Newton's method comes
 # nearer by the first in each step, and the time step leaves more open than the second.
-SOLVED, KNOWN = 1e-3, 1e-7
+SOLVED, ARNOLDI_TOLERANCE = 1e-3, 1e-7
 # Multipliers that are computed, and the directions from which they are.
-LARGEST, DIRECTIONS = 6, 40
+LARGEST_MULTIPLIERS, DIRECTIONS = 6, 40
 
 
 def along(period: Period, state: np.ndarray, moved: float = MOVED) -> LinearOperator:
@@ -60,11 +60,16 @@ def largest_multipliers(
     from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
     n = state.size
-    again = max(1, (n // 2 - DIRECTIONS) // (DIRECTIONS - LARGEST))
+    again = max(1, (n // 2 - DIRECTIONS) // (DIRECTIONS - LARGEST_MULTIPLIERS))
     begin = np.cos(np.arange(n))
     try:
         found: tuple[np.ndarray, np.ndarray] = eigs(
-            along(period, state, moved), LARGEST, v0=begin, ncv=DIRECTIONS, maxiter=again, tol=KNOWN
+            along(period, state, moved),
+            LARGEST_MULTIPLIERS,
+            v0=begin,
+            ncv=DIRECTIONS,
+            maxiter=again,
+            tol=ARNOLDI_TOLERANCE,
         )
     except ArpackNoConvergence:
         found = np.linalg.eig(period.with_jacobian(state, moved)[1])

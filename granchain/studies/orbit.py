@@ -28,7 +28,7 @@ from granchain.studies.settling import (
     MEETS,
     MOST_TRIES,
     NEARER,
-    SETTLED,
+    SETTLED_GROWTH,
     Settled,
     growth,
     settle,
@@ -243,7 +243,7 @@ def orbit(
     if shooting.remembers:
         shooting, found, settled, begun = _remembering(shooting, guess, state, begun, tolerance)
     else:
-        found = _nearest(shooting, state, begun, tolerance)
+        found = _nearest_orbit(shooting, state, begun, tolerance)
     if found.why is None:
         return replace(orbit_of(shooting, found.shot, found.shots, begun), settled=settled)
     raise RunError(
@@ -254,7 +254,7 @@ def orbit(
     )
 
 
-def _nearest(shooting: Shooting, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
+def _nearest_orbit(shooting: Shooting, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
     """Newton's method on a period."""
 
     def step(_: np.ndarray, shot: Shot) -> np.ndarray | None:
@@ -287,7 +287,7 @@ def _remembering(
             count = f"{settled.periods} period{'s' * (settled.periods > 1)}"
             words += f", run for {count} until what its contacts remember had settled"
         shooting = shooting.remembering(settled.history)
-        found = _nearest(shooting, settled.state, words, tolerance)
+        found = _nearest_orbit(shooting, settled.state, words, tolerance)
         if found.why is not None:
             break
         check_still(shooting, found.shot)
@@ -324,7 +324,7 @@ def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Se
     if found.grows:
         raise RunError(
             f"orbit: got contacts that still change after {found.passed} periods from {words}, by "
-            f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED:g}; give "
+            f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED_GROWTH:g}; give "
             "as guess= a run at a stronger drive, whose dents are deeper, that ends at the drive's "
             "phase 0",
             shooting.remembering(found.history).run(found.state),

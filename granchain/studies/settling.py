@@ -15,7 +15,7 @@ QUIET, RESTLESS = 10, 500
 # Periods that are waited for. Ours: a chain that loses a thousandth a period has come to rounding.
 MOST_PERIODS = 40_000
 # A dent that grows in a period by less than this part of itself is no larger: rounding.
-SETTLED = 1e-12
+SETTLED_GROWTH = 1e-12
 # Part of what a contact remembers by which an orbit may differ, which is found to 1e-8.
 MEETS = 1e-7
 # How nearly the chain comes again when it has settled, as a part of its state; from one try to the
@@ -76,10 +76,10 @@ def settle(period: Period, begun: Settled, comes: float) -> Settled:
     for _ in range(MOST_PERIODS):
         image, after = period.passed(state, history)
         grows, passed = growth(history[rows], after[rows]), passed + 1
-        quiet = quiet + 1 if grows <= SETTLED else 0
+        quiet = quiet + 1 if grows <= SETTLED_GROWTH else 0
         periods = periods if quiet else passed
         again = np.abs(image - state).max() <= comes * np.abs(image).max()
         state, history = image, after
         if quiet >= RESTLESS or (again and quiet >= QUIET):
             return Settled(state, history, periods, passed)
-    return Settled(state, history, periods, passed, max(grows, SETTLED))
+    return Settled(state, history, periods, passed, max(grows, SETTLED_GROWTH))

@@ -32,7 +32,7 @@ OF_ONSET = ("onset_weight", "closed", "floored")
 # How far a contact has been loaded: up to there its dent stays as it is.
 LIMIT = "elastic_limit"
 # An overlap to which none comes [m].
-BEYOND = 1.0
+BEYOND_DENT = 1.0
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Period:
         self.limit = names.index(LIMIT) if LIMIT in names else None
         if history is not None and self.limit is not None:
             self._history = history.copy()
-            self._history[self.limit] = BEYOND
+            self._history[self.limit] = BEYOND_DENT
         length = step.n_steps * step.value
         bare = Recording(interval=length, energy_interval=length)
         self._bare = State(self.contacts, self.chain, step, bare)

@@ -180,12 +180,12 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         participation=participation_ratio(energy),
         damping=rates,
         overdamped=overdamped,
-        in_gap=None if gaps is None else outside(frequencies, gaps.band_edges),
+        in_gap=None if gaps is None else outside_bands(frequencies, gaps.band_edges),
         resonator_bead=chain.body_labels[first + riding],
     )
 
 
-def outside(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def outside_bands(frequencies: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Whether each frequency lies in none of the bands; at an edge, to 1e-9 of the highest, it
     lies in the band."""
     near = 1e-9 * float(edges[-1, 1])
