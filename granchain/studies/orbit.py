@@ -324,9 +324,9 @@ def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Se
     if found.grows:
         raise RunError(
             f"orbit: got contacts that still change after {found.passed} periods from {words}, by "
-            f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED_GROWTH:g}; give "
-            "as guess= a run at a stronger drive, whose dents are deeper, that ends at the drive's "
-            "phase 0",
+            f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED_GROWTH:g}; "
+            "give as guess= a run at a stronger drive, whose dents are deeper, that ends at the "
+            "drive's phase 0",
             shooting.remembering(found.history).run(found.state),
         )
     return found
