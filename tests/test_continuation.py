@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.shaken import LOAD, MASS, RADIUS, by_integration, orbit_by_integration
+from support.shaken import by_integration, orbit_by_integration, shaken_row
 
 import granchain as gc
 from granchain.errors import CaseError, FileError
@@ -16,21 +16,9 @@ from granchain.studies import continuation as module
 
 def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
     """Steel beads between walls under 20 N, the left one shaken, or both towards each other."""
-    shaken = {"drive": "displacement", "signal": "harmonic", "amplitude": amplitude}
-    shaken |= {"frequency": frequency}
-    case = gc.Case(
-        chain={
-            "beads": beads,
-            "radius": RADIUS,
-            "mass": MASS,
-            "material": "steel-316",
-            "precompression": LOAD,
-            "drag": drag,
-        },
-        contact={"law": "hertz"},
-        ends={"left": shaken, "right": dict(shaken) if both else "wall"},
-        time={"end": 1e-3, "step": "fast"},
-    )
+    case = shaken_row(beads, frequency, amplitude, drag, **{"time.step": "fast"})
+    if both:
+        case = case.replace(ends={"left": case.ends.left, "right": case.ends.left})
     return case.replace(**changes)
 
 

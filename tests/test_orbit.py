@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from support.shaken import LOAD, MASS, RADIUS, orbit_by_integration
+from support.shaken import orbit_by_integration, shaken_row
 
 import granchain as gc
 from granchain.engine.stack import Copies
@@ -24,21 +24,7 @@ LINEAR = {"law": "kelvin-voigt", "restitution": 1.0, "stiffness": 1e7, "separati
 
 def row(amplitude=3e-7, **changes):
     """Eight steel beads between two walls under 20 N, the left one shaken."""
-    shaken = {"signal": "harmonic", "amplitude": amplitude, "frequency": FREQUENCY}
-    case = gc.Case(
-        chain={
-            "beads": 8,
-            "radius": RADIUS,
-            "mass": MASS,
-            "material": "steel-316",
-            "precompression": LOAD,
-            "drag": DRAG,
-        },
-        contact={"law": "hertz"},
-        ends={"left": {"drive": "displacement", **shaken, "ramp": 1e-4}, "right": "wall"},
-        time={"end": 1e-3},
-    )
-    return case.replace(**changes)
+    return shaken_row(8, FREQUENCY, amplitude, DRAG, **{"ends.left.ramp": 1e-4} | changes)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from support.shaken import LOAD, MASS, RADIUS, orbit_by_integration
+from support.shaken import orbit_by_integration, shaken_row
 
 import granchain as gc
 from granchain.errors import CaseError, RunError
@@ -18,21 +18,7 @@ RESONATOR = {"mass": 0.2e-3, "stiffness": 3e6, "damping": 0.3}
 
 def row(beads, frequency, amplitude, contact=MA_LIU, **changes):
     """Steel beads between walls under 20 N, the left one shaken."""
-    shaken = {"drive": "displacement", "signal": "harmonic", "amplitude": amplitude}
-    case = gc.Case(
-        chain={
-            "beads": beads,
-            "radius": RADIUS,
-            "mass": MASS,
-            "material": "steel-316",
-            "precompression": LOAD,
-            "drag": DRAG,
-        },
-        contact=contact,
-        ends={"left": shaken | {"frequency": frequency}, "right": "wall"},
-        time={"end": 1e-3},
-    )
-    return case.replace(**changes)
+    return shaken_row(beads, frequency, amplitude, DRAG, contact=contact, **changes)
 
 
 def extrapolated(case, guess):

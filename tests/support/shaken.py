@@ -8,9 +8,30 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
+import granchain as gc
+
 RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
 # E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
 STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
+
+
+def shaken_row(beads, frequency, amplitude, drag, **changes):
+    """Steel beads between walls under 20 N, the left one shaken."""
+    shaken = {"drive": "displacement", "signal": "harmonic", "amplitude": amplitude}
+    case = gc.Case(
+        chain={
+            "beads": beads,
+            "radius": RADIUS,
+            "mass": MASS,
+            "material": "steel-316",
+            "precompression": LOAD,
+            "drag": drag,
+        },
+        contact={"law": "hertz"},
+        ends={"left": shaken | {"frequency": frequency}, "right": "wall"},
+        time={"end": 1e-3},
+    )
+    return case.replace(**changes)
 
 
 def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MASS, elastic=None):
