@@ -19,6 +19,15 @@ ENDING = tuple(
 )
 
 
+def send_again(number: int) -> None:
+    """Send a signal to the main thread once more: it ends a sleep that began when the signal had
+    come and no line of Python had been run since. Windows' own sleep hears Ctrl-C."""
+    if hasattr(signal, "pthread_kill"):
+        import threading
+
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
 def flags(*names: str) -> int:
     """Those of these flags of `os.open` that there are."""
     found = 0

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from granchain.cli.text import notify, print_object
 from granchain.errors import clean
-from granchain.portable import ENDING
+from granchain.portable import ENDING, send_again
 
 # A signal that comes sooner after another than this is an echo of it [s].
 TOGETHER_SECONDS = 0.5
@@ -161,7 +161,7 @@ def print_error(kind: str, problems: list[str], exit_code: int) -> None:
 class Waiting:
     """Prints what is waited for, a user's contact law which may never end, after ten seconds
     without a sign of life; from then on a signal that Python does not hear ends the process all
-    the same.
+    the same. One that came just before the main thread went to sleep is sent again, and wakes it.
 
     Parameters
     ----------
@@ -170,18 +170,16 @@ class Waiting:
     """
 
     def __init__(self, what: str):
-        self.what = what
-        self._alone = Process.own and threading.current_thread() is threading.main_thread()
-        self._beats, self._ended = 0, False
-        self._read: Any = None
-        self._write: Any = None
-        self._before = -1
-
-    def __enter__(self) -> Waiting:
         from socket import socketpair
 
+        self._alone = Process.own and threading.current_thread() is threading.main_thread()
         self._read, self._write = socketpair()
+        self._read.settimeout(min(AFTER, HEARD) / 4.0)
         self._write.setblocking(False)
+        self._before = -1
+        self.beat(what)
+
+    def __enter__(self) -> Waiting:
         if self._alone:
             # written to by the handler in C, whatever the main thread does
             self._before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
@@ -191,33 +189,35 @@ class Waiting:
     def __exit__(self, *error: object) -> None:
         if self._alone:
             signal.set_wakeup_fd(self._before)
-        self._ended = True
         # the thread hears it and closes the other end
         self._write.close()
 
     def beat(self, what: str) -> None:
         """A sign of life; what is waited for from now on."""
-        self._beats += 1
-        self.what = what
+        self.what, self._since, self._notified = what, time.monotonic(), False
 
     def _watch(self) -> None:
-        beats, since, notified, signalled, heard_until = -1, 0.0, False, 0, 0.0
-        while not self._ended:
-            self._read.settimeout(min(AFTER, HEARD) / 4.0)
-            with contextlib.suppress(TimeoutError):
-                received = self._read.recv(100)
-                if not received:
-                    break
-                if notified and not signalled:
-                    signalled, heard_until = received[-1], time.monotonic() + HEARD
-            if beats != self._beats:
-                beats, since, notified, signalled = self._beats, time.monotonic(), False, 0
-            elif not notified and time.monotonic() - since > AFTER:
-                notified = True
-                notify(
-                    f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, "
-                    "Ctrl-C ends the command"
-                )
-            elif signalled and time.monotonic() > heard_until:
-                end(signalled, f"interrupted: {self.what} had not ended; nothing more was saved")
-        self._read.close()
+        number, came = 0, -math.inf
+        with self._read:
+            while True:
+                try:
+                    received = self._read.recv(100)
+                    if not received:
+                        return
+                    if (ending := set(ENDING).intersection(received)) and not number:
+                        number, came = ending.pop(), time.monotonic()
+                    continue
+                except TimeoutError:
+                    now = time.monotonic()
+                if now - self._since > AFTER and not self._notified:
+                    self._notified = True
+                    notify(
+                        f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, "
+                        "Ctrl-C ends the command"
+                    )
+                if came < max(self._since, Process.heard + TOGETHER_SECONDS):
+                    number = 0
+                elif now < came + HEARD:
+                    send_again(number)
+                elif self._notified:
+                    end(number, f"interrupted: {self.what} had not ended; nothing more was saved")
