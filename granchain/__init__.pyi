@@ -12,7 +12,6 @@ from granchain.certificates import Certificate as Certificate
 from granchain.certificates import certificate as certificate
 from granchain.citation import cite as cite
 from granchain.comparison import Comparison as Comparison
-from granchain.comparison import compare as compare
 from granchain.comparison.impacts import ImpactComparison as ImpactComparison
 from granchain.comparison.impacts import compare_impacts as compare_impacts
 from granchain.contact import laws as laws
@@ -38,6 +37,7 @@ from granchain.studies import open_ensemble as open_ensemble
 from granchain.studies import run_many as run_many
 from granchain.studies.bands import bands as bands
 from granchain.studies.collisions import impacts as impacts
+from granchain.studies.compared import compare as compare
 from granchain.studies.continuation import Branch as Branch
 from granchain.studies.continuation import continuation as continuation
 from granchain.studies.equivalent import Equivalent as Equivalent

@@ -19,7 +19,6 @@ from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
 from granchain.studies import members
-from granchain.studies.bands import with_bands
 from granchain.studies.plan import quasi_random
 from granchain.traces import Trace
 from granchain.traces.about import about_of, written
@@ -277,13 +276,12 @@ def recorded(case, noise=0.0, **about):
 @pytest.mark.long
 def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     result = gc.run(ELASTIC)
-    plain = gc.compare(result, trace=recorded(ELASTIC))
-    assert with_bands(plain, [result]) is plain
+    assert gc.compare(result, trace=recorded(ELASTIC)).results[0].members == 0
     for speed, word in ((1.02, True), (1.1, False)):
         trace = recorded(
             ELASTIC.replace(**{"striker.speed": 1.77 * speed}), tolerance={"striker.speed": 0.02}
         )
-        found = with_bands(gc.compare(result, trace=trace), [result], n=64)
+        found = gc.compare(result, trace=trace, members=64)
         for sensor in found.results[0].sensors:
             assert sensor.peak_band.holds(sensor.peak.measured) is word
             # the middle 95 % of (1 + .02 z)^(6/5); 64 members know its ends to a fifth
@@ -311,19 +309,19 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
         assert middle.high - middle.low < 0.1 * (first.high - first.low)
     # a result that cannot be run again has no bands, and is compared as before
     monkeypatch.setattr(type(result), "case", None)
-    assert with_bands(plain, [result]) is plain
+    assert gc.compare(result, trace=recorded(ELASTIC)).results[0].members == 0
+    assert gc.compare(result, trace=trace, members=0).results[0].members == 0
     with pytest.raises(
         CaseError, match=r"hertz: got a result whose case is not there.* --members 0"
     ):
-        with_bands(found, [result])
+        gc.compare(result, trace=trace)
     monkeypatch.undo()
     # what the call says is all there is
-    assert dict(with_bands(found, [result], {"chain.mass": 0.01}, 4).results[0].tolerance) == {
-        "chain.mass": 0.01
-    }
+    found = gc.compare(result, trace=trace, bands={"chain.mass": 0.01}, members=4)
+    assert dict(found.results[0].tolerance) == {"chain.mass": 0.01}
     # uncertainties of computed and measured number add up by their squares: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
-    from granchain.studies.bands import DEVIATIONS, widened
+    from granchain.studies.compared import DEVIATIONS, widened
 
     assert widened(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 

@@ -617,6 +617,27 @@ def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
     assert case.time.end == 0.6e-3
 
 
+def test_a_shorter_chain_leaves_out_contacts_that_are_no_more_unless_they_are_named() -> None:
+    beads = {"sensors.beads": [9]}
+    case = load_case("steel-chain")
+    assert load_case("steel-chain", ["chain.beads=9", "sensors.beads=[9]"]).sensors.contacts == (
+        0,
+        8,
+    )
+    halves = [{"count": 2}, {"count": 2, "repeat": 2}, {"count": 1}]
+    assert case.replace(
+        **beads, **{"chain.beads": None, "chain.segment": halves}
+    ).sensors.contacts == (0, 8)
+    # without a striker the first contact is that of beads 1 and 2; a wall has one of its own
+    alone = case.replace(striker=None, **{"chain.beads": 30, "ends.right": "wall", **beads})
+    assert alone.sensors.contacts == (8, 30)
+    assert alone.replace(**{"ends.right": "free"}).sensors.contacts == (8,)
+    with pytest.raises(CaseError, match=r"sensors.contacts: got 30, allowed contacts 0 to 8"):
+        case.replace(**beads, **{"chain.beads": 9, "sensors.contacts": [0, 30]})
+    with pytest.raises(CaseError, match=r"^sensors.beads: got 16.* and 2 more.*chain$"):
+        case.replace(**{"chain.beads": 9})
+
+
 def test_segments_follow_one_another_and_groups_repeat() -> None:
     # (a a b) twice, then c: the row written by hand
     segments = [

@@ -15,7 +15,7 @@ from granchain import analysis, figures
 from granchain.analysis.noise import Noise
 from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
-from granchain.comparison import compare
+from granchain.comparison import compare_pulses
 from granchain.errors import TraceError
 from granchain.pages.conclusions import comparison_tables
 from granchain.sensor import Sensor
@@ -75,9 +75,9 @@ def merged(column):
 def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
     other = merged(2)
     found = (
-        compare(RESULT, trace=measured(other))
+        compare_pulses(RESULT, trace=measured(other))
         if side == "measured"
-        else compare(other, trace=measured())
+        else compare_pulses(other, trace=measured())
     )
     (one,) = found.results
     assert [sensor.merged for sensor in one.sensors] == [(), (), (side,)]
@@ -132,7 +132,7 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
 def test_the_delay_of_one_sensor_stays_in_the_arrivals():
     # one shift for all: what one sensor is late, relative to the others, is physics and not taken
     # away
-    (one,) = compare(RESULT, trace=measured(late=[(2, 3e-6)])).results
+    (one,) = compare_pulses(RESULT, trace=measured(late=[(2, 3e-6)])).results
     off = np.array([sensor.arrival.difference for sensor in one.sensors])
     assert off[0] == pytest.approx(off[1], abs=1e-8)
     assert off[0] - off[2] == pytest.approx(3e-6, rel=0.01)
@@ -146,7 +146,7 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
 
 
 def test_a_result_agrees_with_itself():
-    found = compare(RESULT, trace=measured())
+    found = compare_pulses(RESULT, trace=measured())
     (one,) = found.results
     assert found.sensor.cutoff is None
     for sensor, pulse in zip(one.sensors, analysis.sensor_pulses(RESULT), strict=True):
@@ -164,7 +164,7 @@ def test_a_result_agrees_with_itself():
 
 
 def test_calibration_and_reading_add_to_the_uncertainty():
-    (one,) = compare(RESULT, trace=measured(said={"gain": 0.03, "time": 2e-6})).results
+    (one,) = compare_pulses(RESULT, trace=measured(said={"gain": 0.03, "time": 2e-6})).results
     sensor = one.sensors[0]
     assert sensor.peak.uncertainty == pytest.approx(0.03 * sensor.peak.measured, rel=0.01)
     assert sensor.impulse.uncertainty == pytest.approx(0.03 * sensor.impulse.measured, rel=0.01)
@@ -188,31 +188,32 @@ def test_each_sensor_of_the_computed_side_goes_through_its_own_high_pass():
     # the second of three sensors is not in the run
     few = synthetic(sensors=(13, 3), end=200e-6)
     for result in (RESULT, few):
-        (one,) = compare(result, trace=trace).results
+        (one,) = compare_pulses(result, trace=trace).results
         for sensor in one.sensors:
             assert sensor.peak.computed == pytest.approx(sensor.peak.measured, rel=2e-3)
             assert sensor.residual.computed < 0.01
     same = Trace(clean.time, clean.sensor_bead, seen, about_of({**said, "sensor": {}}, "test"))
     assert (
-        max(one.residual.computed for one in compare(RESULT, trace=same).results[0].sensors) > 0.05
+        max(one.residual.computed for one in compare_pulses(RESULT, trace=same).results[0].sensors)
+        > 0.05
     )
 
 
 def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
-    found = compare(RESULT, trace=measured(noise=0.02))
+    found = compare_pulses(RESULT, trace=measured(noise=0.02))
     first = found.results[0].sensors[0]
     assert found.sensor.cutoff == pytest.approx(4.0 / first.width.computed, rel=0.1)
     # noise of 0.02, estimated from 600 samples and from 30
     assert first.noise < 0.8 * 0.025 * RESULT.sensor_force.max()
     # the numbers are those of the run and of the trace, not of a filter that granchain chose
     assert first.peak.computed == analysis.sensor_pulses(RESULT)[0].peak
-    bare = compare(RESULT, trace=measured(noise=0.02), cutoff=0.0)
+    bare = compare_pulses(RESULT, trace=measured(noise=0.02), cutoff=0.0)
     assert bare.sensor.cutoff is None
     assert bare.results[0].sensors[0].noise == pytest.approx(
         0.02 * RESULT.sensor_force.max(), rel=0.25
     )
     assert bare.results[0].sensors[0].peak == first.peak
-    low = compare(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
+    low = compare_pulses(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
     # a filter that is asked for acts on both sides; its response depends a little on the sampling
     # rate
     assert (
@@ -224,7 +225,7 @@ def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     trace = measured(noise=0.01)
     force = trace.sensor_force.copy()
     force[:, 1] = 0.2 * np.random.default_rng(9).standard_normal(len(force))
-    found = compare(
+    found = compare_pulses(
         RESULT,
         trace=Trace(trace.time, trace.sensor_bead, force, trace.about),
         tolerances={"peak": 0.1},
@@ -250,7 +251,7 @@ def spoilt(change, *, noise=0.002, **more):
     trace = measured(noise=noise, **more)
     force = trace.sensor_force.copy()
     force = change(trace.time, force)
-    return compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about))
+    return compare_pulses(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about))
 
 
 def said(found, bead):
@@ -310,7 +311,7 @@ def test_any_trace_is_compared_or_refused_with_a_sentence(shape):
             about_of({"title": "x", "kind": "measured"}, "test"),
         )
         try:
-            json.dumps(compare(RESULT, trace=trace).as_dict(), allow_nan=False)
+            json.dumps(compare_pulses(RESULT, trace=trace).as_dict(), allow_nan=False)
         except TraceError as error:
             assert "got" in str(error) and "allowed" in str(error)
 
@@ -336,7 +337,9 @@ def test_the_nearest_law_is_named_sensor_by_sensor():
     )
     trace = measured(noise=0.005)
     force = trace.sensor_force * np.array([1.0, 1.1, 1.0])
-    found = compare(RESULT, other, trace=Trace(trace.time, trace.sensor_bead, force, trace.about))
+    found = compare_pulses(
+        RESULT, other, trace=Trace(trace.time, trace.sensor_bead, force, trace.about)
+    )
     assert found.nearest == {3: ("hertz",), 8: ("flores",), 13: ("hertz",)}
 
 
@@ -361,7 +364,7 @@ def test_the_nearest_law_is_named_sensor_by_sensor():
     ],
 )
 def test_a_tolerance_is_met_or_missed(tolerances, missed):
-    found = compare(RESULT, trace=measured(scale=1.1), tolerances=tolerances)
+    found = compare_pulses(RESULT, trace=measured(scale=1.1), tolerances=tolerances)
     assert len(found.missed) == missed
     if "peak" in tolerances and missed:
         assert found.missed[0] == "hertz: bead 3: peak off by 0.0909, allowed 0.085"
@@ -381,7 +384,7 @@ def test_a_tolerance_is_met_or_missed(tolerances, missed):
 )
 def test_what_cannot_be_asked_is_refused(change, sentence):
     with pytest.raises(granchain.errors.GranchainError, match=sentence):
-        compare(RESULT, trace=measured(), **change)
+        compare_pulses(RESULT, trace=measured(), **change)
 
 
 def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
@@ -389,18 +392,18 @@ def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
     with pytest.raises(
         TraceError, match=r"hertz: got sensors in beads 4, 5, .* --set sensors.beads=\[3,8,13\]"
     ):
-        compare(elsewhere, trace=measured())
-    found = compare(synthetic(sensors=(13, 3), end=200e-6), trace=measured())
+        compare_pulses(elsewhere, trace=measured())
+    found = compare_pulses(synthetic(sensors=(13, 3), end=200e-6), trace=measured())
     assert [sensor.bead for sensor in found.results[0].sensors] == [3, 13]
     assert "hertz: no sensor in bead 8, which is left out" in found.messages
     with pytest.raises(TraceError, match="no bead with a sensor in all of them"):
-        compare(
+        compare_pulses(
             synthetic(sensors=(3,), end=200e-6),
             synthetic(sensors=(8,), end=200e-6),
             trace=measured(),
         )
     with pytest.raises(TraceError, match="got no result"):
-        compare(trace=measured())
+        compare_pulses(trace=measured())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -418,7 +421,7 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
     about = about_of(
         {"title": "rig B", "kind": "measured", "sensor": {"high_pass": 10.0, "low_pass": 4e5}}, "x"
     )
-    found = compare(RESULT, weaker(0.8), trace=replace(trace, about=about))
+    found = compare_pulses(RESULT, weaker(0.8), trace=replace(trace, about=about))
     figure, panels = figures.comparison(found)
     figure.draw_without_rendering()
     assert panels.shape == (3, 2)

@@ -9,7 +9,7 @@ import pytest
 from support.noise_kinds import FOURTEEN
 from support.synthetic_sensors import FAULTS, NAMES, NEAR, noisy_rig, rig
 
-from granchain.comparison import compare
+from granchain.comparison import compare_pulses
 from granchain.errors import TraceError
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
@@ -65,7 +65,7 @@ class Coverage:
             held[name] = held[name] & np.isfinite(one.truth[:, k])
             self.recorded[name] += int(held[name].sum())
         try:
-            found = compare(one.result, trace=one.trace)
+            found = compare_pulses(one.result, trace=one.trace)
         except TraceError as error:
             for name in NAMES:
                 self.missing[name] += int(held[name].sum())

@@ -380,6 +380,30 @@ def test_no_two_lines_of_a_figure_look_alike(name):
                 assert apart(colour, its_colour) >= LEAST_APART, (one, other)
 
 
+def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordinary_size():
+    radius = ("chain.radius", [1e-3, 2e-3, 3e-3], {"units": "m"})
+    modulus = ("chain.material.youngs_modulus", [1.9e11, 2.1e11], {"units": "Pa"})
+    part = 0.97 * (1.0 + 3e-4 * np.arange(6.0) / 5.0).reshape(3, 2)
+    study = xr.Dataset(
+        {"transmitted_energy": ((radius[0], modulus[0]), part, {"units": "1"})},
+        {one[0]: one for one in (radius, modulus)},
+        {"title": "rig B; striker.speed = 7"},
+    )
+    figure, axes = figures.study_map(study, "transmitted_energy", radius[0], modulus[0])
+    low, high = axes.collections[0].get_clim()
+    assert high - low == pytest.approx(0.2 * part.max(), rel=1e-3)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "radius [mm]", "Young's modulus [GPa]"
+    )  # fmt: skip
+    assert axes.get_title(loc="left") == "Transmitted energy: rig B"
+    (heading,) = (text for text in texts(figure) if text.startswith("simulated"))
+    assert "the same within 0.03 %" in heading and heading.endswith("striker.speed = 7")
+    _, axes = figures.study_curves(study, "transmitted_energy", radius[0], modulus[0])
+    assert np.ptp(axes.get_ylim()) == pytest.approx(0.2 * part.max(), rel=1e-3)
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["Young's modulus 190 GPa", "Young's modulus 210 GPa"]
+
+
 def test_every_public_figure_with_lines_is_looked_at():
     # of areas, of numbers in squares, of marks beside measured ones; and those that look at a
     # comparison, whose lines are `look`'s

@@ -13,9 +13,7 @@ import pytest
 import granchain as gc
 from granchain.case import Case, case_as_given
 from granchain.case.listing import key_tables
-from granchain.comparison import compare
 from granchain.engine import stack
-from granchain.studies.bands import with_bands
 from granchain.traces import read_trace
 
 pytestmark = pytest.mark.promise("R3")
@@ -355,11 +353,11 @@ def test_bands_around_a_result_from_its_file_are_those_around_it_in_memory(tmp_p
     result.save(tmp_path / "chain.h5")
     bands = []
     for one in (result, gc.open_result(tmp_path / "chain.h5")):
-        found = with_bands(
-            compare(one, trace=read_trace(TRACE)),
-            [one],
-            {"chain.material.youngs_modulus": 0.1, "chain.mass": 0.1},
-            n=16,
+        found = gc.compare(
+            one,
+            trace=read_trace(TRACE),
+            bands={"chain.material.youngs_modulus": 0.1, "chain.mass": 0.1},
+            members=16,
         )
         bands.append(
             [(sensor.peak_band.low, sensor.peak_band.high) for sensor in found.results[0].sensors]

@@ -314,8 +314,9 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[A
 
 def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
     """Make changes; a new contact law drops the inputs that it does not know and that no change
-    names, and pairs of materials of which no input is left."""
-    before = copy.copy(document.get("contact"))
+    names, and pairs of materials of which no input is left; a shorter chain the recorded contacts
+    that it has no more, where no change names contacts."""
+    before, there = copy.copy(document.get("contact")), _contact_numbers(document)
     for where, value in changes.items():
         try:
             set_value(document, where, value)
@@ -326,6 +327,29 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
         law = laws().get(str(after.get("law")))
         if law is not None and after["law"] != before.get("law"):
             _drop_inputs(document, law, changes)
+    sensors, gone = document.get("sensors"), set(there) - set(_contact_numbers(document))
+    if gone and isinstance(sensors, dict) and not {"sensors", "sensors.contacts"} & set(changes):
+        recorded = sensors.get("contacts")
+        if isinstance(recorded, list):
+            document["sensors"] = {**sensors, "contacts": [k for k in recorded if k not in gone]}
+
+
+def _contact_numbers(document: Mapping[str, Any]) -> range:
+    """Numbers of the contacts of a chain as it is written; none where it is not to be read yet."""
+    try:
+        chain, ends = document["chain"], document.get("ends", {})
+        beads = group = 0
+        for segment in chain.get("segment") or [{"count": chain["beads"]}]:
+            group += segment["count"]
+            if "repeat" in segment:
+                beads, group = beads + segment["repeat"] * group, 0
+        left, right = (
+            end.get("drive") == "displacement" if isinstance(end, dict) else end != "free"
+            for end in (ends.get("left", "free"), ends.get("right", "free"))
+        )
+        return range(int("striker" not in document) - left, beads + group + right)
+    except (AttributeError, KeyError, TypeError):
+        return range(0)
 
 
 def _drop_inputs(

@@ -70,7 +70,8 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
     """Keys that two documents hold different values of, each with the second's, None where it has
     none.
 
-    Inputs that a new contact law does not know go with the old one, and are not named.
+    Inputs that a new contact law does not know go with the old one, and are not named; nor are
+    recorded contacts that a shorter chain has no more.
     """
     names = dict.fromkeys([*before, *after])
     for name in (name for name in names if before.get(name) is not after.get(name)):
@@ -78,14 +79,15 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
         old, new = before.get(name), after.get(name)
         if isinstance(old, str) and isinstance(new, Mapping) and old in MATERIALS:
             old = MATERIALS[old].constants()
-        lists = isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
-        if lists and all(isinstance(part, Mapping) for part in old + new):
+        both = isinstance(old, list) and isinstance(new, list)
+        if both and len(old) == len(new) and all(isinstance(part, Mapping) for part in old + new):
             old, new = ({str(i): part for i, part in enumerate(parts)} for parts in (old, new))
         # how sure the numbers are changes nothing that is computed
         if (
             place in ("title", "tolerance")
             or old == new
             or (new is None and where == "contact" and before.get("law") != after.get("law"))
+            or (place == "sensors.contacts" and both and set(new) < set(old))
         ):
             continue
         if isinstance(new, Mapping):

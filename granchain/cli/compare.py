@@ -80,7 +80,6 @@ def compare(
     residuals; bands where tolerances are stated."""
     from granchain.pages.conclusions import comparison_tables
     from granchain.store.conclusion import claim_conclusion, save_conclusion
-    from granchain.studies.bands import with_bands
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     asked = read_bands(band or ())
@@ -93,10 +92,14 @@ def compare(
             for file, law in zip(files, laws, strict=True)
         ]
         found = gc.compare(
-            *results, trace=measured, labels=labels, cutoff=cutoff, tolerances=bounds
+            *results,
+            trace=measured,
+            labels=labels,
+            cutoff=cutoff,
+            tolerances=bounds,
+            bands=asked or None,
+            members=members,
         )
-        if members:
-            found = with_bands(found, results, asked or None, members)
         facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
         save_conclusion(out, "comparison", None, facts, overwrite)
     save_figure(gc.figures.comparison, figure, overwrite, found)

@@ -15,7 +15,7 @@ from granchain.comparison.agreement import (
     SensorAgreement,
 )
 from granchain.comparison.printed import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
-from granchain.comparison.pulses import compare
+from granchain.comparison.pulses import compare_pulses
 from granchain.comparison.shift import time_shift
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "MeasuredImpacts",
     "ResultAgreement",
     "SensorAgreement",
-    "compare",
+    "compare_pulses",
     "read_impacts",
     "time_shift",
 ]

@@ -41,34 +41,15 @@ if TYPE_CHECKING:
 OF_ARRIVALS = 0.25
 
 
-def compare(
+def compare_pulses(
     *results: Result,
     trace: Trace | str | os.PathLike[str],
     labels: Sequence[str] | None = None,
     cutoff: float | None = None,
     tolerances: Mapping[str, float] | None = None,
 ) -> Comparison:
-    """Compare results with a measured trace, pulse by pulse.
-
-    Parameters
-    ----------
-    *results : Result
-        With sensors in beads of the trace.
-    trace : Trace, str or path
-        A measured trace, or its folder.
-    labels : sequence of str, optional
-        A word for each result; default: its contact law.
-    cutoff : float, optional
-        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
-        about.toml; where it gives none and there is noise, four times the inverse of the narrowest
-        measured pulse's width.
-    tolerances : mapping of str to float, optional
-        Largest difference of "peak", "width", "impulse", "speed", relative to the measured value,
-        of "arrival" [s] and of "residual".
-
-    Returns
-    -------
-    Comparison
+    """Compare results with a measured trace, pulse by pulse, as `granchain.compare` does, which
+    adds bands.
 
     Raises
     ------

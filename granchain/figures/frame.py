@@ -278,7 +278,7 @@ class Sheet:
         rows, columns = rows or (1.0,), columns or (1.0,)
         every = (len(rows) // each - wide) * len(columns) + wide
         count = every if count is None else count
-        self.given = ax is not None
+        self.given, self.aside = ax is not None, 0.0
         if self.given:
             panels = given_panels(ax, count * each)
             figure: Any = panels[0].figure
@@ -337,7 +337,8 @@ class Sheet:
             title = ""
         if self.given or not (title or parts):
             return drawn
-        room, size = (72.0 * self.figure.get_figwidth() - indent) / LETTER, small_type()
+        wide = 72.0 * self.figure.get_figwidth() - indent - self.aside
+        room, size = wide / LETTER, small_type()
         most = int(room / size)
         lines = [""]
         for part in filter(None, parts):
@@ -556,15 +557,13 @@ def mark_values(axes: Axes, x: np.ndarray, y: np.ndarray, **look: Any) -> None:
     axes.plot(x, y, **look, **DOTS_OF_VALUES, markevery=np.flatnonzero(shown).tolist())
 
 
-def fill_height(axes: Axes, values: np.ndarray) -> None:
+def full_height(values: np.ndarray) -> tuple[float, float]:
     """Limits that leave no half of a panel empty: just about the values, or, where these hardly
     change, a tenth above and below."""
     good = values[np.isfinite(values)]
-    if not good.size:
-        return
-    low, high = float(good.min()), float(good.max())
+    low, high = (float(good.min()), float(good.max())) if good.size else (0.0, 0.0)
     room = max(0.1 * (high - low), 0.1 * abs(high) - 0.5 * (high - low)) or 1.0
-    axes.set_ylim(low - room, high + room)
+    return low - room, high + room
 
 
 def cell_edges(values: np.ndarray, log: bool) -> np.ndarray:
@@ -602,11 +601,15 @@ def colour_map(
 ) -> Any:
     """Values over two axes as colours, and the scale of these, a colour bar, beside them, which is
     given back; places as long as the values are their middles, else the edges of cells."""
+    # a scale beside the map leaves less room to the heading
+    sheet.aside = 0.0 if bar.get("location") else BAR
     shading: Any = "nearest" if np.shape(values) == (len(y), len(x)) else "flat"
     mesh = sheet.top.pcolormesh(x, y, values, shading=shading, rasterized=True, **look)
     return sheet.figure.colorbar(mesh, ax=sheet.top, label=label, **bar)
 
 
+# Width of a colour scale beside a map with its numbers and label [points]; ours.
+BAR = 66.0
 # A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
 LOG_SPAN = 5.0
 # Digits of an exponent, which are read in print where those of mathematical text are too small.
@@ -633,6 +636,14 @@ def scaled(size: float, unit: str) -> tuple[float, str]:
         if size >= 0.1 * 10.0**exponent:
             return 10.0**-exponent, prefix + unit
     return 1e12, "p" + unit
+
+
+def above(size: float, unit: str) -> tuple[float, str]:
+    """Factor and name of the unit, or of a thousand of it and so on, for a large size."""
+    exponent, prefix = next(
+        (one for one in ((9, "G"), (6, "M"), (3, "k")) if size >= 10.0 ** one[0]), (0, "")
+    )
+    return 10.0**-exponent, prefix + unit
 
 
 def time_unit(end: float) -> tuple[float, str]:

@@ -24,7 +24,7 @@ from granchain.figures.frame import (
     Sheet,
     body_name,
     chosen_labels,
-    fill_height,
+    full_height,
     labels_of,
     largest,
     look,
@@ -306,7 +306,7 @@ def peaks(
             make_log(axes, "y", values)
             axes.margins(x=0.05, y=0.08)
         else:
-            fill_height(axes, values)
+            axes.set_ylim(full_height(values))
             set_panel(axes, whole="x", xlim=(0.0, 1.04 * largest(x) or 1.0))
             if axes is sheet.panels[1]:
                 axes.set_ylim(0.0, None)

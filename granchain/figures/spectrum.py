@@ -124,7 +124,7 @@ def transmission(
         )
     if len(found) == 1:
         draw_edges(axes, first, kilo)
-    label = "transmission" + (f" ({first.unit})" if first.unit != "1" else "")
+    label = "transmission" + (f" [{first.unit}]" if first.unit != "1" else "")
     axes.set(xlabel=f"frequency [{unit}]", ylabel=label)
     # the curve stays below the legend
     low, high = axes.get_ylim()

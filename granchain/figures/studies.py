@@ -23,9 +23,11 @@ from granchain.figures.frame import (
     MOST_KEYS,
     MOST_LINES,
     Sheet,
+    above,
     cell_edges,
     colour_map,
     evenly_spaced,
+    full_height,
     largest,
     look,
     make_log,
@@ -49,6 +51,9 @@ if TYPE_CHECKING:
 
 # A variable that spans this factor has logarithmic colours, and the colour of cells without one.
 DECADE, MISSING = 10.0, "#e4e4e4"
+# Values that spread by less than this part of the largest have no colours, and no axis, of their
+# own.
+HARDLY = 0.01
 # Part of the draws between the edges of a band: from 5 to 95 %, about the median.
 SHADED_QUANTILES = (0.05, 0.5, 0.95)
 # Draws, or runs, from which a distribution is drawn.
@@ -133,10 +138,10 @@ def study_words(study: Any, key: str, place: int) -> str:
         return words if 0 < len(beside) <= MOST_KEYS else f"run {value}"
     if isinstance(value, float) and np.isnan(value):
         return f"no {key_words(key)}"
-    text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-    unit = unit_of_attributes(study[key].attrs)
     if key in ("contact.law", "law"):
-        return text
+        return str(value)
+    factor, unit = unit_of(study, key, 0.0)
+    text = f"{factor * value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
     return f"{key_words(key)} {text}" + (f" {unit}" if unit not in ("", "1") else "")
 
 
@@ -149,46 +154,57 @@ def study_numbers(study: Any) -> list[str]:
     ]
 
 
-def label_of(study: Any, name: str, size: float) -> tuple[float, str]:
-    """Factor and axis label of a variable or a key, as the case has it; a variable of a study in a
-    unit in which it is of ordinary size."""
+def unit_of(study: Any, name: str, size: float) -> tuple[float, str]:
+    """Factor and unit in which a variable, or all values of a key, are of ordinary size."""
     unit = unit_of_attributes(study[name].attrs)
-    words, factor = key_words(name), 1.0
-    if name == "sensor_bead" or unit in ("", "1"):
-        return factor, "bead" if name == "sensor_bead" else words
-    if name in study.data_vars and unit in ("s", "N", "m"):
-        factor, unit = time_unit(size) if unit == "s" else scaled(size, unit)
-    return factor, f"{words} [{unit}]"
+    if name not in study.data_vars and study[name].dtype.kind in "fiu":
+        size = largest(study[name].values)
+    if unit == "s":
+        return time_unit(size)
+    if unit in ("Pa", "Hz"):
+        return above(size, unit)
+    return scaled(size, unit) if unit in ("N", "m", "kg") and size > 0.0 else (1.0, unit)
+
+
+def label_of(study: Any, name: str, size: float = 0.0) -> tuple[float, str]:
+    """Factor and axis label of a variable or a key."""
+    factor, unit = unit_of(study, name, size)
+    words = "bead" if name == "sensor_bead" else key_words(name)
+    return factor, words if name == "sensor_bead" or unit in ("", "1") else f"{words} [{unit}]"
 
 
 def key_words(name: str) -> str:
     """A variable or a key of the case as a picture has it."""
     for table in ("contact.", "chain.material.", "chain."):
         name = name.removeprefix(table)
-    return name.replace(".", " ").replace("_", " ")
+    words = name.replace(".", " ").replace("_", " ")
+    return words.replace("youngs", "Young's").replace("poissons", "Poisson's")
 
 
 def put_study_heading(study: Any, sheet: Sheet, name: str, notes: list[str]) -> tuple[Figure, Any]:
-    """Title and heading of a study's figure, which begins with what is drawn."""
+    """Title and heading of a study's figure, which begins with what is drawn; in what its case
+    differs from the one it was titled for stands below."""
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != "complete").sum())
     laws = named_laws(str(study.attrs.get("law", "")).split(", "))
     more = f"{failed} of them not complete" if failed else ""
     what = key_words(name)
-    title = f"{what[:1].upper()}{what[1:]}: {study.attrs.get('title', 'study')}"
+    of, *changes = str(study.attrs.get("title", "study")).split("; ")
+    title = f"{what[:1].upper()}{what[1:]}: {of}"
     members = f"{states.size} members" if "status" in study else ""
-    return sheet.write(title, "simulated", laws, members, *notes, more)
+    return sheet.write(title, "simulated", laws, members, *notes, more, *changes)
 
 
-def number_values(study: Any, key: str, what: str) -> np.ndarray:
-    """The values of a coordinate, which must be numbers."""
+def number_values(study: Any, key: str, what: str) -> tuple[np.ndarray, str]:
+    """The values of a coordinate, which must be numbers, in the unit of its axis, and its label."""
     values = np.asarray(study[key].values)
     if values.dtype.kind not in "fiu":
         raise GranchainError(
             f"{what}: got {key}, whose values are words, allowed a key with numbers; draw a line "
             "for each of them"
         )
-    return values
+    factor, label = label_of(study, key)
+    return factor * values, label
 
 
 def in_order(study: Any, *keys: str) -> Any:
@@ -199,9 +215,10 @@ def in_order(study: Any, *keys: str) -> Any:
 
 
 def lines_over(
-    study: Any, along: str, found: Shown, x: np.ndarray, labels: list[str], ax: Any, wide: bool
+    found: Shown, over: tuple[np.ndarray, str], labels: list[str], ax: Any, wide: bool
 ) -> Sheet:
     """A panel over a dimension: medians over draws as lines, bands between their quantiles."""
+    x, name = over
     sheet = Sheet(ax, 8.0 if wide else 6.4, 4.2)
     edges = [band_edge(found.values, part) for part in SHADED_QUANTILES]
     for i, (low, middle, high) in enumerate(zip(*edges, strict=True)):
@@ -212,7 +229,7 @@ def lines_over(
         sheet.legend(sheet.top, beside=True)
     elif labels:
         sheet.top.legend(loc="best")
-    sheet.top.set(xlabel=label_of(study, along, 0.0)[1], ylabel=found.axis)
+    sheet.top.set(xlabel=name, ylabel=found.axis)
     return sheet
 
 
@@ -251,8 +268,8 @@ def study_curves(
     """
     study = in_order(study, along)
     found = shown_values(study, name, lines, along, "draw")
-    x = number_values(study, along, "study_curves")
-    sheet = lines_over(study, along, found, x, found.labels, ax, wide=bool(lines))
+    x, label = number_values(study, along, "study_curves")
+    sheet = lines_over(found, (x, label), found.labels, ax, wide=bool(lines))
     if along != "sensor_bead" and spans(x):
         make_log(sheet.top, "x", x)
     if along == "sensor_bead":
@@ -262,6 +279,8 @@ def study_curves(
     low, high = sheet.top.dataLim.intervaly
     if 0.0 < low < 0.5 * high:
         sheet.top.set_ylim(0.0, 1.05 * high)
+    elif high - low < HARDLY * max(abs(low), abs(high)):
+        sheet.top.set_ylim(full_height(found.values))
     return put_study_heading(study, sheet, name, found.notes)
 
 
@@ -283,7 +302,7 @@ def study_power_law(
     """
     study = in_order(study, along)
     found = shown_values(study, name, lines, along, "draw")
-    x = number_values(study, along, "study_power_law")
+    x, label = number_values(study, along, "study_power_law")
     fits = [power_law(np.repeat(x, line.shape[-1]), line.ravel()) for line in found.values]
     words = [f"{word}: " for word in found.labels] or [""]
     middles = band_edge(found.values, 0.5)
@@ -298,7 +317,7 @@ def study_power_law(
         followed.append(np.count_nonzero(np.isfinite(line)) > 1 and off <= MOST_MISFIT)
         none = f"no power law, the best is off by {100.0 * off:.2g} %"
         labels.append(word + (exponent if followed[-1] else none))
-    sheet = lines_over(study, along, found, x, labels, ax, wide=bool(lines))
+    sheet = lines_over(found, (x, label), labels, ax, wide=bool(lines))
     for fit, follows, middle in zip(fits, followed, middles, strict=True):
         if follows:
             there = x[np.isfinite(middle)]
@@ -338,14 +357,14 @@ def study_hysteresis(
             f"study_hysteresis: got {len(keys)} keys along run, allowed one; make the study with "
             "granchain.sweep(..., chained=True)"
         )
-    x, sheet = number_values(study, keys[0], "study_hysteresis"), Sheet(ax, 6.4, 4.2)
+    (x, label), sheet = number_values(study, keys[0], "study_hysteresis"), Sheet(ax, 6.4, 4.2)
     turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
     for i, (first, last) in enumerate(pairwise([0, *turns.tolist(), len(x) - 1])):
         way = slice(first, last + 1)
         style = look(i) | {"marker": "^" if x[last] > x[first] else "v", "markersize": 4.0}
         words = "up" if x[last] > x[first] else "down"
         sheet.top.plot(x[way], found.values[0][way], **style, label=words)
-    set_panel(sheet.top, whole="", xlabel=label_of(study, keys[0], 0.0)[1], ylabel=found.axis)
+    set_panel(sheet.top, whole="", xlabel=label, ylabel=found.axis)
     sheet.legend(sheet.top, inside={"loc": "best"})
     return put_study_heading(study, sheet, name, found.notes)
 
@@ -374,19 +393,27 @@ def study_map(
 
     study = in_order(study, across, up)
     found = shown_values(study, name, None, up, across, "draw")
-    x, y = (number_values(study, key, "study_map") for key in (across, up))
+    (x, right), (y, above_it) = (number_values(study, key, "study_map") for key in (across, up))
     sheet, values = Sheet(ax, 6.6, 4.6), band_edge(found.values[0], 0.5)
     good = values[np.isfinite(values)]
+    notes = [note.removesuffix(", and 5 to 95 %") for note in found.notes]
     decades = good.size > 0 and 0.0 < DECADE * good.min() <= good.max()
-    colours = {"cmap": "viridis"} | ({"norm": LogNorm()} if decades else {})
+    colours: dict[str, Any] = {"cmap": "viridis"} | ({"norm": LogNorm()} if decades else {})
+    spread, size = float(np.ptp(good)) if good.size else 0.0, largest(good)
+    if spread < HARDLY * size:
+        # as far as a panel of such values reaches
+        low, high = full_height(good)
+        colours |= {"vmin": low, "vmax": high}
+        notes.append(
+            f"the same within {max(100.0 * spread / size, 1e-3):.1g} % over all of the map"
+        )
     edges = cell_edges(x, spans(x)), cell_edges(y, spans(y))
     bar = colour_map(sheet, *edges, values, found.axis, colours, pad=0.02)
     if decades:
         make_log(bar.ax, "y", good)
-    for which, key, places in (("x", across, x), ("y", up, y)):
-        sheet.top.set(**{f"{which}label": label_of(study, key, 0.0)[1]})
+    for which, label, places in (("x", right, x), ("y", above_it, y)):
+        sheet.top.set(**{f"{which}label": label})
         ticks_at(sheet.top, which, places, spans(places))
-    notes = [note.removesuffix(", and 5 to 95 %") for note in found.notes]
     if good.size < values.size:
         sheet.top.set_facecolor(MISSING)
         notes.append("grey: no number")

@@ -1,12 +1,12 @@
-"""Bands: how far the tolerances of a case's numbers move what is computed of it, which of them
-matters where, and whether a measurement is within."""
+"""Bands: how far the tolerances of a case's numbers move what is computed of it, and which of them
+matters where."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +16,10 @@ from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import entry_at
 from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
-from granchain.comparison.agreement import (
-    IN_BAND,
-    Agreement,
-    Band,
-    Comparison,
-    ForceBand,
-    ResultAgreement,
-)
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_whole, shown
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
-from granchain.sensor import Sensor
-from granchain.store import Result
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.variables import Variable
@@ -61,11 +51,6 @@ CUBIC_NODES = 4
 # Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50
 # MB of 70 beads at 8 sensors.
 SAMPLES_AT_ONCE = 256
-# The ends of a band, and its middle.
-BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
-# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %:
-# its quantile at 0.975.
-DEVIATIONS = 1.959964
 
 
 def bands(
@@ -566,194 +551,3 @@ def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.
     variance = (scramblings - 1) * np.var(without, axis=0)
     student = float(scipy_stats().t.ppf(0.5 + 0.5 * CONFIDENCE, scramblings - 1))
     return estimate(np.ones(n, dtype=bool)), student * np.sqrt(variance)
-
-
-# --------------------------------------------------------------------------------------------------
-# Beside a measurement
-
-
-def with_bands(
-    found: Comparison,
-    results: Sequence[Result],
-    tolerance: Mapping[str, Any] | None = None,
-    n: int = MEMBERS,
-    seed: int = 0,
-    threads: int | None = None,
-) -> Comparison:
-    """A comparison with bands around what is computed: of peaks, arrivals and forces, and whether
-    the measured ones lie in them.
-
-    The clocks of computer and instrument know nothing of each other, so each member has a shift of
-    its own, which lays its arrivals over the nominal ones on average: only what tolerances do to
-    one arrival beside another is left. Forces and arrivals of the members differ from those of the
-    case by what the filter, where there is one, lets through; their peaks by the factor that they
-    have without it.
-
-    Parameters
-    ----------
-    found : Comparison
-    results : sequence of Result
-        What it was made of, in order.
-    tolerance : mapping, optional
-        As of `bands`; default: what the results' cases and the trace's about.toml state, the
-        trace's where both do.
-    n, seed, threads
-        As of `bands`.
-
-    Returns
-    -------
-    Comparison
-        The same one where no tolerance is stated.
-
-    Raises
-    ------
-    CaseError
-        With every mistake in tolerances, of all results, before anything runs.
-    """
-    asked = plans_of_results(found, results, tolerance, n, seed)
-    if not any(asked):
-        return found
-    messages = list(found.messages)
-    if found.sensor.front_mass is not None:
-        messages.append(
-            "the halves of the sensors are unequal: bands are of the mean of a bead's two contact "
-            "forces"
-        )
-    banded = tuple(
-        one
-        if plan is None
-        else result_with_bands(found, one, plan, nominal_and_members(plan, threads))
-        for one, plan in zip(found.results, asked, strict=True)
-    )
-    return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
-
-
-def plans_of_results(
-    found: Comparison,
-    results: Sequence[Result],
-    tolerance: Mapping[str, Any] | None,
-    n: int,
-    seed: int,
-) -> list[Uncertain | None]:
-    """What is drawn for each result; None where nothing is stated."""
-    plans: list[Uncertain | None] = []
-    problems: list[str] = []
-    stated = found.trace.about.tolerance
-    for one, result in zip(found.results, results, strict=True):
-        plans.append(None)
-        try:
-            case = result.case
-        except CaseError:
-            case = None
-        if case is None and (tolerance or stated is not None):
-            problems.append(
-                f"{one.label}: got a result whose case is not there, or of a law that is not "
-                "installed, allowed one that can be run again; leave out bands with --members 0"
-            )
-        if case is None:
-            continue
-        wanted = dict(tolerance or {})
-        for table in () if tolerance else (case.tolerance, stated):
-            # mistakes in it are those of the case and of the trace, which were read
-            wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
-        try:
-            if wanted:
-                beads = [sensor.bead for sensor in one.sensors]
-                plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
-        except CaseError as error:
-            label = f"{one.label}: " if len(results) > 1 else ""
-            problems += [label + sentence for sentence in error.problems]
-    if problems:
-        raise CaseError(problems)
-    return plans
-
-
-def result_with_bands(
-    found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures
-) -> ResultAgreement:
-    """One result with its bands."""
-    there = whole_members(measured)[1:]
-    late = measured.arrival[there] - measured.arrival[0]
-    clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
-    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
-    # the widest stands for all sensors
-    gain = max(found.trace.about.uncertainty.all_gain(len(found.trace.sensor_bead)))
-    forces = force_bands(found.sensor, one, measured, there, own, gain)
-    sensors = tuple(
-        replace(
-            sensor,
-            peak_band=band_of(
-                sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak
-            ),
-            arrival_band=band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
-            force_band=forces[k],
-        )
-        for k, sensor in enumerate(one.sensors)
-    )
-    return replace(one, sensors=sensors, tolerance=dict(plan.tolerance), members=len(there))
-
-
-def band_of(values: np.ndarray, number: Agreement) -> Band:
-    """The interval of a number's members, and that of measurements of them."""
-    low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
-    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
-
-
-def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
-    """The ends of a band with an uncertainty beside it: distances from the middle add up by
-    their squares, as of independent deviations."""
-    wide = DEVIATIONS * np.asarray(uncertainty)
-    return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
-
-
-def force_bands(
-    sensor: Sensor,
-    one: ResultAgreement,
-    measured: Measures,
-    there: Sequence[int],
-    own: np.ndarray,
-    gain: float,
-) -> list[ForceBand]:
-    """Bands of the forces at each sensor, over the pulse.
-
-    Parameters
-    ----------
-    sensor : Sensor
-        What both sides went through.
-    one : ResultAgreement
-    measured : Measures
-    there : sequence of int
-        Places of the members.
-    own : array (member,)
-        How much later each is than the case as it stands, on average [s].
-    gain : float
-        Uncertainty of the calibration [1].
-    """
-    times = common_times(measured)
-    interval = float(times[-1] - times[0]) / (len(times) - 1)
-    instants = [part.time - one.shift for part in one.sensors]
-    changed = [np.empty((len(at), len(there))) for at in instants]
-    nominal = measured.force[0][: len(times)] - measured.force[0][0]
-    for first in range(0, len(there), SAMPLES_AT_ONCE):
-        lot = range(first, min(first + SAMPLES_AT_ONCE, len(there)))
-        # forces above the static one, as a piezo has them; where a member ends before the shifted
-        # times its last force
-        side = []
-        for i in lot:
-            time, force = measured.time[there[i]], measured.force[there[i]]
-            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
-        apart = np.stack(side, axis=-1) - nominal[:, :, None]
-        off = sensor.smooth(interval, sensor.instrument(interval, apart))
-        for k, at in enumerate(instants):
-            changed[k][:, lot.start : lot.stop] = on_grid(
-                times, off[:, k], np.minimum(at, times[-1])
-            )
-    found = []
-    for part, force in zip(one.sensors, changed, strict=True):
-        low, middle, high = np.zeros((3, 0))
-        if force.size:
-            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed
-        least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
-        inside = (least <= part.measured) & (part.measured <= most)
-        found.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
-    return found

@@ -1,0 +1,258 @@
+"""Results beside a measured trace, with bands of what the tolerances of their cases allow: is the
+measurement within?"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from granchain.case.tolerances import tolerances_of
+from granchain.comparison import compare_pulses
+from granchain.comparison.agreement import (
+    IN_BAND,
+    Agreement,
+    Band,
+    Comparison,
+    ForceBand,
+    ResultAgreement,
+)
+from granchain.errors import CaseError
+from granchain.keys import Problems
+from granchain.progress import progress_of
+from granchain.sensor import Sensor
+from granchain.store import Result
+from granchain.studies.bands import (
+    MEMBERS,
+    SAMPLES_AT_ONCE,
+    Uncertain,
+    common_times,
+    nominal_and_members,
+    on_grid,
+    quantiles_over,
+    uncertain,
+    whole_members,
+)
+from granchain.studies.measures import Measures
+from granchain.studies.members import counter
+from granchain.traces import Trace
+
+# The ends of a band, and its middle.
+BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
+# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %:
+# its quantile at 0.975.
+DEVIATIONS = 1.959964
+
+
+def compare(
+    *results: Result,
+    trace: Trace | str | os.PathLike[str],
+    labels: Sequence[str] | None = None,
+    cutoff: float | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    bands: Mapping[str, Any] | None = None,
+    members: int = MEMBERS,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
+) -> Comparison:
+    """Compare results with a measured trace, pulse by pulse; where tolerances of numbers of their
+    cases are stated, with bands around what is computed.
+
+    The clocks of computer and instrument know nothing of each other, so each member of a band has a
+    shift of its own, which lays its arrivals over the nominal ones on average: only what tolerances
+    do to one arrival beside another is left. Forces and arrivals of the members differ from those
+    of the case by what the filter, where there is one, lets through; their peaks by the factor that
+    they have without it.
+
+    Parameters
+    ----------
+    *results : Result
+        With sensors in beads of the trace.
+    trace : Trace, str or path
+        A measured trace, or its folder.
+    labels : sequence of str, optional
+        A word for each result; default: its contact law.
+    cutoff : float, optional
+        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
+        about.toml; where it gives none and there is noise, four times the inverse of the narrowest
+        measured pulse's width.
+    tolerances : mapping of str to float, optional
+        Largest difference of "peak", "width", "impulse", "speed", relative to the measured value,
+        of "arrival" [s] and of "residual".
+    bands : mapping, optional
+        Of keys of the case, as the tolerance of `bands`; default: what the results' cases and the
+        trace's about.toml state, the trace's where both do. No bands where nothing is stated.
+    members : int
+        Runs of each result's bands; 0: no bands.
+    seed, threads, progress
+        As of `bands`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TraceError
+        Where no sensor is common to trace and results, or a tolerance is not known.
+    CaseError
+        With every mistake in bands, of all results, before anything runs.
+    """
+    found = compare_pulses(
+        *results, trace=trace, labels=labels, cutoff=cutoff, tolerances=tolerances
+    )
+    asked = _plans(found, results, bands, members, seed) if members else []
+    if not any(asked):
+        return found
+    messages = list(found.messages)
+    if found.sensor.front_mass is not None:
+        messages.append(
+            "the halves of the sensors are unequal: bands are of the mean of a bead's two contact "
+            "forces"
+        )
+    runs = (1 + members) * sum(plan is not None for plan in asked)
+    report = counter(progress_of(progress, "bands"), runs)
+    banded = tuple(
+        one
+        if plan is None
+        else _with_bands(found, one, plan, nominal_and_members(plan, threads, report))
+        for one, plan in zip(found.results, asked, strict=True)
+    )
+    return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
+
+
+def _plans(
+    found: Comparison,
+    results: Sequence[Result],
+    tolerance: Mapping[str, Any] | None,
+    n: int,
+    seed: int,
+) -> list[Uncertain | None]:
+    """What is drawn for each result; None where nothing is stated."""
+    plans: list[Uncertain | None] = []
+    problems: list[str] = []
+    stated = found.trace.about.tolerance
+    for one, result in zip(found.results, results, strict=True):
+        plans.append(None)
+        try:
+            case = result.case
+        except CaseError:
+            case = None
+        if case is None and (tolerance or stated is not None):
+            problems.append(
+                f"{one.label}: got a result whose case is not there, or of a law that is not "
+                "installed, allowed one that can be run again; leave out bands: members=0, "
+                "--members 0"
+            )
+        if case is None:
+            continue
+        wanted = dict(tolerance or {})
+        for table in () if tolerance else (case.tolerance, stated):
+            # mistakes in it are those of the case and of the trace, which were read
+            wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
+        try:
+            if wanted:
+                beads = [sensor.bead for sensor in one.sensors]
+                plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
+        except CaseError as error:
+            label = f"{one.label}: " if len(results) > 1 else ""
+            problems += [label + sentence for sentence in error.problems]
+    if problems:
+        raise CaseError(problems)
+    return plans
+
+
+def _with_bands(
+    found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures
+) -> ResultAgreement:
+    """One result with its bands."""
+    there = whole_members(measured)[1:]
+    late = measured.arrival[there] - measured.arrival[0]
+    clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
+    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
+    # the widest stands for all sensors
+    gain = max(found.trace.about.uncertainty.all_gain(len(found.trace.sensor_bead)))
+    forces = _force_bands(found.sensor, one, measured, there, own, gain)
+    sensors = tuple(
+        replace(
+            sensor,
+            peak_band=_band_of(
+                sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak
+            ),
+            arrival_band=_band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
+            force_band=forces[k],
+        )
+        for k, sensor in enumerate(one.sensors)
+    )
+    return replace(one, sensors=sensors, tolerance=dict(plan.tolerance), members=len(there))
+
+
+def _band_of(values: np.ndarray, number: Agreement) -> Band:
+    """The interval of a number's members, and that of measurements of them."""
+    low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
+    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
+
+
+def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
+    """The ends of a band with an uncertainty beside it: distances from the middle add up by
+    their squares, as of independent deviations."""
+    wide = DEVIATIONS * np.asarray(uncertainty)
+    return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
+
+
+def _force_bands(
+    sensor: Sensor,
+    one: ResultAgreement,
+    measured: Measures,
+    there: Sequence[int],
+    own: np.ndarray,
+    gain: float,
+) -> list[ForceBand]:
+    """Bands of the forces at each sensor, over the pulse.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        What both sides went through.
+    one : ResultAgreement
+    measured : Measures
+    there : sequence of int
+        Places of the members.
+    own : array (member,)
+        How much later each is than the case as it stands, on average [s].
+    gain : float
+        Uncertainty of the calibration [1].
+    """
+    times = common_times(measured)
+    interval = float(times[-1] - times[0]) / (len(times) - 1)
+    instants = [part.time - one.shift for part in one.sensors]
+    changed = [np.empty((len(at), len(there))) for at in instants]
+    nominal = measured.force[0][: len(times)] - measured.force[0][0]
+    for first in range(0, len(there), SAMPLES_AT_ONCE):
+        lot = range(first, min(first + SAMPLES_AT_ONCE, len(there)))
+        # forces above the static one, as a piezo has them; where a member ends before the shifted
+        # times its last force
+        side = []
+        for i in lot:
+            time, force = measured.time[there[i]], measured.force[there[i]]
+            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
+        apart = np.stack(side, axis=-1) - nominal[:, :, None]
+        off = sensor.smooth(interval, sensor.instrument(interval, apart))
+        for k, at in enumerate(instants):
+            changed[k][:, lot.start : lot.stop] = on_grid(
+                times, off[:, k], np.minimum(at, times[-1])
+            )
+    found = []
+    for part, force in zip(one.sensors, changed, strict=True):
+        low, middle, high = np.zeros((3, 0))
+        if force.size:
+            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed
+        least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
+        inside = (least <= part.measured) & (part.measured <= most)
+        found.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
+    return found
