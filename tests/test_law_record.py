@@ -20,13 +20,8 @@ from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
 
-# A value, a module, coefficients by their last bit, and a file; all places are in the long set.
-SOME = (
-    "number in the force",
-    "an imported module reloaded",
-    "last bit of a coefficient",
-    "file that is read for the coefficients",
-)
+# A value of the force, and coefficients by their last bit; all places are in the long set.
+SOME = ("number in the force", "last bit of a coefficient")
 # Types of a compiled helper are nothing to plain Python; test_edited_laws has them.
 ALL = tuple(
     kind

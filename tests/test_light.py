@@ -25,10 +25,12 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.errors import GranchainError
 
+SMALL = "--set chain.beads=5 --set sensors.beads=[2] --set sensors.contacts=[1]".split()
+SMALL += ["--set", "time.end=2.2e-5"]
 told = io.StringIO()
 with contextlib.redirect_stderr(told):
     codes = [
-        obey(["run", "steel-chain", "--set", "time.end=2.2e-5", "--out", "a.h5", "--json"]),
+        obey(["run", "steel-chain", *SMALL, "--out", "a.h5", "--json"]),
         obey(["info", "a.h5", "--verify"]),
         obey(["plot", "a.h5", "--out", "figures"]),
     ]

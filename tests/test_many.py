@@ -25,8 +25,8 @@ from granchain.store.units import unit_of_attributes
 from granchain.studies import many, members
 from granchain.studies.measures import measure
 
-# With a rate and an onset, with dents: kinds of loop.
-FAST = ["tsuji", "ma-liu"]
+# With a rate and an onset; with dents in the mixed ensemble below.
+FAST = ["tsuji"]
 # Members of a small ensemble: more than two threads have, and unlike in step, end, gaps and walls.
 MEMBERS = 5
 
@@ -90,8 +90,11 @@ def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
         assert result.sensor_force.max() > 0.0
 
 
-def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
-    """Laws, lengths, what is recorded, loads and driven ends."""
+def test_members_unlike_in_every_way_run_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Laws, lengths, what is recorded, loads and driven ends; a stack where two have one loop."""
+    monkeypatch.setattr(stack, "COMPILED", 2)
     # pushes of a micrometre, of the order of the overlaps of the struck chain, and of newtons
     for name, most in (("push", 1e-6), ("shove", 2e-6), ("force", 20.0)):
         (tmp_path / f"{name}.csv").write_text(f"0,0\n1e-5,{most}\n3e-5,0\n")

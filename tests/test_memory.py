@@ -267,8 +267,10 @@ def test_a_file_that_would_take_too_much_is_refused_before_it_takes_it(name, her
     "kind",
     [
         "npy",
-        "h5",
-        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("npz", "npz int8", "mat", "csv")),
+        *(
+            pytest.param(kind, marks=pytest.mark.long)
+            for kind in ("h5", "npz", "npz int8", "mat", "csv")
+        ),
     ],
 )
 def test_a_file_just_below_the_limit_is_read_within_it(kind, here, figure):

@@ -16,13 +16,8 @@ sys.path.remove(str(FOLDER))
 
 # each some seconds, and one half a minute: it compiles a law, measures its certificate and compiles
 # it again
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if "sensor-file" in name else pytest.mark.long)
-        for name in notebooks.names()
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", notebooks.names())
 def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):
     notebook = notebooks.run(name, tmp_path)
     assert any(cell.cell_type == "code" and cell.outputs for cell in notebook.cells)

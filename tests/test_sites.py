@@ -253,8 +253,9 @@ def test_modes_have_one_a_body_and_are_those_of_the_closed_form() -> None:
 def test_members_checkpoints_and_plain_python_have_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = row({**HELD, "resonator": TWO}, contact=TSUJI)
-    held = row(HELD, contact=TSUJI)
+    # with drag: the loop of the chain with all of it
+    case = row({**HELD, "resonator": TWO, "drag": 1e3}, contact=TSUJI)
+    held = row({**HELD, "drag": 1e3}, contact=TSUJI)
     cases = [case, held, case.replace(**{"chain.on_site_damping": 1.0})]
     gc.run_many(cases, threads=1, out=tmp_path / "many.h5")
     together = gc.open_ensemble(tmp_path / "many.h5")
@@ -306,7 +307,7 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
 
 
 def test_energies_of_beads_add_up_and_what_springs_take_is_not_transmitted() -> None:
-    case = row({**HELD, "resonator": TWO}, contact=TSUJI)
+    case = row({**HELD, "resonator": TWO, "drag": 1e3}, contact=TSUJI)
     found = gc.run(case)
     parts = energy_balance(found).parts
     held = ("kinetic", "recoverable", "on_site", "resonator_kinetic", "resonator_elastic")

@@ -93,10 +93,10 @@ def test_in_a_linear_chain_a_localised_start_spreads_as_far_as_it_flies():
 
 def test_energies_that_a_result_does_not_hold_are_refused(plain_loop):
     with pytest.raises(GranchainError, match="set `history = true` under"):
-        analysis.bead_energy(row(DENTS, initial=KICK))
+        analysis.bead_energy(row(DENTS, initial=KICK, end=1e-5))
     with pytest.raises(GranchainError, match=r"a memory that snapshots do not hold.*keep"):
-        analysis.contact_energy(row(DENTS | {"dents": "forget"}, **DENTED))
-    bare = gc.run(row(DENTS, **DENTED).case.replace(snapshots=None))
+        analysis.contact_energy(row(DENTS | {"dents": "forget"}, end=1e-5, **DENTED))
+    bare = gc.run(row(DENTS, end=1e-5, **DENTED).case.replace(snapshots=None))
     with pytest.raises(GranchainError, match=r"set `interval` under .snapshots."):
         analysis.second_moment(bare)
 

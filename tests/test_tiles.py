@@ -31,9 +31,9 @@ from granchain.errors import CaseError
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-# Compiled, each is a loop more: one without rate, one with dents. Plain, one with rate and onsets,
+# Compiled, each is a loop more: one with dents. Plain, one with rate and onsets,
 # and of the laws with jumps, whose chains are not tiled, one. The others in the long run.
-NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["hertz", "ma-liu"]
+NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["ma-liu"]
 # 48 bodies are two tiles of 24, more than the 7 * VECTOR contacts by which one moves back in a
 # band: some begin beyond either end.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7

@@ -122,13 +122,13 @@ def test_a_law_file_whose_code_never_ends_is_named(tmp_path):
 def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
     monkeypatch.setattr(signals, "AFTER", 0.2)
     with signals.Waiting("a law") as there:
-        for _ in range(30):
+        for _ in range(15):
             time.sleep(0.02)
             there.beat("a step")
     assert capsys.readouterr().err == ""
     with signals.Waiting("a law") as there:
         there.beat("a step")
-        time.sleep(1.0)
+        time.sleep(0.5)
     assert (
         capsys.readouterr().err
         == "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends "

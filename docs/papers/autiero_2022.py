@@ -880,6 +880,7 @@ def equations_128_to_134() -> Shown:
     "Gharib and Hurmuzlu's second force",
     Verdict.MISPRINT,
     "eq. (141) has the wrong sign, in eq. (142) the two works have changed places",
+    long=True,
 )
 def equations_135_to_145() -> Shown:
     """A run with a dent: works in compression and restitution, and the dent."""

@@ -540,6 +540,7 @@ def four_restitutions() -> Shown:
     Verdict.MISPRINT,
     "Chang and Ling's has no right dimension, Wu's first exponent makes the restitution grow with the speed, Weir and Tallon's R1 is not defined; the "
     "others as printed",
+    long=True,
 )
 def formulas_of_table_4() -> Shown:
     """Two beads, over speed; out of its range a formula is refused."""

@@ -22,9 +22,9 @@ PLAIN_ALONE = pytest.mark.skipif(
     not PLAIN_HERE, reason="run as plain Python, by make test-plain: compiled it shows nothing more"
 )
 # Of their shape, those whose loops other tests need too, and no integral for each force.
-FIRST = ("ma-liu", "hertz", "tsuji", "flores", "wang-liu-hysteretic")
+FIRST = ("ma-liu", "hertz", "tsuji", "flores")
 # Of a shape of their own, and as long to compile as three others: the plain and the long run.
-LATER = ("jackson-green", "kogut-etsion", "lee-wang-transition")
+LATER = ("jackson-green", "kogut-etsion", "lee-wang-transition", "wang-liu-hysteretic")
 FUNCTIONS = (
     "history_of",
     "force",
