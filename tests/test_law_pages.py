@@ -7,11 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import granchain as gc
-from granchain.certificates.examples import example_inputs
 from granchain.contact import families
 from granchain.two_body import example_pair
 
@@ -68,42 +66,6 @@ def test_the_loops_of_elastic_spheres_and_of_a_dent_are_those_of_their_closed_fo
     assert hertz.force.max() == pytest.approx(pair.hertz_stiffness * largest**1.5, rel=1e-4)
     # the steel chain's pair at 1.77 m/s: .8390 with Ma-Liu, computed independently
     assert loop_of(gc.laws()["ma-liu"]).restitution == pytest.approx(0.8390, abs=3e-4)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [
-        "hertz",
-        "ma-liu",
-        "flores",
-        "tsuji",
-        "kelvin-voigt",
-        "brake",
-        "wang-liu-hysteretic",
-        "johnson",
-    ],
-)
-def test_a_loop_is_that_of_an_impact(name: str, law_pages: Any) -> None:
-    law = gc.laws()[name]
-    inputs = vars(example_inputs(law)) | (
-        {"impact_speed": 1.77} if name in ("flores", "wang-liu-hysteretic") else {}
-    )
-    impact, loop = (
-        gc.impact(law=name, pair=example_pair(), speed=1.77, **inputs),
-        law_pages.loops.loop_of(law),
-    )
-    assert loop.restitution == pytest.approx(impact.restitution, abs=1.5e-3)
-    assert loop.overlap.max() == pytest.approx(impact.max_overlap, rel=2e-3)
-    # of a force that jumps, the side of the jump that a step comes to
-    assert loop.force.max() == pytest.approx(impact.max_force, rel=2e-3)
-    # the recovery too: at equal overlaps, the forces on the way back
-    back = slice(int(np.argmax(loop.overlap)), None)
-    there = slice(int(np.argmax(impact.overlap)), None)
-    overlaps = np.linspace(0.4, 0.9, 20) * impact.max_overlap
-    mine = np.interp(overlaps, loop.overlap[back][::-1], loop.force[back][::-1])
-    its = np.interp(overlaps, impact.overlap[there][::-1], impact.force[there][::-1])
-    assert mine == pytest.approx(its, abs=4e-3 * impact.max_force)
 
 
 @pytest.mark.plain

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import every_law
+from support.kinds import each_loop
 from support.random_cases import random_cases
 
 import granchain as gc
@@ -22,7 +22,7 @@ from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.store.units import unit_of_attributes
-from granchain.studies import many, members
+from granchain.studies import members
 from granchain.studies.measures import measure
 
 # With a rate and an onset; with dents in the mixed ensemble below.
@@ -78,7 +78,7 @@ def single(case: gc.Case) -> gc.Result:
 # --- The bits of a single run
 
 
-@pytest.mark.parametrize("law", every_law(FAST))
+@pytest.mark.parametrize("law", each_loop(FAST))
 def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
     """Sensors, contacts, snapshots, ledger, history, peaks and messages; members unlike in all
     numbers and in their steps."""
@@ -116,16 +116,6 @@ def test_members_unlike_in_every_way_run_together(
     ]
     for case, result in zip(cases, gc.run_many(cases), strict=True):
         assert result.equals(single(case))
-
-
-@pytest.mark.parametrize("threads", [2, 7])
-def test_the_number_of_threads_changes_nothing(
-    threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)  # three lots
-    cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 10)]
-    ensemble = gc.run_many(cases, threads=threads)
-    assert all(result.equals(single(case)) for case, result in zip(cases, ensemble, strict=True))
 
 
 @pytest.mark.plain

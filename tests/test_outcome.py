@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import every_law
+from support.kinds import each_loop
 from support.rows import HARD_STEEL, inputs_for, standing_row, steel_row
 
 import granchain as gc
@@ -51,7 +51,7 @@ def found(states: list[State]) -> list[bytes]:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", every_law(FAST))
+@pytest.mark.parametrize("law", each_loop(FAST))
 def test_many_runs_together_have_the_bits_of_each_alone_compiled_or_plain(law, monkeypatch):
     states = [advanced(law, speed) for speed in (1.77, 0.5)]
     alone = [found([state]) for state in states]

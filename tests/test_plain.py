@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.kinds import one_per_module
+from support.kinds import distinct_laws, one_per_module
 from support.state_hashes import CHAINS, FEW, QUESTIONS
 
 from granchain.contact import laws
@@ -61,7 +61,7 @@ def differing(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
             pytest.param(
                 law, "hashes" if law in one_per_module() else "few", marks=pytest.mark.long
             )
-            for law in laws()
+            for law in distinct_laws()
         ),
     ],
 )

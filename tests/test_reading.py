@@ -90,7 +90,7 @@ def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
     assert error < 3.0 * sure and (error < 0.05 or sure > 0.05)
 
 
-@seeds(20)
+@seeds(10)
 @pytest.mark.parametrize(
     ("shape", "samples", "noise"),
     [(notched(0.22), 60.0, 0.01), (notched(0.22), 20.0, 0.01), (shoulder, 8.0, 0.0007)],
@@ -107,14 +107,14 @@ def test_a_long_stretch_over_a_kink_is_not_taken_for_the_top(seed):
     assert error < 0.005 and error < 3.0 * sure
 
 
-@seeds(40)
+@seeds(12)
 @pytest.mark.parametrize("samples", [9.0, 12.0])
 def test_a_jump_between_two_samples_leaves_the_impulse_open(samples, seed):
     error, sure = off(cut_feet, samples, 0.0001, seed)[0]["impulse"]
     assert error < 5.0 * sure
 
 
-@seeds(20)
+@seeds(10)
 @pytest.mark.parametrize(
     ("samples", "noise", "limit"), [(4.3, 0.01, 0.8), (4.3, 0.0005, 0.8), (10.0, 0.02, 0.4)]
 )

@@ -9,6 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from support.elsewhere import locked, lowest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -51,6 +53,10 @@ def test_the_recipe_of_conda_asks_for_what_the_project_needs() -> None:
         listed = asked.replace(" ", "").replace("matplotlib-base", "matplotlib")
         bounds = {line.removeprefix("-") for line in listed.splitlines()}
         assert {one for one in bounds if not one.startswith(("python", "pip"))} == set(needs)
+
+
+def test_every_dependency_has_a_lowest_version() -> None:
+    assert len(lowest()) >= 8 and len(locked()) > 60
 
 
 def test_the_table_of_what_ran_is_printed_and_every_stated_python_has_run() -> None:

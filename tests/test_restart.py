@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.kinds import distinct_laws
 from support.processes import Stop
 from support.rows import inputs_for, standing_row, steel_row
 
@@ -58,7 +59,7 @@ SPLITS = (0, 1, 2, 37, 143, 350, N_STEPS - 1, N_STEPS, N_STEPS + 1)
 # With dents, in the rows that share a loop; with a rate and an onset: test_small_plain.py; driven
 # and loaded: the built-in cases below; and all in the long run.
 FAST = [pytest.param("ma-liu", tuple(ROWS)[:3])]
-FAST += [pytest.param(law, tuple(ROWS), marks=pytest.mark.long) for law in laws()]
+FAST += [pytest.param(law, tuple(ROWS), marks=pytest.mark.long) for law in distinct_laws()]
 
 
 def prepared(law: str, chain: Chain) -> Callable[[], State]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pickle
 import resource
 import secrets
 import shutil
-import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +15,6 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from support.processes import answer
 
 from granchain.errors import GranchainWarning
 from granchain.jit.cache import LOOP_SEAL_LENGTH, compiled, compiling, loop_content, sealed
@@ -57,18 +54,6 @@ def flipped(path: Path, draw: np.random.Generator) -> None:
     path.write_bytes(content)
 
 
-def replaced(path: Path, make: Callable[[], object]) -> None:
-    path.unlink()
-    make()
-
-
-def zeroed(path: Path, draw: np.random.Generator) -> None:
-    content = bytearray(path.read_bytes())
-    at = draw.integers(len(content) - 1)
-    content[at:] = bytes(len(content) - at)
-    path.write_bytes(content)
-
-
 def resealed_by_another(path: Path, draw: np.random.Generator) -> None:
     path.write_bytes(sealed("another file", path.read_bytes()[:-LOOP_SEAL_LENGTH]))
 
@@ -77,16 +62,10 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
     "a flipped bit": flipped,
     "empty": lambda path, draw: path.write_bytes(b""),
     "cut": lambda path, draw: os.truncate(path, int(draw.integers(1, path.stat().st_size))),
-    "garbage": lambda path, draw: path.write_bytes(draw.bytes(path.stat().st_size)),
-    "longer": lambda path, draw: path.write_bytes(
-        path.read_bytes() + draw.bytes(int(draw.integers(1, 200)))
-    ),
-    "zeros at its end": zeroed,
     "without its seal": lambda path, draw: os.truncate(
         path, path.stat().st_size - LOOP_SEAL_LENGTH
     ),
     "another file's content": resealed_by_another,
-    "text": lambda path, draw: path.write_text("nothing of the kind\n"),
 }
 
 
@@ -212,69 +191,6 @@ def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path
         GranchainWarning, match="a compiled loop is not saved: .*set NUMBA_CACHE_DIR"
     ):
         assert made(2.0) == 10.0
-
-
-# A process that damages a loop's file and loads it, as often as it is told to; prints how often the
-# file was refused before it was loaded.
-LOAD = """
-    import json, shutil, sys, warnings; sys.path.insert(0, "tests")
-    from pathlib import Path
-    import numpy as np
-    from support.rows import run_row, steel_row
-    import test_saved_loops as t
-    state = run_row(steel_row(12), "hertz", 2e-6)
-    (signature,), loop = state.loop.signatures, state.loop
-    arguments = signature and loop.overloads[signature].signature.args
-    place = t.files(Path({cache!r}), "loop.loop_*")
-    whole = {{which: path.read_bytes() for which, path in place.items()}}
-    draw, refused = np.random.default_rng({seed}), 0
-    for _ in range({n}):
-        kind = list(t.DAMAGES)[draw.integers(len(t.DAMAGES))]
-        which = ("index", "code")[draw.integers(2)]
-        kind = "a flipped bit" if draw.integers(2) else kind
-        t.DAMAGES[kind](place[which], draw)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = loop._cache.load_overload(arguments, loop.targetctx)
-        refused += found is None and len(caught) == 1
-        for which, path in place.items():
-            path.unlink(missing_ok=True)
-            path.write_bytes(whole[which])
-    again = loop._cache.load_overload(arguments, loop.targetctx)
-    print(json.dumps([refused, again is not None]))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.promise("R8")
-def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(
-    cache: Path, figure: Callable[..., None]
-) -> None:
-    draw, failed, kinds = np.random.default_rng(12), 0, list(DAMAGES)
-    run()
-    for n in range(200):
-        # every kind on each file, and flipped bits
-        kind, which = (
-            kinds[n // 2] if n < 2 * len(kinds) else "a flipped bit",
-            ("index", "code")[n % 2],
-        )
-        try:
-            failed += len(mended(cache, kind, which, draw)) != 1
-        except AssertionError:
-            failed += 1
-    figure(
-        "damaged files of a compiled function: runs that failed, or said nothing, of 200",
-        failed,
-        at_most=0,
-    )
-    code = textwrap.dedent(LOAD.format(cache=str(cache / "own"), seed=3, n=200))
-    refused, whole = json.loads(answer(code, cache / "own", NUMBA_DISABLE_JIT="0"))
-    figure(
-        "damaged files of Hertz's loop, refused before they are loaded, of 200",
-        refused,
-        at_least=200,
-    )
-    assert whole
 
 
 def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE, every_law
+from support.kinds import PLAIN_HERE, each_loop
 from support.pinned_states import contents
 from support.rows import example_chain
 
@@ -88,13 +88,13 @@ def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", every_law(NEAR))
+@pytest.mark.parametrize("law", each_loop(NEAR))
 def test_tiles_give_the_bits_of_whole_sweeps(law: str, request: pytest.FixtureRequest) -> None:
     compare(law, SHARED, request)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("law", laws())
+@pytest.mark.parametrize("law", each_loop([]))
 def test_tiles_give_the_bits_of_whole_sweeps_of_a_loaded_row(
     law: str, request: pytest.FixtureRequest
 ) -> None:
@@ -118,7 +118,7 @@ def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
 @pytest.mark.plain
 @pytest.mark.parametrize(
     "law",
-    [name if name == "ma-liu" else pytest.param(name, marks=pytest.mark.long) for name in laws()],
+    each_loop(["ma-liu"]),
 )
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_give_the_bits_of_one(

@@ -118,7 +118,7 @@ def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs(n, figure, pla
 
 @pytest.mark.promise("N9")
 @pytest.mark.plain
-def test_a_step_just_above_it_is_stopped(figure):
+def test_a_step_just_above_it_is_stopped(figure, plain_loop):
     state, status, _ = disturbed(1.02, 30)
     assert status.failed
     figure(

@@ -88,6 +88,13 @@ def every_law(near: list[str] | None = None) -> list[Any]:
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in laws()]
 
 
+def each_loop(near: list[str]) -> list[Any]:
+    """One law for each loop as parameters of a test of its bits: these at once, the others in the
+    long run."""
+    names = sorted({*near, *distinct_laws()})
+    return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in names]
+
+
 def alternatives(law: type[ContactLaw]) -> list[dict[str, Any]]:
     """Changes of the example inputs, one word or switch at a time, that lead through a law's
     other branches; the first changes nothing."""
