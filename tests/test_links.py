@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from support.disks import mounting
 from support.processes import Stop
 
@@ -114,12 +115,21 @@ WRITERS: dict[str, tuple[str, Writer]] = {
 }
 
 
+def blank_frame(moving: Any, name: str, writer: Any, dpi: float) -> None:
+    """Written in place of an animation's frames, which take their time to draw."""
+    writer.setup(moving._fig, name, dpi)
+    writer._frames = [Image.new("RGB", (9, 9))]
+    writer.finish()
+
+
 @pytest.mark.promise("R5")
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.usefixtures("blank_pictures")
 def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
-    writer: str, made: Path, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    writer: str, made: Path, here: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("matplotlib.animation.Animation.save", blank_frame)
     name, write = WRITERS[writer]
     (made / "study.toml").write_text('case = "small.toml"\n[vary]\nstriker.speed = [0.5, 1.0]\n')
     (made / "small.toml").write_text(gc.load_case("steel-chain-hertz", list(SMALL)).toml)

@@ -78,6 +78,8 @@ def test_each_result_in_the_file_is_that_of_its_own_run(
     assert names(tmp_path) == ["study.h5"]
     assert written.status == opened.status and written.messages == opened.messages
     assert opened.cases == tuple(cases)
+    with pytest.raises(FileError, match="got a file that exists and is kept"):
+        gc.run_many(cases[:2], out=path)
     for place, case in enumerate(cases):
         if place == 3:
             continue
@@ -260,26 +262,6 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
     gc.run_many(speeds(3), out=path, overwrite=True)
     assert len(gc.open_ensemble(path)) == 3
     assert names(tmp_path) == ["study.h5"]
-
-
-def test_a_file_that_exists_is_kept_unless_it_may_be_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "study.h5"
-    path.write_text("chain = 1")
-    for overwrite, sentence in (
-        (False, "got a file that exists and is kept"),
-        (True, "got a file that granchain did not write"),
-    ):
-        with pytest.raises(FileError, match=sentence):
-            gc.run_many(speeds(2), out=path, overwrite=overwrite)
-    assert path.read_text() == "chain = 1" and names(tmp_path) == ["study.h5"]
-    path.unlink()
-    gc.run_many(speeds(2), out=path)
-    with pytest.raises(FileError, match="got a file that exists and is kept"):
-        gc.run_many(speeds(3), out=path)
-    ensemble = gc.run_many(speeds(3), out=path, overwrite=True)
-    assert len(gc.open_ensemble(path)) == 3
-    with pytest.raises(FileError, match="got a file that exists and is kept"):
-        ensemble.save(path)
 
 
 def test_more_than_the_disk_holds_is_refused_before_anything_is_run(

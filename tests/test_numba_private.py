@@ -137,12 +137,15 @@ def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
     assert len(re.findall(PACKED_ROOT[platform.machine()], instructions)) >= 2
 
 
-@pytest.mark.plain
-def test_rows_are_compiled_in_vectors_gathered_and_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba compiles, without the JIT's switch too, and keeps the code in a folder of the test."""
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+
+@pytest.mark.plain
+def test_rows_are_compiled_in_vectors_gathered_and_written(compiling: None) -> None:
     gather, store = gatherer(2), put_rows
 
     @rows
@@ -163,11 +166,7 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(
 
 
 @pytest.mark.plain
-def test_rows_are_named_in_compiled_code_as_in_plain_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+def test_rows_are_named_in_compiled_code_as_in_plain_python(compiling: None) -> None:
     view = fields.events_view
 
     def loop(table, total):  # type: ignore[no-untyped-def]
@@ -189,11 +188,7 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(
 
 
 @pytest.mark.plain
-def test_arrays_that_are_held_are_those_that_were_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+def test_arrays_that_are_held_are_those_that_were_given(compiling: None) -> None:
 
     def loop(drives):  # type: ignore[no-untyped-def]
         kept = held(drives)
@@ -210,12 +205,8 @@ def test_arrays_that_are_held_are_those_that_were_given(
 
 
 @pytest.mark.plain
-def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(compiling: None) -> None:
     # with all three functions that take a double apart
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
     def raise_each(x, y, out):  # type: ignore[no-untyped-def]
         for k in range(x.size):
@@ -255,9 +246,9 @@ def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.plain
-def test_what_is_shared_is_saved_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+def test_what_is_shared_is_saved_by_itself(
+    compiling: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
 
     @options.shared
     def twice(x):  # type: ignore[no-untyped-def]

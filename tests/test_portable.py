@@ -34,10 +34,8 @@ COMMANDS = [
     f"run steel-chain {SMALL} --out a.h5",
     f"run steel-chain {SMALL} --out a.h5 --overwrite",
     "info a.h5 --verify",
-    "info --system",
-    "plot a.h5 --only force-traces --out figures",
+    "plot a.h5 --only force-traces --out figures --format svg",
     "sweep s.toml",
-    "laws",
 ]
 SWEEP = """
 case = "small.toml"

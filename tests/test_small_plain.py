@@ -55,26 +55,6 @@ from granchain.status import Status
 pytestmark = [pytest.mark.plain, PLAIN_ALONE, pytest.mark.usefixtures("plain_loop")]
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("kind", ["displacement", "force"])
-def test_a_driven_end_pushes_into_the_chain_from_either_side(side, kind):
-    # a ramp to 1 um, or 10 N, held; and past the table's end
-    drive = End(
-        kind,
-        None,
-        np.array([0.0, 5e-6, 8e-6]),
-        np.array([0.0, 1e-6, 1e-6]) * (1.0 if kind == "displacement" else 1e7),
-    )
-    ends = {"left": drive} if side == "left" else {"right": drive}
-    state = run_row(
-        standing_row(2, **ends), "hertz", 1e-5, 1e-7, recording=Recording(energy_interval=1e-6)
-    )
-    sign = 1.0 if side == "left" else -1.0
-    assert sign * velocities(state).sum() > 0.0
-    assert state.energies.external[-1] > 0.0
-    assert ledger_residual(state) < 0.05
-
-
 def test_a_forgotten_dent_stays_in_the_ledger():
     # a ball between two walls hits them again and again; each hit dents anew, and the loss adds up
     chain = replace(standing_row(1, End("wall"), End("wall")), velocity=np.array([SPEED]))
@@ -122,11 +102,6 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     assert floored.h[3, 1] > state.h[3, 1]
     with pytest.raises(LawError, match="nothing moves at the start"):
         with_restitutions([(given, pair, limits, np.zeros(1))])
-
-
-def test_rows_begin_with_the_start_value_of_their_field():
-    rows = fields.rows_of(fields.BodyRows, fields.BODY, 3)
-    assert [row.tolist() for row in rows] == [[field.start] * 3 for field in fields.BODY]
 
 
 def test_an_onset_without_a_floor_is_refused():
@@ -342,21 +317,6 @@ def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on(
     assert not windows[3:].any()
 
 
-def test_a_sensor_reads_the_same_whether_contacts_are_recorded_or_not():
-    # two ways through the loop: sensors alone are sampled on the march, contacts stop it at each
-    # sample
-    alone, beside = (
-        run_row(steel_row(4), "hertz", 2e-5, recording=Recording((1, 3), contacts, 3e-7))
-        for contacts in ((), (0, 1, 2))
-    )
-    assert alone.records.sensor_force.max() > 0.0
-    assert np.array_equal(alone.records.sensor_force, beside.records.sensor_force)
-    assert np.array_equal(
-        alone.records.sensor_force[:, 0],
-        0.5 * (beside.records.contact_force[:, 0] + beside.records.contact_force[:, 1]),
-    )
-
-
 # --- what a run changes
 # ---------------------------------------------------------------------------------------------
 
@@ -367,19 +327,6 @@ def recorded_state(law: str) -> State:
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     step = time_step_of(contacts, chain, 1e-7, 1e-5)
     return State(contacts, chain, step, Recording((1,), (0, 1), 3e-7, 5e-7, energy_interval=7e-7))
-
-
-@pytest.mark.parametrize("law", ["ma-liu", "tsuji"])
-def test_a_run_that_takes_anothers_arrays_goes_on_to_the_same_bits(law):
-    first, second, unbroken = recorded_state(law), recorded_state(law), recorded_state(law)
-    assert first.set_up == second.set_up
-    assert first.advance(43) is Status.RUNNING
-    second.take({name: array.copy() for name, array in first.arrays().items()})
-    assert second.time == pytest.approx(43e-7, rel=1e-14)
-    assert second.advance(1000) is unbroken.advance(1000) is Status.COMPLETE
-    assert unbroken.records.sensor_force.max() > 1.0
-    for name, array in unbroken.arrays().items():
-        assert array.tobytes() == second.arrays()[name].tobytes(), name
 
 
 TAKEN: dict[str, tuple[dict[str, Any], str]] = {
