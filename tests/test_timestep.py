@@ -102,7 +102,7 @@ def disturbed(factor: float, n: int):
 
 
 @pytest.mark.promise("N9")
-@pytest.mark.parametrize("n", [3, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [8, pytest.param(30, marks=pytest.mark.long)])
 def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs(n, figure, plain_loop):
     state, status, overlap = disturbed(0.98, n)
     assert status is Status.COMPLETE
