@@ -25,7 +25,7 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.errors import GranchainError
 
-SMALL = "--set chain.beads=5 --set sensors.beads=[2] --set sensors.contacts=[1]".split()
+SMALL = "--set chain.beads=5 --set sensors.beads=[2,4] --set sensors.contacts=[1]".split()
 SMALL += ["--set", "time.end=2.2e-5"]
 told = io.StringIO()
 with contextlib.redirect_stderr(told):

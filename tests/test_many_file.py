@@ -67,7 +67,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("lot", [3, 1024])
 def test_each_result_in_the_file_is_that_of_its_own_run(
-    lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_loop: None
+    lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read by the ensemble that wrote it, and by one that opens it, bit for bit, whatever the
     lots."""
@@ -95,7 +95,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(
 
 @pytest.mark.parametrize("engine", ["h5netcdf", pytest.param("netcdf4", marks=pytest.mark.long)])
 def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_loop: None
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     xarray = pytest.importorskip("xarray")
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)

@@ -336,7 +336,7 @@ def test_a_struck_chain_moves_alike_in_other_units(law, exponents, figure):
     )
 
 
-def test_the_comparisons_see_a_row_that_is_not_the_same(plain_loop):
+def test_the_comparisons_see_a_row_that_is_not_the_same():
     row = struck("flores")
     heavier = replace(row, chain=replace(row.chain, mass=row.chain.mass * (1.0 + 1e-9)))
     assert (

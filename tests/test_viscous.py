@@ -355,6 +355,7 @@ def test_the_transition_of_lee_and_wang_is_the_part_of_its_dashpot_that_the_law_
         theory.lee_wang_transition(overlap, q, 0.0)
 
 
+@pytest.mark.long
 def test_kuwabara_and_kono_lose_more_at_a_higher_speed():
     # 1 - e ~ v^(1/5): a hundred times the speed, 2.51 times the loss, for weak damping
     chi = 1e-3 * STIFFNESS / (STIFFNESS / MASS) ** 0.4
