@@ -20,8 +20,13 @@ from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
 
-# A value of the force, and coefficients by their last bit; all places are in the long set.
-SOME = ("number in the force", "last bit of a coefficient")
+# A value, a module, coefficients by their last bit, and a file; all places are in the long set.
+SOME = (
+    "number in the force",
+    "an imported module reloaded",
+    "last bit of a coefficient",
+    "file that is read for the coefficients",
+)
 # Types of a compiled helper are nothing to plain Python; test_edited_laws has them.
 ALL = tuple(
     kind

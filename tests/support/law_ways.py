@@ -210,7 +210,7 @@ def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     gc.run(case).save(folder / "complete.h5")
     gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=folder / "study.h5")
     with contextlib.suppress(KeyboardInterrupt):
-        gc.run(case.replace(**{"time.end": 1.0}), watch=Stopped(), checkpoint=folder / "killed.chk")
+        gc.run(case.replace(**{"time.end": 1e-3}), watch=Stopped(), checkpoint=folder / "killed.chk")
     executor = LaterExecutor()
     cases = [case.replace(**{"striker.speed": 2.0})]
     sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], cases, False, Measures.empty(cases))
@@ -271,7 +271,7 @@ def computed(case: Case) -> gc.Result:
 
 def ways(folder: Path, case: Case, sent: Elsewhere, executor: LaterExecutor) -> dict[str, bool]:
     """On which ways the results of the law before are refused."""
-    again = case.replace(**{"time.end": 1.0})
+    again = case.replace(**{"time.end": 1e-3})
     before = gc.open_result(folder / "complete.h5").provenance["law_sha256"]
     return {
         "run": computed(case).provenance["law_sha256"] != before,
