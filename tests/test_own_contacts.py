@@ -63,22 +63,6 @@ def test_the_same_law_once_more_gives_the_bits_of_one_law(law: dict[str, Any]) -
         assert np.array_equal(variable.data, own.variables[name].data), name
 
 
-@pytest.mark.plain
-@pytest.mark.usefixtures("plain_loop")
-@pytest.mark.parametrize(
-    ("base", "inner"), [(HERTZ, MALIU), (TSUJI, MALIU)], ids=lambda law: law["law"]
-)
-def test_before_the_wave_comes_to_the_other_law_the_bits_are_those_of_one(
-    base: dict[str, Any], inner: dict[str, Any]
-) -> None:
-    times = {"time": {"end": 1.2e-5, "step": 2e-7}}
-    one, two = gc.run(made(None, base, **times)), gc.run(made(inner, base, **times))
-    assert two.law == f"{base['law']}, ma-liu" and two.contact_peak_force[2] > 1.0
-    assert np.array_equal(one.sensor_force[:, 0], two.sensor_force[:, 0])
-    for name in ("final_velocity", "contact_peak_force", "contact_viscous"):
-        assert np.array_equal(getattr(one, name)[:3], getattr(two, name)[:3]), name
-
-
 def marched(case: Case) -> np.ndarray:
     """(bodies,) Velocities at the end of a row of Hertz contacts and, from bead 6 to bead 10, the
     dashpot of Tsuji et al. 1992, F = K d^1.5 + c d^.25 v."""

@@ -101,13 +101,11 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (["rum"], 'command: got "rum", allowed run, '),
         (["rum"], '; did you mean "run"? see granchain --help'),
         (
             ["traces"],
             "traces command: got nothing, allowed import; name one of these, or see granchain",
         ),
-        (["run", "--stes=3"], 'run: got the option "--stes", allowed --set, --out, '),
         (["run", "--stes=3"], '--help; did you mean "--set"? see granchain run --help'),
         (
             ["run", "--out"],
@@ -121,15 +119,10 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
             ["run", "a", "b", "c d"],
             'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or',
         ),
-        (["compare"], "compare FILE...: got nothing, allowed FILE... (Output file of a run"),
         (["compare", "a.h5"], "compare --trace: got nothing, allowed DIR (Folder of the trace"),
         (
             ["animate", "a.h5", "--frames=7.5"],
             'animate --frames: got "7.5", allowed a whole number (Pictures, 2 to 600',
-        ),
-        (
-            ["animate", "a.h5", "--magnify", "x"],
-            'animate --magnify: got "x", allowed a number (Times that',
         ),
         (["-z"], 'command: got the option "-z", allowed --version'),
     ],

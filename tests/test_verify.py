@@ -58,21 +58,6 @@ def true_errors(case: Case, found: Verification) -> list[tuple[float, float]]:
     ]
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("step", ["auto", "fast"])
-def test_the_error_bars_hold_the_true_errors_and_not_much_more(law: str, step: str) -> None:
-    case = small(law, **{"time.step": step})
-    found = verify(case)
-    assert [one.bead for one in found.sensors] == [1, 8]
-    # the safety factor of the bars: of a law without kinks they are as much larger than the errors
-    for one, (by_peak, by_arrival) in zip(found.sensors, true_errors(case, found), strict=True):
-        assert by_peak < one.peak_error
-        assert by_arrival < one.arrival_error
-        if law != "ma-liu":
-            assert by_peak > 0.5 * one.peak_error
-            assert by_arrival > 0.5 * one.arrival_error
-
-
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize("law", LAWS)
 def test_the_observed_order_is_two(law: str, figure) -> None:

@@ -210,7 +210,9 @@ def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     gc.run(case).save(folder / "complete.h5")
     gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=folder / "study.h5")
     with contextlib.suppress(KeyboardInterrupt):
-        gc.run(case.replace(**{"time.end": 1e-3}), watch=Stopped(), checkpoint=folder / "killed.chk")
+        gc.run(
+            case.replace(**{"time.end": 1e-3}), watch=Stopped(), checkpoint=folder / "killed.chk"
+        )
     executor = LaterExecutor()
     cases = [case.replace(**{"striker.speed": 2.0})]
     sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], cases, False, Measures.empty(cases))

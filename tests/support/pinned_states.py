@@ -123,15 +123,16 @@ def set_ups(law_name: str) -> dict[str, tuple[Chain, bool, dict[str, Any]]]:
     return found
 
 
-def run(law_name: str, set_up: str, broken_at: int | None = None) -> State:
-    """One run, in two blocks; or gone on with, from a step on, in a state of its own."""
-    chain, recorded, changes = set_ups(law_name)[set_up]
+def run(law_name: str, set_up: str, broken_at: int | None = None, recorded: bool = False) -> State:
+    """One run, in two blocks; or gone on with, from a step on, in a state of its own; all of it
+    recorded where the set-up does or it is asked for."""
+    chain, of_set_up, changes = set_ups(law_name)[set_up]
     law = laws()[law_name]
     contacts = contacts_of(law, chain, example_inputs(law, **changes))
     step = replace(time_step_of(contacts, chain, "fast", 1e-3), n_steps=N_STEPS)
     dt = step.value
     recording = Recording(ledger=False)
-    if recorded:
+    if recorded or of_set_up:
         recording = Recording(
             tuple(chain.body_labels.tolist()),
             (1, 2, 3),
