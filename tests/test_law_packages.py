@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from test_user_law import LAW as OWN_LAW
 
 import granchain as gc
 from granchain.cli import obey
@@ -19,32 +20,7 @@ from granchain.errors import CaseError, GranchainError, LawError
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.elsewhere import law_files, load_same_package
 
-LAW = '''
-from granchain import OPEN, ContactLaw, Quantity, Source
-
-
-class Spring(ContactLaw):
-    """A spring of a package: F = k d."""
-
-    name = "package-spring"
-    source = Source("nobody")
-    inputs = (Quantity("stiffness", "N/m", "k", above=0.0),)
-    coefficients = (Quantity("stiffness", "N/m", "k"),)
-
-    @staticmethod
-    def coefficients_of(pair, inputs):
-        return (inputs.stiffness,)
-
-    @staticmethod
-    def force(overlap, rate, c, h):
-        d = overlap if overlap > OPEN else 0.0
-        return c[0] * d
-
-    @staticmethod
-    def energy(overlap, c, h):
-        d = overlap if overlap > OPEN else 0.0
-        return 0.5 * c[0] * d * d
-'''
+LAW = OWN_LAW.replace("own-spring", "package-spring")
 pytestmark = pytest.mark.plain
 SHORT = {"chain.beads": 3, "sensors.beads": [2], "sensors.contacts": [1], "time.end": 2e-6}
 SPRING = {"contact.law": "package-spring", "contact.stiffness": 1e6}

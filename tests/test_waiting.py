@@ -10,40 +10,20 @@ import sys
 import time
 
 import pytest
+from test_user_law import FORCE_LINE, LAW
 
 from granchain.cli import signals
 
 # The loop of `force` has no end while the beads touch; compiled, it hears no signal.
-ENDLESS = '''
-from granchain import ContactLaw, Quantity, Source
-
-
-class Endless(ContactLaw):
-    """Never ends."""
-
-    name = "endless"
-    source = Source("nobody")
-    inputs = (Quantity("stiffness", "N/m", "k", above=0.0),)
-    coefficients = (Quantity("stiffness", "N/m", "k"),)
-
-    @staticmethod
-    def coefficients_of(pair, inputs):
-        return (inputs.stiffness,)
-
-    @staticmethod
-    def force(overlap, rate, c, h):
-        d = overlap if overlap > 1e-60 else 0.0
+ENDLESS = LAW.replace("own-spring", "endless").replace(
+    LAW.splitlines()[FORCE_LINE - 1],
+    """        d = overlap if overlap > 1e-60 else 0.0
         total, k = 0.0, 1.0
         while d > 1e-9 and k > 0.0:
             total, k = total + c[0] * d / k, k + 1.0
             k = 1.0 if k > 1e6 else k
-        return total + c[0] * d
-
-    @staticmethod
-    def energy(overlap, c, h):
-        d = overlap if overlap > 1e-60 else 0.0
-        return 0.5 * c[0] * d * d
-'''
+        return total + c[0] * d""",
+)
 RUN = [
     "run",
     "steel-chain",
