@@ -16,7 +16,9 @@ import pytest
 import granchain as gc
 from granchain import errors
 from granchain.cli import obey
-from granchain.pages.report import report
+from granchain.pages.blocks import Heading, Paragraph
+from granchain.pages.conclusions import messages_of
+from granchain.pages.report import headed, report
 from granchain.status import Message, Status
 from granchain.store import Result, open_result
 from granchain.store.conclusion import read_conclusion, save_conclusion
@@ -346,6 +348,18 @@ def test_a_conclusion_is_read_as_it_was_written_and_replaces_nothing_else(tmp_pa
         save_conclusion(tmp_path / "mine.json", "comparison", None, {}, overwrite=True)
     with pytest.raises(errors.FileError, match="that granchain did not write"):
         read_conclusion(tmp_path / "mine.json")
+
+
+def test_a_heading_has_no_changes_of_its_case_and_a_message_of_several_laws_comes_once():
+    title = Heading("rig B; striker.speed = 7; time.end = 0.1", 1)
+    assert headed(title) == [
+        Heading("rig B", 1),
+        Paragraph("With striker.speed = 7; time.end = 0.1."),
+    ]
+    assert headed(Heading("Case; as given", 2)) == [Heading("Case; as given", 2)]
+    laws = [{"messages": ["bead 3: late", f"{law}: no"]} for law in ("hertz", "flores")]
+    told = [one.text for one in messages_of({"laws": laws})]
+    assert told == ["bead 3: late", "hertz: no", "flores: no"]
 
 
 @pytest.mark.usefixtures("blank_pictures")

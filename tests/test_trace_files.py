@@ -10,6 +10,7 @@ import pytest
 
 from granchain.errors import FileError, TraceError
 from granchain.traces import Asked, import_trace, text
+from granchain.traces.headings import bead_of
 from granchain.traces.text import text_columns
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -249,3 +250,27 @@ def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(
         at_most=0,
     )
     assert blocks > count / 2
+
+
+@pytest.mark.parametrize(
+    ("head", "delimiter"),
+    [
+        ("# time [us],bead 9 [N],F bead 16 [N]", ","),  # numpy.savetxt
+        ("# time (us)   bead 9 (N)   F bead 16 (N)", " "),
+        ("# made in May\n#time(us),bead9(N),bead 16 (N)\n#clock=0.5,,", ","),
+        (",t_us,F_bead9_N,F_bead16_N", ","),  # pandas, with its index
+    ],
+)
+def test_headings_in_a_comment_are_read_and_a_column_that_counts_the_rows_is_none(head, delimiter):
+    times = 0.5 * np.arange(10)
+    rows = [[f"{value:.3f}" for value in (t, t / 7.0, 3.0 - t)] for t in times]
+    index = head.startswith(",")
+    lines = [delimiter.join([str(i)] * index + row) for i, row in enumerate(rows)]
+    found = text_columns("\n".join([head, *lines]).encode(), "made.csv")
+    assert [column.unit for column in found.columns] == ["us", "N", "N"]
+    assert [bead_of(column.name) for column in found.columns] == [None, 9, 16]
+    assert found.columns[0].values == pytest.approx(times)
+    # numbers that do not count the rows are a column
+    if index:
+        lines[4] = "7" + lines[4][1:]
+        assert len(text_columns("\n".join([head, *lines]).encode(), "made.csv").columns) == 4

@@ -77,7 +77,8 @@ def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
         return f"speed {wave_speed(position, arrival):.4g} m/s"
     ends = {float(size[0]), float(size[-1])} == {float(size.min()), float(size.max())}
     low, high = (local[0], local[-1]) if ends else (size.min(), size.max())
-    return f"local speed {low:.3g} to {high:.3g} m/s"
+    low, high = (f"{float(f'{end:.3g}'):.15g}" for end in (low, high))
+    return f"local speed {low} to {high} m/s"
 
 
 def out_of_order(

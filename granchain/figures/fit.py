@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.laws import indent_of, ranked_bars
 from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN
+from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 FORCES = ("time", "measured", "computed")
 # Sensors whose pulses are drawn: of more none is wide enough to see its samples.
 MOST_PULSES = 8
+# Letters of a key in a line beside the correlations.
+MOST_LETTERS = 14
 
 
 @styled
@@ -87,17 +91,19 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     left.axhspan(-2.0, 2.0, color="#e4e4e4", linewidth=0.0, zorder=0)
     left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
     most = 1.15 * max(3.0, largest(found.residuals))
-    set_panel(left, zero=True, ylabel="what is left (deviations)", ylim=(-most, most))
+    set_panel(left, zero=True, ylabel="what is left [deviations]", ylim=(-most, most))
     for axes in (values, left):
         set_panel(axes, whole="x", xlabel="bead", xmargin=0.05)
     keys = list(found.values)
+    names = [textwrap.fill(key_words(key), MOST_LETTERS) for key in keys]
     matrix.imshow(np.nan_to_num(found.correlation), cmap="RdBu", vmin=-1.5, vmax=1.5)
     for (i, j), value in np.ndenumerate(found.correlation):
         words = f"{value:+.2f}" if math.isfinite(value) else "not told"
         colour = "white" if abs(value) > 0.9 else BLACK
         matrix.annotate(words, (j, i), ha="center", va="center", fontsize=7, color=colour)
-    matrix.set_xticks(range(len(keys)), [key.rpartition(".")[2] for key in keys])
-    matrix.set_yticks(range(len(keys)), keys)
+    matrix.set_yticks(range(len(keys)), names)
+    slanted = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(keys) > 1 else {}
+    matrix.set_xticks(range(len(keys)), names, **slanted)
     matrix.set_title("correlation", fontsize="medium")
     synthetic = found.trace.synthetic
     parts = ["SYNTHETIC TRACE, no experiment" if synthetic else found.trace.words]
@@ -107,7 +113,8 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
         known = math.isfinite(found.errors[key])
         parts.append(f"{key} {sure if known else f'{number:.4g}, not told'}")
     # names of keys push the axes to the right, where these are one below the other
-    indent = 26.0 + LETTER * 8.0 * max(map(len, keys)) if narrow() else 46.0
+    longest = max(len(line) for name in names for line in name.splitlines())
+    indent = 26.0 + LETTER * 8.0 * longest if narrow() else 46.0
     title = found.trace.about.title or "untitled trace"
     sheet.write(title, *parts, failed=synthetic, indent=indent)
     return sheet.figure, sheet.panels
@@ -133,7 +140,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     drawn = list(found)[: len(palette())]
     if not drawn:
         raise GranchainError("figure: got no fit, allowed one at least; fit a law")
-    first = drawn[0]
+    first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
     sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
     ranking, beads = sheet.panels
     # of a law that has none, as many numbers are found as were measured

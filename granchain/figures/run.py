@@ -287,7 +287,7 @@ def hysteresis(
     if len(handles) > (IN_A_CORNER // 2 if narrow() else IN_A_CORNER):
         sheet.legend(sheet.top, beside=True, handles=handles)
     else:
-        sheet.top.legend(handles=handles, loc="upper left")
+        sheet.top.legend(handles=handles, loc="best")
     return sheet.head(results, *dict.fromkeys(notes))
 
 

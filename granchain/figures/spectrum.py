@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DECADES_SHOWN = 6.0
 # The highest frequency that is shown, over the highest edge of a band.
 FREQUENCY_MARGIN = 1.25
+# Lines of a spectrum that are coherent together, where one may be by chance; ours.
+LINES = 9
 # Room for the legend over a curve, over the height of the curve, on a screen and one column wide.
 LEGEND = 0.3, 0.5
 
@@ -95,7 +97,7 @@ def transmission(
         )
     sheet = Sheet(ax, 7.0, 3.6)
     axes, first = sheet.top, found[0]
-    top, kilo, unit = extent(first)
+    top, kilo, unit = extent(*found)
     words = [*(labels or [f"{one.source} to {one.sensor}" for one in found])]
     if len(words) != len(found):
         raise GranchainError(
@@ -208,12 +210,25 @@ def need_spectrum(found: Any) -> None:
         )
 
 
-def extent(found: Spectrum) -> tuple[float, float, str]:
-    """The highest frequency that is shown [Hz], and its unit."""
-    top = float(found.frequency[-1])
-    if found.dispersion is not None:
-        top = min(top, FREQUENCY_MARGIN * float(found.dispersion.band_edges[-1, 1]))
+def extent(*found: Spectrum) -> tuple[float, float, str]:
+    """The highest frequency that is shown [Hz], and its unit: of a row without bands so far as the
+    source moves the sensor."""
+    one = found[0]
+    top = float(one.frequency[-1])
+    if one.dispersion is None:
+        # single lines are coherent by chance
+        there = [np.flatnonzero(running_median(each.coherence) >= INCOHERENT) for each in found]
+        seen = [each.frequency[at[-1]] for each, at in zip(found, there, strict=True) if at.size]
+        top = min(top, 2.0 * FREQUENCY_MARGIN * float(max(seen, default=top)))
+    else:
+        top = min(top, FREQUENCY_MARGIN * float(one.dispersion.band_edges[-1, 1]))
     return (top, 1e-3, "kHz") if top >= 1e3 else (top, 1.0, "Hz")
+
+
+def running_median(values: np.ndarray) -> np.ndarray:
+    """The median of each value and its neighbours."""
+    padded = np.pad(values, LINES // 2, mode="edge")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, LINES), axis=-1))
 
 
 def put_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]:

@@ -73,13 +73,10 @@ LARGEST_TEXT = 100_000
 
 
 def messages_of(facts: Mapping[str, Any]) -> list[Block]:
-    """Messages of a conclusion and of its parts, and the tolerances that were missed."""
+    """Messages of a conclusion and of its parts, each once, and the tolerances that were missed."""
     parts = (facts, *facts.get("results", ()), *facts.get("laws", ()))
-    return [
-        Paragraph(str(message), warning=True)
-        for part in parts
-        for message in (*part.get("messages", ()), *part.get("missed", ()))
-    ]
+    told = [one for part in parts for one in (*part.get("messages", ()), *part.get("missed", ()))]
+    return [Paragraph(one, warning=True) for one in dict.fromkeys(map(str, told))]
 
 
 def drawable(value: Any) -> Any:

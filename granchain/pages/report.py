@@ -77,7 +77,7 @@ def report(
         except GranchainError as error:
             problems.append(str(error))
         else:
-            blocks += part
+            blocks += [one for block in part for one in headed(block)]
             dates.update([computed] if computed else [])
     if problems:
         raise FileError("\n".join(problems))
@@ -90,6 +90,14 @@ def report(
     if out is not None:
         write_whole(out, page, overwrite, marks=(PAGE_MARK,))
     return page
+
+
+def headed(block: Block) -> list[Block]:
+    """A heading of a file without the changes of its case, which stand below it."""
+    if not (isinstance(block, Heading) and block.level == 1 and "; " in block.text):
+        return [block]
+    title, _, changes = block.text.partition("; ")
+    return [Heading(title, 1), Paragraph(f"With {changes}.")]
 
 
 def said_once(blocks: Iterable[Block]) -> list[Block]:

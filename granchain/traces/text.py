@@ -178,11 +178,13 @@ def text_columns(
     reading.add_rows(rows)
     for line, block in blocks:
         reading.add_block(line, block)
-    names, units, factors = _headings(above, places, form.delimiter)
+    named = _commented(lines, rows[0].line, form, places)
+    index = _has_index([*above, *named], places, reading.values[0, : reading.count])
+    names, units, factors = _headings([*above, *named], places, form.delimiter, index)
     preamble = preamble_of([*((row.line, row.cells) for row in above), *beside], words)
-    if len(preamble.names) in (len(places), len(places) - 1):
-        names[len(places) - len(preamble.names) :] = preamble.names
-    columns = map(Column, names, units, reading.values[:, : reading.count], factors)
+    if len(preamble.names) in (len(names), len(names) - 1):
+        names[len(names) - len(preamble.names) :] = preamble.names
+    columns = map(Column, names, units, reading.values[index:, : reading.count], factors)
     return Record(list(columns), preamble, reading.broken)
 
 
@@ -401,20 +403,52 @@ class _Reading:
         return ""
 
 
+def _commented(lines: list[str], line: int, form: _Form, places: tuple[int, ...]) -> list[_Row]:
+    """The headings that stand in a comment right above the numbers, as NumPy writes them: the
+    nearest one with a text over each column. Where white space parts the columns, two signs of it
+    part headings."""
+    for i in range(line - 2, max(-1, line - 2 - HEADINGS), -1):
+        words = lines[i].strip()
+        if not words.startswith("#"):
+            break
+        words = words.lstrip("# \t")
+        if form.delimiter is None:
+            cells = re.split(r"\s{2,}|\t", words)
+            if len(cells) != len(places):
+                cells = words.split()
+        else:
+            cells = [cell.strip().strip('"').strip() for cell in words.split(form.delimiter)]
+        numbers = [form.number(cell) for cell in cells]
+        if len(cells) == places[-1] + 1 and all(cells) and numbers == [None] * len(cells):
+            return [_Row(i + 1, cells, numbers)]
+    return []
+
+
+def _has_index(above: list[_Row], places: tuple[int, ...], first: np.ndarray) -> bool:
+    """Whether the first column counts the rows, as pandas writes it: without a heading, where all
+    others have one."""
+    cells = above[-1].cells if above else []
+    headed = [bool(cells[i]) if i < len(cells) else False for i in places]
+    counted = len(places) > 2 and headed == [False, *[True] * (len(places) - 1)]
+    return counted and bool((np.diff(first) == 1.0).all())
+
+
 def _headings(
-    above: list[_Row], places: tuple[int, ...], delimiter: str | None
+    above: list[_Row], places: tuple[int, ...], delimiter: str | None, index: bool
 ) -> tuple[list[str], list[str | None], list[str]]:
-    """Name, unit and factor of each column, from the lines right above the numbers."""
-    names, factors = [""] * len(places), [""] * len(places)
-    units: list[str | None] = [None] * len(places)
+    """Name, unit and factor of each column, but for one that counts the rows, from the lines right
+    above the numbers."""
     # With an empty column in front of the numbers, these too are keys.
     keys = {*KEYS, "date", "time"} if places[0] else {*KEYS}
+    places = places[index:]
+    names, factors = [""] * len(places), [""] * len(places)
+    units: list[str | None] = [None] * len(places)
     titles = [row for row in above if any(row.cells)]
     for row in titles[: -HEADINGS - 1 : -1]:
         # A row of headings has a text over each column; two cells are also a line of a preamble,
         # where they do not describe the columns. White space parts the words of a heading too.
         cells = [row.cells[i] if i < len(row.cells) else "" for i in places]
-        unclear = delimiter is None and len(row.cells) != len(places)
+        unclear = delimiter is None and len(row.cells) != len(places) + index
         key_and_values = all(names) and row.holds(places[1:])
         if (
             unclear
