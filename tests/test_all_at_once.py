@@ -127,8 +127,8 @@ def reference(case: Case) -> np.ndarray:
         return float(c["stiffness"][k] * d**exponent + damping * r)
 
     body = np.zeros(0, int) if riding is None else riding.body
-    count, own = body.size, [] if riding is None else list(riding._asdict().values())[1:]
-    m2, k2, c2 = own or [np.zeros(0)] * 3
+    m2, k2, c2 = [np.zeros(0)] * 3 if riding is None else riding[1:4]
+    count = body.size
     carried = chain.mass + np.bincount(body, m2, n)
     static = table.precompression + np.append(0.0, np.cumsum(carried * table.gravity))
     rest = [

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import root
-from support.shaken import by_integration
+from support.shaken import MASS, STIFFNESS, by_integration, shaken_row
 
 import granchain as gc
 from granchain.errors import CaseError, RunError
@@ -222,8 +221,93 @@ def test_a_breather_loses_its_stability_where_an_integration_does(beads, mode, s
         assert np.abs(apart[:beads]).max() <= 3e-3 * point.excursion.max()
         assert (largest > 1.02) == (abs(point.multipliers[0]) > 1.02) == grows
         assert np.abs(known - point.multipliers[0]).min() <= 5e-3
-    with pytest.raises(CaseError, match="point: got one of a family of breathers"):
-        branch.switch(replace(branch.special[-1], kind="period doubling"))
+    if named[-1] != "period doubling":
+        with pytest.raises(CaseError, match="point: got a point of kind Krein collision"):
+            branch.switch(branch.special[-1])
+        return
+    doubled = branch.switch(branch.special[-1])
+    assert doubled.period == pytest.approx(2.0 * branch.special[-1].period, rel=0.01)
+    halfway = doubled.result.displacement[len(doubled.result.displacement) // 2]
+    size = np.abs(doubled.displacement).max()
+    assert np.abs(halfway - doubled.displacement).max() > 0.01 * size
+    closes(branch.case, doubled, mass, springs(beads))
+    # a contact opens in it: the steps keep its energy less well, and it is followed all the same
+    way = {"along": "period", "stop": 1.0005 * doubled.period}
+    followed_on = gc.continuation(branch.case, doubled, **way)
+    assert followed_on.messages == () and followed_on.points[-1].residual <= 1e-6
+
+
+def closes(case, orbit, masses, elastic):
+    """The Jacobian of an orbit, which the integrated equations close as well."""
+    state = np.concatenate([orbit.displacement, orbit.velocity])
+    apart, jacobian = by_integration(case, state, orbit.period, masses=masses, elastic=elastic)
+    n = state.size // 2
+    assert np.abs(apart[:n]).max() <= 3e-3 * np.abs(orbit.displacement).max()
+    return jacobian
+
+
+def weakly_coupled(ratio=1.0):
+    """Two light steel beads beside a heavy one, which almost stands still."""
+    masses = np.array([1e-3, 0.03, ratio * 1e-3])
+    factors = {"chain.mass_factor": (masses / MASS).tolist(), "time.step": "fast"}
+    return shaken_row(3, 1.0, 0.0, None, **factors, ends={"left": "wall", "right": "wall"}), masses
+
+
+@pytest.mark.long
+def test_two_beads_that_swing_against_each_other_leave_it_to_one_of_them():
+    case, masses = weakly_coupled()
+    shape = 5e-7 * gc.modes(case).shapes[1]
+    begun = case.replace(initial={"displacement": shape.tolist()})
+    branch = gc.continuation(case, gc.orbit(begun), along="amplitude", stop=7e-7)
+    assert [one.kind for one in branch.special] == ["pitchfork"]
+    at = branch.points.index(branch.special[0])
+    elastic = STIFFNESS * np.sqrt([2.0, 1.0, 1.0, 2.0])
+    for point, grows in ((branch.points[0], False), (branch.points[-1], True)):
+        known = np.linalg.eigvals(closes(case, point.orbit, masses, elastic))
+        assert (np.abs(known).max() > 1.01) == grows == (not point.stable)
+    assert all(one.stable for one in branch.points[: at - 1])
+    one = branch.switch(branch.special[0])
+    sides = np.sort(np.abs(one.displacement[[0, 2]]))
+    assert sides[1] > 1.1 * sides[0] and one.period == pytest.approx(branch.points[at].period, 1e-3)
+    closes(case, one, masses, elastic)
+    # unequal ones are no mirror images: that of the other bead ends where its energy is lowest
+    case, masses = weakly_coupled(1.002)
+    local = 1e-6 * np.array([-1.0, 0.06, 0.39])
+    begun = case.replace(initial={"displacement": local.tolist()})
+    branch = gc.continuation(case, gc.orbit(begun, hold="amplitude"), along="amplitude", stop=3e-7)
+    assert [one.kind for one in branch.special] == ["energy extremum", "fold"]
+    at = branch.points.index(branch.special[0])
+    energies = [one.orbit.energy for one in branch.points[at - 1 : at + 2]]
+    assert energies[0] > energies[1] < energies[2]
+    assert [branch.points[at + k].stable for k in (-2, 2)] == [True, False]
+    known = np.linalg.eigvals(closes(case, branch.points[-1].orbit, masses, elastic))
+    assert np.abs(known).max() == pytest.approx(abs(branch.points[-1].multipliers[0]), abs=5e-3)
+
+
+def test_a_breather_of_beads_with_resonators_is_that_of_an_integration():
+    case = diatomic(3, **{"chain.resonator": {"mass": 0.01, "stiffness": 3e7}})
+    modes = gc.modes(case)
+    shape = 4e-7 * modes.shapes[-1]
+    initial = {"displacement": shape[:3].tolist(), "resonator_displacement": shape[3:].tolist()}
+    found = gc.orbit(case.replace(initial=initial), hold="amplitude")
+    assert found.displacement.size == 6 and found.multipliers.size == 10 and found.stable
+    assert np.abs(np.abs(found.displacement) / 4e-7 - 1.0).min() <= 1e-9
+    # softer than its mode, as beads alone are
+    assert 0.99 < 1.0 / found.period / modes.frequencies[-1] < 1.0
+    known = np.linalg.eigvals(closes(case, found, found.result.mass, springs(3)))
+    assert np.abs(known[:, None] - found.multipliers).min(axis=0).max() <= 1e-3
+    result = found.result
+    begun = result.energy_kinetic + result.energy_resonator_kinetic
+    held = result.energy_recoverable + result.energy_resonator_elastic
+    assert found.energy == pytest.approx((begun + held)[0] - still(case), rel=1e-6)
+    # a free row with dashpots in its resonators loses energy
+    damped = {"mass": 0.01, "stiffness": 3e7, "damping": 1.0}
+    with pytest.raises(CaseError, match="loses energy to resonators' dashpots"):
+        gc.orbit(case.replace(**{"chain.resonator": damped}, initial=initial))
+
+
+def still(case):
+    return gc.run(case.replace(initial=None, **{"time.end": 1e-6})).energy_recoverable[0]
 
 
 def test_a_row_that_is_no_breather_is_refused():

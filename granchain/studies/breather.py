@@ -20,6 +20,7 @@ from granchain.studies.orbit import (
     Orbit,
     PeriodGrid,
     Shooting,
+    final_rows,
     one_period_of,
     rounding_of,
 )
@@ -57,32 +58,38 @@ class Energy:
             (tuple(c.tolist()), tuple(h.tolist()))
             for c, h in zip(self.contacts.c.T[there], self.contacts.history.T[there], strict=False)
         ]
-        given = self.chain.on_site_stiffness
+        given, riding = self.chain.on_site_stiffness, self.chain.resonators
         self._site = np.zeros(n) if given is None else given
+        self.mass, self._body, self._springs = self.chain.mass, np.zeros(0, int), np.zeros(0)
+        if riding is not None:
+            self.mass = np.concatenate([self.mass, riding.mass])
+            self._body, self._springs = riding.body, riding.stiffness
         self._rest = 0.0
-        self._rest = self.of(np.zeros(n), np.zeros(n))
+        self._rest = self.of(*np.zeros((2, self.mass.size)))
 
-    def _overlaps(self, displacement: np.ndarray) -> np.ndarray:
-        return self._start - np.diff(displacement, prepend=0.0, append=0.0)[self._there]
+    def _split(self, displacement: np.ndarray) -> tuple[np.ndarray, list[float], np.ndarray]:
+        """Displacements of the bodies, overlaps, and by how much resonators' springs are longer."""
+        u, w = np.split(displacement, [self.chain.n_bodies])
+        overlaps = self._start - np.diff(u, prepend=0.0, append=0.0)[self._there]
+        return u, overlaps.tolist(), u[self._body] - w
 
     def of(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
         """[J]."""
-        energy = self.contacts.model.functions.energy
-        held = [
-            energy(d, c, h)
-            for d, (c, h) in zip(self._overlaps(displacement).tolist(), self._laws, strict=True)
-        ]
-        moving = 0.5 * (self.chain.mass @ velocity**2 + self._site @ displacement**2)
-        return float(moving + math.fsum(held) - self.chain.loads() @ displacement) - self._rest
+        energy, (u, overlaps, apart) = self.contacts.model.functions.energy, self._split(displacement)
+        held = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
+        moving = self.mass @ velocity**2 + self._site @ u**2 + self._springs @ apart**2
+        return float(0.5 * moving + math.fsum(held) - self.chain.loads() @ u) - self._rest
 
     def forces(self, displacement: np.ndarray) -> np.ndarray:
-        """(n,) On each body [N]."""
+        """(n,) On each body, then on each resonator [N]."""
         law, found = self.contacts.model.functions.force, np.zeros(self.chain.n_bodies + 1)
+        u, overlaps, apart = self._split(displacement)
         found[self._there] = [
-            law(d, 0.0, c, h)
-            for d, (c, h) in zip(self._overlaps(displacement).tolist(), self._laws, strict=True)
+            law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)
         ]
-        return np.asarray(found[:-1] - found[1:] + self.chain.loads() - self._site * displacement)
+        pull = self._springs * apart
+        push = found[:-1] - found[1:] + self.chain.loads() - self._site * u
+        return np.concatenate([push - np.bincount(self._body, pull, u.size), pull])
 
 
 @dataclass
@@ -129,15 +136,15 @@ class BreatherFamily:
             steps = max(planned.n_steps, math.ceil(2.0 * turn.period / planned.limit))
             overlap = float(contacts.overlaps[chain.contacts].min())
             omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
-            scale = np.repeat([overlap, omega * overlap], chain.n_bodies)
+            scale = np.repeat([overlap, omega * overlap], self.energy.mass.size)
             grid = PeriodGrid(steps + steps % 2, overlap, scale)
-        self.grid, scale, n = grid, grid.scale, chain.n_bodies
+        self.grid, scale, mass = grid, grid.scale, self.energy.mass
         free = not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
-        ones, zeros = np.ones(n), np.zeros(n)
+        ones, zeros = np.ones(mass.size), np.zeros(mass.size)
         # of a free row: its translation, and its momentum
         self.moves = [np.concatenate([ones, zeros]) / scale] if free else []
-        self.kept = [np.concatenate([zeros, chain.mass]) * scale] if free else []
-        centre = [np.concatenate([chain.mass, zeros]) * scale] if free else []
+        self.kept = [np.concatenate([zeros, mass]) * scale] if free else []
+        centre = [np.concatenate([mass, zeros]) * scale] if free else []
         self.resting = [own / np.abs(own).max() for own in (*self.kept, *centre)]
         y = turn.state / scale
         # what the energy is measured by in its equation
@@ -155,14 +162,14 @@ class BreatherFamily:
         """Derivative of the energy by a state."""
         n, own = len(y) // 2, y * self.grid.scale
         return (
-            np.concatenate([-self.energy.forces(own[:n]), self.energy.chain.mass * own[n:]])
+            np.concatenate([-self.energy.forces(own[:n]), self.energy.mass * own[n:]])
             * self.grid.scale
         )
 
     def flow(self, y: np.ndarray) -> np.ndarray:
         """How a state changes [1/s]."""
         n, own = len(y) // 2, y * self.grid.scale
-        change = np.concatenate([own[n:], self.energy.forces(own[:n]) / self.energy.chain.mass])
+        change = np.concatenate([own[n:], self.energy.forces(own[:n]) / self.energy.mass])
         return np.asarray(change / self.grid.scale)
 
     def shooting(self, period: float, steps: int = 0) -> Shooting:
@@ -333,8 +340,10 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Spect
     others = family.others(y, jacobian)[0]
     mine, theirs = linear_sum_assignment(np.abs(values[:, None] - others))
     # a third of what doubling step and differences changes; and what rounding, and the curvature
-    # of the law over a difference, leave in a multiplier: as a root where two of them meet
-    left = rounding_of(shooting.steps) + MOVED**2 * np.abs(shot.jacobian).max()
+    # of the law over a difference, leave in a multiplier, more where a contact opens with d^1.5: as
+    # a root where two of them meet
+    power = 1.5 if shot.course.lowest.min() <= MOVED * family.grid.overlap else 2.0
+    left = rounding_of(shooting.steps) + MOVED**power * np.abs(shot.jacobian).max()
     own = np.minimum(weight * left, math.sqrt(left))
     off = np.abs(values[mine] - others[theirs]) / 3.0 + own
     modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 3.0 + own
@@ -380,13 +389,10 @@ def check_conservative(case: Case) -> None:
         raise CaseError("striker: got a striker, allowed none: it does not come back; take it out")
     present = range(chain.contacts.start, chain.contacts.stop)
     damping = at_rest(contacts, present, float(chain.mass.min()))[1]
-    if chain.n_resonators:
-        raise CaseError(
-            "chain.resonator: got resonators, allowed none: their state is not shot; take them out"
-        )
     losses = {
         "drag": chain.has_drag,
         "on-site damping": chain.on_site_damping is not None and chain.on_site_damping.any(),
+        "resonators' dashpots": (own := chain.resonators) is not None and own.damping.any(),
         f"the contacts of {case.contact.law}": damping.any() or contacts.model.history,
     }
     for what in (name for name, there in losses.items() if there):
@@ -401,16 +407,16 @@ def check_conservative(case: Case) -> None:
 def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> tuple[Turn, str]:
     """Where Newton's method begins, and what it is."""
     chain, _, _ = prepare(case)
-    n = chain.n_bodies
+    n = chain.n_bodies + chain.n_resonators
     if guess is None:
-        still = np.zeros(n)
-        u = still if chain.displacement is None else chain.displacement
+        u = np.zeros(chain.n_bodies) if chain.displacement is None else chain.displacement
         rows, begun = (u, chain.velocity), "how the case's beads start"
+        if (own := chain.resonators) is not None:
+            rows = np.append(u, own.u), np.append(chain.velocity, own.v)
     elif isinstance(guess, Orbit):
         rows, begun = (guess.displacement, guess.velocity), f"an orbit of {guess.title}"
     elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
-        rows = guess.final_displacement, guess.final_velocity
-        begun = f"a run of {guess.title or guess.law}"
+        rows, begun = final_rows(guess), f"a run of {guess.title or guess.law}"
     else:
         raise CaseError(
             f"guess: got {type(guess).__name__}, allowed an Orbit, or a Result of a chain; leave "
@@ -418,8 +424,8 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
         )
     if rows[0].size != n:
         raise CaseError(
-            f"guess: got {rows[0].size} beads, allowed {n}, as the case has; give one of the same "
-            "chain"
+            f"guess: got {rows[0].size} beads and resonators, allowed {n}, as the case has; give one "
+            "of the same chain"
         )
     state = np.concatenate(rows)
     if not state.any():
@@ -435,8 +441,10 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
 
 def _span_of(case: Case, chain: Chain, state: np.ndarray) -> float:
     """Period of the mode that holds most of a state's energy [s]."""
-    found, n = modes(case), chain.n_bodies
-    omega, weighted = 2.0 * math.pi * found.frequencies, found.shapes * chain.mass
+    found, mass = modes(case), chain.mass
+    if chain.resonators is not None:
+        mass = np.concatenate([mass, chain.resonators.mass])
+    n, omega, weighted = mass.size, 2.0 * math.pi * found.frequencies, found.shapes * mass
     size = (weighted * found.shapes).sum(axis=1)
     energy = ((omega * (weighted @ state[:n])) ** 2 + (weighted @ state[n:]) ** 2) / size
     energy[omega == 0.0] = 0.0
@@ -447,17 +455,23 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     """The first instant from a state at which the bead that swings furthest stands still, and
     when it comes back there."""
     n, every = len(state) // 2, span / INSTANTS
-    bare = one_period_of(case, SEEN_PERIODS * span)
+    bare, own = one_period_of(case, SEEN_PERIODS * span), state.reshape(2, -1)
+    names, initial = ("displacement", "velocity"), {}
+    for before, part in (("", slice(case.beads)), ("resonator_", slice(case.beads, n))):
+        initial |= {before + name: one[part].tolist() for name, one in zip(names, own, strict=True)}
+    initial = {name: given for name, given in initial.items() if given}
     seen = run(
         bare.replace(
             **{
-                "initial": {"displacement": state[:n].tolist(), "velocity": state[n:].tolist()},
+                "initial": initial,
                 "snapshots": {"interval": every},
                 "sensors": {"beads": [1], "interval": span},
             }
         )
     )
-    u, v, time = seen.displacement, seen.velocity.copy(), seen.snapshot_time
+    kinds = ("", "resonator_") if n > case.beads else ("",)
+    u, v = (np.hstack([getattr(seen, before + name) for before in kinds]) for name in names)
+    time = seen.snapshot_time
     v[0] = state[n:]
     # a state that stands still is a turn
     bead = int((np.abs(u).max(axis=0) if v[0].any() else np.abs(u[0])).argmax())

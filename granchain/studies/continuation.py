@@ -54,6 +54,8 @@ FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
 GRAZES = 1e-3
 # How nearly an orbit of a branch closes, as a part of its largest excursion.
 CLOSED = 1e-8
+# By how much a breather may miss for energy that the steps do not keep where contacts open. Ours.
+DRIFTS = 1e-6
 # Corrections of a step: those that are aimed at, and the most.
 AIMED, MOST = 4, 8
 # Cosine between neighbouring tangents, at least: some 26 degrees.
@@ -136,7 +138,7 @@ class Point:
     @cached_property
     def orbit(self) -> Orbit:
         """The orbit, with its trajectory, which is computed when it is asked for."""
-        return self.path.orbit(self)
+        return self.path.orbit(self.path.place(self), f"the branch along {self.path.along}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,11 +437,15 @@ class Path:
             self._known[part] = Shooting(bare, self.grid, self.threads, self.history)
         return self._known[part]
 
-    def orbit(self, point: Point) -> Orbit:
-        """That of a point."""
-        shooting = self.shooting(self.part_of(point.parameter))
-        state = np.concatenate([point.displacement, point.velocity]) / shooting.scale
-        return orbit_of(shooting, shooting.shoot(state), 1, f"the branch along {self.along}")
+    def place(self, point: Point) -> np.ndarray:
+        """A point in the measure of the path."""
+        y = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
+        return np.append(y / self.weight[: -self.beside], self.part_of(point.parameter))
+
+    def orbit(self, z: np.ndarray, begun: str) -> Orbit:
+        """That of a point, with its trajectory."""
+        shooting = self.at(z)
+        return orbit_of(shooting, shooting.shoot(self.state(z)), 1, begun)
 
     def state(self, z: np.ndarray) -> np.ndarray:
         """The scaled state of a point."""
@@ -579,17 +585,18 @@ class Path:
         last, move, before = math.inf, np.zeros_like(z), np.zeros(len(matrix))
         for count in range(MOST + 1):
             off = np.append(self.equations(z), normal @ (z - through))
-            size = float(np.abs(off).max())
-            # half of what is asked for: the excursion is that of an orbit nearby
-            if size <= 0.5 * CLOSED * excursion:
-                return z, count
-            if not size < 2.0 * last:
-                break
             if count:
                 missed = off - before - matrix @ move
                 matrix = matrix + np.outer(missed, move) / (move @ move)
-            last, before, move = size, off, self.solved(matrix, off)
-            z = z + move
+            before, move = off, self.solved(matrix, off)
+            # what a step can change of equations that are more than the unknowns; half of what is
+            # asked for: the excursion is that of an orbit nearby
+            size = float(np.abs(matrix @ move).max())
+            if size <= 0.5 * CLOSED * excursion and np.abs(off).max() <= DRIFTS * excursion:
+                return z, count
+            if not size < 2.0 * last:
+                break
+            last, z = size, z + move
         raise RunError(f"a step came no nearer to an orbit in {MOST} corrections")
 
     def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
@@ -694,19 +701,26 @@ class Path:
         broken = np.abs(mirrored(own) + own).max() <= 1e-3 * np.abs(own).max()
         return "pitchfork" if same and closed and broken else "branch point"
 
-    def other(self, point: Point, factor: int) -> Orbit:
-        """The orbit of the branch that leaves at a point, beside it."""
-        longer = Path(
+    def longer(self, factor: int) -> Path:
+        """The same with a multiple of the period."""
+        found = Path(
             self.case, self.along, self.start, self.stop, self.multiple * factor, self.threads,
             self.history, self.grid._replace(steps=factor * self.grid.steps),
         )  # fmt: skip
-        longer.weight = self.weight
-        part, scale = self.part_of(point.parameter), self.grid.scale
-        y = np.concatenate([point.displacement, point.velocity]) / scale
-        values, vectors = np.linalg.eig(self.shooting(part).shoot(y).jacobian)
-        critical = vectors[:, np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
-        away = np.append(critical / np.linalg.norm(critical), 0.0)
-        z = np.append(y / self.weight[:-1], part)
+        found.weight = self.weight
+        return found
+
+    def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All of a point, and their vectors, a row each."""
+        values, vectors = np.linalg.eig(self.at(z).shoot(self.state(z)).jacobian)
+        return values, vectors.T
+
+    def other(self, point: Point, factor: int) -> Orbit:
+        """The orbit of the branch that leaves at a point, beside it."""
+        z, longer = self.place(point), self.longer(factor)
+        values, vectors = self.multipliers(z)
+        critical = vectors[np.abs(values - (-1.0 if factor == 2 else 1.0)).argmin()].real
+        away = np.append(critical / np.linalg.norm(critical), np.zeros(self.beside))
         for aside in SWITCH_LENGTHS:
             for side in (1.0, -1.0):
                 through = z + side * aside / self.weight[0] * away
@@ -714,12 +728,9 @@ class Path:
                     found = longer.corrected(through, through, away)[0]
                 except RunError:
                     continue
-                if abs(found[-1] - part) > 0.5:
-                    continue
-                state = found[:-1] * self.weight[:-1]
-                shooting = longer.shooting(float(found[-1]))
-                begun = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
-                return orbit_of(shooting, shooting.shoot(state), 1, begun)
+                if abs(found[-1] - z[-1]) <= 0.5:
+                    begun = f"a {point.kind} at {self.along} = {point.parameter:.6g}"
+                    return longer.orbit(found, begun)
         raise RunError(
             f"point: got none of the other branch's orbits near {self.along} = "
             f"{point.parameter:.6g}, allowed a point where one leaves; take a smaller step"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from granchain.case import Case
-from granchain.errors import CaseError
 from granchain.studies.breather import (
     BreatherFamily,
     Turn,
@@ -93,7 +92,8 @@ class BreatherPath(Path):
         self._first = BreatherFamily(cases[0], turn, hold, threads)
         if along not in FAMILY_UNITS:
             self._first.held = found.energy
-        self.grid, self.weight = self._first.grid, np.ones(2 * found.bead.size + 2)
+        self.grid = self._first.grid
+        self.weight = np.ones(self.grid.scale.size + 2)
         self._families = {0.0: self._first}
 
     def _case_at(self, value: float) -> Case:
@@ -140,7 +140,8 @@ class BreatherPath(Path):
         off = self.family(float(z[-1])).equations(y, image)
         if self.along != "period":
             return off
-        return np.append(off, z[-2] - math.log(self.value_of(float(z[-1])) / self.period))
+        given = self.multiple * self.value_of(float(z[-1]))
+        return np.append(off, z[-2] - math.log(given / self.period))
 
     def bordered(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
@@ -188,18 +189,25 @@ class BreatherPath(Path):
             tests.append((lambda one: 1.0 if one.growing() > few else -1.0, "Krein collision"))
         return tests
 
-    def orbit(self, point: Point) -> Orbit:
-        """That of a point."""
-        family = self.family(self.part_of(point.parameter))
-        shooting = family.shooting(point.period)
-        state = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
-        words = f"the family along {self.along}"
-        return found_orbit(family, shooting, shooting.shoot(state), 1, words)
+    def place(self, point: Point) -> np.ndarray:
+        """A point in the measure of the path."""
+        return np.insert(super().place(point), -1, math.log(point.period / self.period))
 
-    def other(self, point: Point, factor: int) -> Orbit:
-        """Refused."""
-        raise CaseError(
-            f"point: got one of a family of breathers, at {self.along} = {point.parameter:.6g}, "
-            "allowed one of a driven chain; begin granchain.orbit from point.orbit moved along the "
-            "vector whose multiplier leaves the circle"
-        )
+    def orbit(self, z: np.ndarray, begun: str) -> Orbit:
+        """That of a point, with its trajectory."""
+        shooting = self.at(z)
+        shot = shooting.shoot(self.state(z))
+        return found_orbit(self.family(float(z[-1])), shooting, shot, 1, begun)
+
+    def longer(self, factor: int) -> BreatherPath:
+        """The same with a multiple of the period."""
+        found, first = copy.copy(self), copy.copy(self._first)
+        found.period, found.multiple = factor * self.period, factor * self.multiple
+        found.grid = first.grid = self.grid._replace(steps=factor * self.grid.steps)
+        found._first, found._families = first, {0.0: first}
+        return found
+
+    def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of a point but the trivial ones, and their vectors, a row each."""
+        shot = self.at(z).shoot(self.state(z))
+        return self.family(float(z[-1])).others(shot.state, shot.jacobian)[:2]

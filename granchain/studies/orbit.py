@@ -447,12 +447,15 @@ class Shooting:
     def remembers(self) -> bool:
         """Whether the force at a phase of the drive depends on what was; the weight that a dashpot
         gives the onset of a contact weighs nothing where there is no damping."""
+        contacts = self.fine.contacts
+        return bool(contacts.model.history) and (bool(self.fine.lasting) or self.damped)
+
+    @cached_property
+    def damped(self) -> bool:
+        """Whether contacts lose energy in small oscillations."""
         chain, contacts = self.fine.chain, self.fine.contacts
-        if not contacts.model.history:
-            return False
         there = range(chain.n_bodies + 1)[chain.contacts]
-        damped = at_rest(contacts, there, float(chain.mass.min()))[1].any()
-        return bool(self.fine.lasting) or bool(damped)
+        return bool(at_rest(contacts, there, float(chain.mass.min()))[1].any())
 
     @property
     def limits(self) -> np.ndarray:
