@@ -75,7 +75,8 @@ class Energy:
 
     def of(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
         """[J]."""
-        energy, (u, overlaps, apart) = self.contacts.model.functions.energy, self._split(displacement)
+        u, overlaps, apart = self._split(displacement)
+        energy = self.contacts.model.functions.energy
         held = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
         moving = self.mass @ velocity**2 + self._site @ u**2 + self._springs @ apart**2
         return float(0.5 * moving + math.fsum(held) - self.chain.loads() @ u) - self._rest
@@ -424,8 +425,8 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
         )
     if rows[0].size != n:
         raise CaseError(
-            f"guess: got {rows[0].size} beads and resonators, allowed {n}, as the case has; give one "
-            "of the same chain"
+            f"guess: got {rows[0].size} beads and resonators, allowed {n}, as the case has; give "
+            "one of the same chain"
         )
     state = np.concatenate(rows)
     if not state.any():
