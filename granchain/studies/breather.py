@@ -457,10 +457,15 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
     when it comes back there."""
     n, every = len(state) // 2, span / INSTANTS
     bare, own = one_period_of(case, SEEN_PERIODS * span), state.reshape(2, -1)
-    names, initial = ("displacement", "velocity"), {}
-    for before, part in (("", slice(case.beads)), ("resonator_", slice(case.beads, n))):
-        initial |= {before + name: one[part].tolist() for name, one in zip(names, own, strict=True)}
-    initial = {name: given for name, given in initial.items() if given}
+    kinds = {"": slice(case.beads)}
+    if n > case.beads:
+        kinds["resonator_"] = slice(case.beads, n)
+    names = ("displacement", "velocity")
+    initial = {
+        before + name: one[which].tolist()
+        for before, which in kinds.items()
+        for name, one in zip(names, own, strict=True)
+    }
     seen = run(
         bare.replace(
             **{
@@ -470,7 +475,6 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
             }
         )
     )
-    kinds = ("", "resonator_") if n > case.beads else ("",)
     u, v = (np.hstack([getattr(seen, before + name) for before in kinds]) for name in names)
     time = seen.snapshot_time
     v[0] = state[n:]
