@@ -157,7 +157,7 @@ SLOW = (
     ),
     *(
         f"docs/explanation/{page}.md"
-        for page in ("breather", "local-resonances", "mechanisms", "rectifier")
+        for page in ("boundaries", "breather", "local-resonances", "mechanisms", "rectifier")
     ),
 )
 
