@@ -122,6 +122,17 @@ def test_several_minima_are_said(monkeypatch):
     assert any("there are 2 minima" in message for message in found.messages)
 
 
+def test_a_range_that_ends_flat_has_no_other_minimum_there(monkeypatch):
+    # 0.01 at 100, and 0.5 from 500 on but for what rounding leaves
+    def off(chi):
+        return min(0.01 + np.log10(chi / 100.0) ** 2, 0.5 + 1e-9 * np.sin(1e3 * np.log(chi)))
+
+    faked(monkeypatch, off, "chi")
+    (found,) = gc.equivalent(short(), laws=["kuwabara-kono"], free={"chi": (1.0, 1e7)}, moves=False)
+    assert found.inputs["chi"] == pytest.approx(100.0, rel=1e-2)
+    assert found.minima == found.messages == ()
+
+
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     monkeypatch.setattr(module, "measured", lambda *_, **__: pytest.fail("a run"))
     case = short()

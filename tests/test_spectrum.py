@@ -159,6 +159,7 @@ def random_cell(seed: int) -> tuple[Case, int]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_edges_of_random_cells_lie_within_their_errors_or_are_withheld_with_a_reason():
     covered, bars, off, withheld = 0, [], [], 0
     cells = [random_cell(seed) for seed in range(100, 300)]

@@ -581,8 +581,10 @@ def _answer(
     for names in alike:
         messages.append(f"{' and '.join(names)} {'does not act' if len(names) == 1 else line}")
     for low in () if alike else lows[1:]:
-        apart = [np.abs(low.point - other.point) / size for other in (lows[0], *distinct)]
-        if np.max(apart, axis=1).min() > SAME:
+        others = (lows[0], *distinct)
+        apart = [np.abs(low.point - other.point) / size for other in others]
+        flat = any(_is_flat_between(points, row, low, other) for other in others)
+        if np.max(apart, axis=1).min() > SAME and not flat:
             distinct.append(low)
     minima = tuple(Minimum(one.named(low.point), float(rms(low.residual))) for low in distinct)
     if minima:
@@ -611,6 +613,16 @@ def _answer(
         grid_residual=row,
         messages=tuple(f"{one.law}: {message}" for message in messages),
     )
+
+
+def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, other: Lowest) -> bool:
+    """Whether the residual nowhere rises on the way from where one way down ends to a lower one:
+    a range that ends flat has no minimum there. Of one free input; of several none is on the way.
+    """
+    first, last = sorted([float(low.point[0]), float(other.point[0])])
+    way = row[(points[:, 0] > first) & (points[:, 0] < last)]
+    rises = ~(way <= (1.0 + TIE) * float(rms(low.residual)))
+    return points.shape[1] == 1 and not rises.any()
 
 
 # --------------------------------------------------------------------------------------------------
