@@ -85,6 +85,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *rows])
 
 
+def unstated(empty: int, count: int) -> list[str]:
+    """The row of uncertainties of a table whose source states none, below the measured one."""
+    return ["uncertainty", *[""] * empty, *["not stated"] * count]
+
+
 def link(law: str) -> str:
     """The name of a law, leading to its page."""
     return f"[{law}](laws.md#{law})"
@@ -269,13 +274,18 @@ def steel() -> list[str]:
             ["law", *heads],
             [
                 ["measured", "", *shown],
+                unstated(1, len(shown)),
                 *(steel_line(law, None) for law in sorted(laws, key=unfitted_rms)),
             ],
         ),
         "### One ratio of hardness to yield stress fitted to each law",
         table(
             ["law", "ratio", *heads],
-            [["measured", "", "", *shown], *(steel_line(law, RATIO) for law in fitted)],
+            [
+                ["measured", "", "", *shown],
+                unstated(2, len(shown)),
+                *(steel_line(law, RATIO) for law in fitted),
+            ],
         ),
         words(
             "One ratio moves a law's curve and hardly turns it. "
@@ -340,6 +350,7 @@ def steel() -> list[str]:
             ["law", "ratio", *INDENTATIONS],
             [
                 ["measured", "", *sizes],
+                unstated(1, len(sizes)),
                 diameter_line("hertz", None),
                 *(diameter_line(law, fit) for law in circles for fit in (None, RATIO)),
             ],
@@ -462,6 +473,10 @@ def croquet() -> list[str]:
         *(number(1e3 * value) for value in times),
         *exponents(restitution, times),
     ]
+    # the digits of the times, 0.01 ms: a uniform distribution
+    by_digit = number(0.01 / math.sqrt(12.0))
+    sure = unstated(2, len(restitution)) + [by_digit] * 2
+    sure += ["not stated", number(by_digits(times))]
     return [
         "## A croquet ball on wood",
         described(CROQUET),
@@ -471,7 +486,7 @@ def croquet() -> list[str]:
             "printed, and without one the restitution is 1. The time of contact ends with the "
             "force; until the overlap is zero takes a few per cent more."
         ),
-        table(heads, [shown, *(croquet_line(law) for law in fitted)]),
+        table(heads, [shown, sure, *(croquet_line(law) for law in fitted)]),
         words(
             f"The measured restitution falls by {100.0 * (restitution[0] - restitution[-1]):.0f} "
             "points from 0.5 to 6 m/s. No uncertainty of it is stated; the formula for the other "
