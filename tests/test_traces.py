@@ -202,7 +202,7 @@ TDS = [
 TDS_UNITS = [
     ("Vertical Units", "V"),
     ("Vertical Scale", "5.000000e-02"),
-    ("Horizontal Units", "s"),
+    ("Horizontal Units", "S"),
     ("Pt Fmt", "Y"),
     ("Model Number", "TDS2024B"),
 ]
@@ -316,7 +316,13 @@ GOOD = {
         Asked(beads=(3, 8), time_unit="s", force_unit="V", gain=0.02),
     ),
     "LeCroy: its units are known": (
-        lambda: text("LECROYWR620Zi,1", "Time,Ampl,Ampl", *rows(force=0.02)),
+        lambda: text(
+            "LECROYWR620Zi,1",
+            "Segment,Segment Time,TimeSinceFirstSegment",
+            "#1,21 Mar 1990 9:37:08,0.0",
+            "Time,Ampl,Ampl",
+            *rows(force=0.02),
+        ),
         Asked(beads=(3, 8), gain=0.02),
     ),
     "PicoScope: spaces behind the commas": (

@@ -171,8 +171,9 @@ KEYS = {
     "yunitlabel": "force unit",
     "factor": "factor",
 }
-# LeCroy heads a list of its segments, which is no part of the columns, with this.
-SEGMENTS = "trigtime"
+# LeCroy heads a list of its segments, which is no part of the columns, with "Segment" and one of
+# these.
+SEGMENTS = {"trigtime", "segmenttime"}
 # It names no units: its times are in seconds, its amplitudes in volts (Teledyne LeCroy, ASCII
 # waveforms, whose first line is the instrument and whose last above the numbers is this).
 _LECROY = re.compile(r"LECROY[^\n]*\n(?:[^\n]*\n)*?\W*Time(?:\W+Ampl)+\W*$", re.IGNORECASE)
@@ -265,7 +266,8 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str) -> Preamble:
             found.setdefault(KEYS[key], (line, values + ["s"] * (key == "deltax")))
     line, values = found.get("interval", (0, []))
     units = [value for value in values if size_of(value, TIME_UNITS) is not None]
-    units += found["time unit"][1] if "time unit" in found else []
+    # of a time, which cannot be siemens
+    units += ["s" if one == "S" else one for one in found.get("time unit", (0, []))[1]]
     starts, intervals = (
         [number for number in map(_printed_number, cells) if number is not None]
         for cells in (found.get("start", (0, []))[1], values)

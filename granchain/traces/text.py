@@ -455,7 +455,7 @@ def _headings(
             or not all(cells)
             or row.numbers[places[0]] is not None
             or key_of(row.cells[0]) in keys
-            or SEGMENTS in map(key_of, row.cells)
+            or (key_of(row.cells[0]) == "segment" and SEGMENTS & {*map(key_of, row.cells)})
             or key_and_values
         ):
             break
