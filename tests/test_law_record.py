@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.law_edits import IN_FILES, IN_PROCESS, PLAIN_ONLY
 from support.law_ways import COEFFICIENT_EDITS, HARMLESS
 from support.processes import answer
 
@@ -27,12 +26,8 @@ SOME = (
     "last bit of a coefficient",
     "file that is read for the coefficients",
 )
-# Types of a compiled helper are nothing to plain Python; test_edited_laws has them.
-ALL = tuple(
-    kind
-    for kind in IN_FILES | PLAIN_ONLY | IN_PROCESS | COEFFICIENT_EDITS
-    if "vectorize" not in kind and "type" not in kind
-)
+# That a hash follows each other kind of edit is test_edited_laws.py's.
+ALL = tuple({**dict.fromkeys(SOME), **COEFFICIENT_EDITS})
 
 
 def refusals(folder: Path, kinds: tuple[str, ...]) -> dict[str, dict[str, bool]]:
