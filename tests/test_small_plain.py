@@ -104,6 +104,11 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
         with_restitutions([(given, pair, limits, np.zeros(1))])
 
 
+def test_rows_begin_with_the_start_value_of_their_field():
+    rows = fields.rows_of(fields.BodyRows, fields.BODY, 3)
+    assert [row.tolist() for row in rows] == [[field.start] * 3 for field in fields.BODY]
+
+
 def test_an_onset_without_a_floor_is_refused():
     inputs = inputs_for("flores", impact_speed="onset", impact_speed_floor=None)
     with pytest.raises(LawError, match="impact_speed_floor: got nothing, allowed a number above 0"):
@@ -377,7 +382,7 @@ def test_a_step_beyond_the_end_is_refused_by_its_name():
     clock.view(fields.CLOCK)["step"] = 10**6
     with pytest.raises(ValueError, match="step is 1000000, and must be 0 to"):
         state.take({**state.arrays(), "clock": clock})
-    assert state.step == 43
+    assert state.step == 43 and state.time == pytest.approx(43e-7, rel=1e-14)
     # the instants of its samples are whole strides
     assert (np.diff(state.sample_step) == state.clock.stride).all() and state.sample_step[0] == 0
 
