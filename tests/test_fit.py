@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 from support import short_chains
+from support.between_runs import BetweenRuns
 from support.noise_kinds import KINDS, OWN, STATED, noisy
 
 import granchain as gc
@@ -87,11 +87,13 @@ def test_the_values_are_found_where_there_is_no_noise(measure):
     )
 
 
-def test_computed_pulses_are_read_as_measured_ones_are():
+@pytest.mark.parametrize("cutoff", [0.0, 1e5])
+def test_computed_pulses_are_read_as_measured_ones_are(cutoff):
     # for noise of 1 % of the largest force, of which there is none: peaks are read from stretches
-    # that cut some of them off, on both sides
+    # that cut some of them off, on both sides, and of forces that went through a filter once
     sigma = 0.01 * true_run().sensor_force.max()
-    found = gc.fit(start(), synthetic(said={"noise": float(sigma)}), KEYS)
+    trace = synthetic(said={"noise": float(sigma)})
+    found = gc.fit(start(), trace, KEYS, cutoff=cutoff)
     # measured: 4e-4 off at most; where the computed peaks are not read so, the speed is 2.8e-3 off
     assert found.values == pytest.approx(TRUE, rel=1e-3)
 
@@ -123,6 +125,17 @@ HELD, ALL_HELD = (0.8, 0.98), (0.88, 0.92)
 WIDEST = 2.5
 
 
+# Where the answers of all fits lie, but for some of peaks alone.
+BOX = ((2.3, 3.5), (1.5, 2.1))
+
+
+@cache
+def between_runs():
+    trace = with_noise("white", 0)
+    against = module.Against(start(), module._measured(start(), trace, None), "peaks", KEYS, 1)
+    return BetweenRuns(against, BOX)
+
+
 @cache
 def covered(measures, kind, draws):
     """By measure: (key,) how many 90 % intervals hold, and their median half width in standard
@@ -139,6 +152,7 @@ def covered(measures, kind, draws):
         with pytest.MonkeyPatch.context() as patch:
             # a trace is read once for all measures
             patch.setattr(module, "Measured", lambda *_, read=read: read)
+            patch.setattr(module.Against, "_computed", between_runs().computed)
             for measure in asked:
                 try:
                     found = gc.fit(start(), trace, KEYS, measure, threads=1)
@@ -259,23 +273,46 @@ def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
     assert ends[1] < ends[0]
 
 
-@pytest.mark.parametrize("draws", [1, pytest.param(25, marks=pytest.mark.long)])
-def test_a_law_that_does_not_describe_the_measurement_is_said(figure, draws):
-    wrong = {"flores": {"restitution": 0.7}, "hertz": {}}
-    if draws > 1:
-        wrong |= {"tsuji": {"restitution": 0.7}, "thornton": {}}
-    missed = 0
-    for law, inputs in wrong.items():
-        case = short(contact={"law": law} | inputs)
-        free = [*(f"contact.{name}" for name in inputs), "striker.speed"]
+# By what law a trace is made, and which is fitted to it. The last three leave 1 to 2 % of the
+# peaks, which a chi squared of all samples tells in few draws: they are told by their shape.
+WRONG = (
+    (("ma-liu",), "flores"),
+    (("ma-liu",), "tsuji"),
+    (("ma-liu",), "hertz"),
+    (("ma-liu",), "thornton"),
+    (("flores", 0.7), "hertz"),
+    (("hertz",), "ma-liu"),
+    (("flores", 0.7), "tsuji"),
+    (("tsuji", 0.7), "flores"),
+)
+OWN_KEYS = {"ma-liu": {"psi": 2.7}, "flores": {"restitution": 0.7}, "tsuji": {"restitution": 0.7}}
+
+
+@pytest.mark.promise("N12")
+@pytest.mark.parametrize(
+    ("pairs", "draws"),
+    [
+        pytest.param(WRONG[::5], 1, id="two"),
+        pytest.param(WRONG, 10, id="eight", marks=pytest.mark.long),
+    ],
+)
+def test_a_law_that_does_not_describe_the_measurement_is_said(figure, pairs, draws):
+    missed = set()
+    for true, law in pairs:
+        own = OWN_KEYS.get(law, {})
+        more = {"contact.law": law} if law != "ma-liu" else {}
+        case = short(**more | {f"contact.{name}": value for name, value in own.items()})
+        free = [*(f"contact.{name}" for name in own), "striker.speed"]
         for seed in range(draws):
-            found = gc.fit(case, with_noise("white", seed, 0.03), free, "traces")
-            missed += found.describes
+            found = gc.fit(case, with_noise("white", seed, 0.03, true), free, "traces", threads=1)
             said = any(
                 "The case does not describe the measurement" in one for one in found.messages
             )
             assert said is not found.describes and found.misfit > 0.03
-    figure("wrong laws at 3 % of noise that were not noticed", missed, at_most=0)
+            if found.describes:
+                missed.add((true[0], law, seed))
+    what = f"{len(pairs)} pairs of laws at 3 % of noise: fits that were not said to be wrong"
+    figure(what, len(missed), at_most=0)
 
 
 def test_a_calibration_that_is_off_is_found_within_what_is_stated():
@@ -509,10 +546,8 @@ def test_a_right_law_is_rarely_told_to_be_the_worse_one(figure, kind):
 def test_a_right_law_is_accused_as_seldom_as_is_said():
     # what is left at five sensors, the size of whose noise is known with five degrees of freedom
     draw, known, draws = np.random.default_rng(1), 5.0, 500
-    against = SimpleNamespace(
-        count=10, labels=np.tile(np.arange(5), 2), quiet_degrees=np.full(5, known)
-    )
+    labels = np.tile(np.arange(5), 2)
     left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
-    chances = [module._chance(against, one.ravel(), np.ones(10)) for one in left]
+    chances = [module._chance(one.ravel(), np.ones(10), labels, np.full(5, known)) for one in left]
     # 5 are to be; as if their size were known, 90
     assert 1 <= sum(one < module.ACCUSED for one in chances) <= 13

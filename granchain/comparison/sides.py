@@ -156,7 +156,8 @@ class Measured:
             for force, noise in zip(raw.T, self.raw_noise, strict=True)
         ]
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
-        self.readings = self.read(raw)
+        filtered = stated.smooth(self.interval, raw)
+        self.readings = self.read(filtered)
         # where the pulse begins is known now, and so are more quiet samples; what was not taken for
         # it is no noise
         for k, reading in enumerate(self.readings):
@@ -165,7 +166,7 @@ class Measured:
                 self.noises[k] = noise_by(quiet, self.raw_noise[k], trace.about.uncertainty.noise)
         self.raw_noise = [noise.sample for noise in self.noises]
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
-        self.readings = self.read(raw)
+        self.readings = self.read(filtered)
         lines = np.column_stack(
             [reading.baseline.at(np.arange(len(raw))) for reading in self.readings]
         )
@@ -173,10 +174,11 @@ class Measured:
         self.filter(stated)
 
     def read(self, force: np.ndarray) -> list[SensorReading]:
-        """Read forces (sample, sensor) [N] on the clock of the trace as if they had its noise."""
+        """Read forces (sample, sensor) [N] on the clock of the trace, which went through its
+        filter, as if they had its noise."""
         return readings_of(
             self.time,
-            self.stated.smooth(self.interval, force),
+            force,
             self._through,
             self.stated.cutoff is not None,
             self.stated.high_pass is not None,

@@ -70,6 +70,10 @@ AT_LIMIT = 1e-3
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 # A right case is said to miss the measurement in one of a hundred fits.
 ACCUSED = 0.01
+# What a case lacks has the shape of a pulse, noise has none: of the samples of a window it is in
+# the first of so many cosines, the last of nearly four periods; ours: a window is some three widths
+# of a pulse long. Neyman 1937, doi:10.1080/03461238.1937.10404821.
+SHAPES = 8
 # Quiet samples that foretell those of a pulse, at most: those nearest to it. Ours: ten times as
 # many as a pulse has.
 MOST_QUIET = 400
@@ -664,6 +668,8 @@ class Against:
         if measure != "traces" and stated.noise is None:
             for k, (one, noise) in enumerate(zip(readings, self.measured.noises, strict=True)):
                 self.quiet_degrees[k] = one.baseline.samples / noise.samples_as_one
+        # the same of its slow parts
+        self.slow_degrees = np.zeros(count)
         # samples over which the noise of a sensor is correlated
         self.correlated = np.ones(count)
         self._lines: dict[int, np.ndarray] = {}
@@ -708,23 +714,39 @@ class Against:
         )
 
     def read_as_measured(self, point: np.ndarray) -> None:
-        """Read the computed pulses at a point from the samples of the trace, as the measured ones
-        were, for the same noise.
+        """What reading samples with noise adds to a peak and to its time, by the computed pulses at
+        a point.
 
         The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its
-        peak is read from, and the more of it a curve cuts off; that is the same on both sides then.
+        peak is read from, and the more of it a curve cuts off; and which stretch is chosen depends
+        on the noise itself. Of the computed pulse with what was measured and with its noise turned
+        over, the mean has all of that and no noise (antithetic variates: Hammersley & Morton 1956,
+        doi:10.1017/S0305004100031455).
         """
         (model,) = self._computed([point])
         if model is None:
             return
-        shift, gain = self.of_measurement(point)
-        if not self.times:
-            shift = shift + self.mean_shift(model)
-        read_on = [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
-        readings = self.measured.read(np.nan_to_num(gain * np.column_stack(read_on)))
-        read = np.array([(one.peak.value, one.arrival.value) for one in readings]).T
-        self.peak_read = np.nan_to_num(read[0] - gain * model.peaks)
+        # as high as the measured pulse, and at its time
+        force = self.measured.force
+        part, shift = self.peak / model.peaks, self.apart(model)
+        whole = np.isfinite(part) & np.isfinite(shift)
+        part, shift = np.where(whole, part, 1.0), np.where(whole, shift, self.mean_shift(model))
+        there = part * np.column_stack(
+            [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
+        )
+        there = np.nan_to_num(there)
+        read = 0.5 * (np.array([self.peak, self.arrival]) + self._read(2.0 * there - force))
+        if np.isnan(read).any():
+            # what noise hides there
+            read = np.where(np.isnan(read), self._read(there), read)
+        self.peak_read = np.nan_to_num(read[0] / part - model.peaks)
         self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
+
+    def _read(self, force: np.ndarray) -> np.ndarray:
+        """(2, sensor) Peaks [N] and arrivals [s] of forces (sample, sensor) with the noise of the
+        trace."""
+        readings = self.measured.read(force)
+        return np.array([(one.peak.value, one.arrival.value) for one in readings]).T
 
     def misfit(self, point: np.ndarray) -> float:
         """Root mean square of computed less measured, over the peaks [1]."""
@@ -881,7 +903,7 @@ class Against:
                 if self.trace.about.uncertainty.noise is not None:
                     size = noise**2 / (row[0] + wave[0])
                     row, wave = size * row, size * wave
-                row *= self._judged(k, len(quiet), row)
+                row *= self._judged(k, len(quiet), row, len(models[k][0].coefficients) - 1)
                 # two amplitudes and a frequency went with the sine
                 row *= len(quiet) / max(len(quiet) - 3, 1) if sines[k].turn else 1.0
             else:
@@ -918,12 +940,16 @@ class Against:
             self._lines[k] = root[ahead:, :ahead] @ told
             self._roots[k] = root[ahead:, ahead:]
 
-    def _judged(self, k: int, count: int, row: np.ndarray) -> float:
+    def _judged(self, k: int, count: int, row: np.ndarray, order: int) -> float:
         """By how much the covariance of noise is larger than so many quiet samples show it; counts
         what they tell of its size, and says where they are few."""
         apart = samples_as_one(row[:count])
         self.correlated[k] = apart
         self.quiet_degrees[k] = count / apart
+        # of a spectrum by an autoregression the relative variance at no frequency is 4 order/count
+        # (Berk 1974, doi:10.1214/aos/1176342709), that of a size by so many degrees 2/degrees; as
+        # if each sensor had its own: where all share one, that of their sum is the same
+        self.slow_degrees[k] = count / (apart + 2.0 * order)
         if count < FEW_TIMES * apart:
             self._say_few(
                 k,
@@ -956,6 +982,20 @@ class Against:
             found.append(first + np.arange(count) * pieces // count)
             first += pieces
         return np.concatenate(found)
+
+    def shapes(self) -> tuple[np.ndarray, np.ndarray]:
+        """(shape, number) Slow shapes in the samples of each sensor, each of norm 1 and across the
+        others; and (shape,) their sensors."""
+        from scipy.fft import dct
+
+        rows, labels = [], []
+        for k in self._windows if self.measure == "traces" else ():
+            places = np.flatnonzero(self.labels == k)
+            for shape in dct(np.eye(len(places)), norm="ortho", axis=0)[:SHAPES]:
+                rows.append(np.zeros(self.count))
+                rows[-1][places] = shape
+                labels.append(k)
+        return np.reshape(rows, (-1, self.count)), np.array(labels, dtype=int)
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
         """(sensor,) Root mean square of the residuals of each sensor, with their sign where
@@ -1047,11 +1087,24 @@ def _concluded(
         for i, key in enumerate(keys)
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
-    describes = not degrees or _chance(against, residual[own], free[own]) >= ACCUSED
+    labels = np.append(against.labels, np.full(len(against.known), -1))
+    chance = _chance(residual[own], free[own], labels[own], against.quiet_degrees)
+    left = f"what is left is {scatter:.3g} times"
+    rows, labels = against.shapes()
+    if len(rows):
+        slow, by = rows @ residual[: against.count], rows @ slope[: against.count]
+        free = 1.0 - np.einsum("ij,ji->i", by, inverse[:, : against.count] @ rows.T)
+        of_slow = _chance(slow, free, labels, against.slow_degrees)
+        if of_slow < chance:
+            ratio = math.sqrt(float(slow @ slow) / float(free.sum()))
+            left = f"the slow part of what is left is {ratio:.3g} times"
+        # of two that are looked at, the smaller (Bonferroni)
+        chance = 2.0 * min(chance, of_slow)
+    describes = not degrees or chance >= ACCUSED
     misfit = against.misfit(found.point)
     remarks = {
         "the search had not come to an end: the values are the best that it met": not found.settled,
-        f"The case does not describe the measurement: what is left is {scatter:.3g} times what the "
+        f"The case does not describe the measurement: {left} what the "
         f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks; the case lacks "
         "something, which the errors take for noise": not describes,
         "as many numbers were measured as are found: nothing is left over that shows whether "
@@ -1128,21 +1181,26 @@ def _concluded(
     )
 
 
-def _chance(against: Against, residual: np.ndarray, free: np.ndarray) -> float:
+def _chance(residual: np.ndarray, free: np.ndarray, labels: np.ndarray, known: np.ndarray) -> float:
     """Chance that a right case leaves so much.
 
     The noise of each sensor is known from its quiet samples alone: what is left there, over its
     degrees of freedom, is distributed as F, of which the chi squared of the same chance is added.
+
+    Parameters
+    ----------
+    residual, free, labels : array (number,)
+        Standard deviations, with the degrees of freedom and the sensor of each; -1: of none, known
+        beforehand.
+    known : array (sensor,)
+        Degrees of freedom that the size of its noise is known with; 0: known.
     """
     stats = scipy_stats()
-    # what is known beforehand has no quiet stretch
-    labels = np.append(against.labels, np.full(len(residual) - against.count, -1))
     total = 0.0
     for k in np.unique(labels):
         square, degrees = (float(one[labels == k].sum()) for one in (residual**2, free))
-        known = against.quiet_degrees[k] if k >= 0 else 0.0
-        if known and degrees > 0.0:
-            square = stats.chi2.isf(stats.f.sf(square / degrees, degrees, known), degrees)
+        if k >= 0 and known[k] and degrees > 0.0:
+            square = stats.chi2.isf(stats.f.sf(square / degrees, degrees, known[k]), degrees)
         total += float(square)
     return float(stats.chi2.sf(total, free.sum()))
 
