@@ -293,7 +293,7 @@ OWN_KEYS = {"ma-liu": {"psi": 2.7}, "flores": {"restitution": 0.7}, "tsuji": {"r
     ("pairs", "draws"),
     [
         pytest.param(WRONG[::5], 1, id="two"),
-        pytest.param(WRONG, 10, id="eight", marks=pytest.mark.long),
+        pytest.param(WRONG, 5, id="eight", marks=pytest.mark.long),
     ],
 )
 def test_a_law_that_does_not_describe_the_measurement_is_said(figure, pairs, draws):
