@@ -32,12 +32,15 @@ with contextlib.redirect_stderr(told):
     codes = [
         obey(["run", "steel-chain", *SMALL, "--out", "a.h5", "--json"]),
         obey(["info", "a.h5", "--verify"]),
+        obey(["info", "--system", "--json"]),
         obey(["plot", "a.h5", "--out", "figures"]),
     ]
 result = gc.open_result("a.h5")
+gc.run_many([result.case], "many.h5")
 said = []
 for ask in (
     result.to_xarray,
+    gc.open_ensemble("many.h5").to_xarray,
     lambda: gc.figures.force_traces(result),
     lambda: gc.spectrum(result, segments=2),
     lambda: gc.sweep(result.case, {"striker.speed": [1.0, 2.0]}, progress=False),
@@ -57,10 +60,10 @@ print(json.dumps([codes, times, said, sorted(name for name in sys.modules if nam
 
 def test_a_core_without_them_runs_saves_and_opens_and_the_rest_says_what_to_install(here: Path):
     codes, times, said, loaded = json.loads(answer(CODE, NUMBA_DISABLE_JIT="1").splitlines()[-1])
-    assert codes == [0, 0, 2] and times == 1 and loaded == []
+    assert codes == [0, 0, 0, 2] and times == 1 and loaded == []
     *ours, others = said
     assert others == ["No module named 'scipy'", True]
-    wanted = ["xarray", "matplotlib", "scipy", "xarray"]
+    wanted = ["xarray", "xarray", "matplotlib", "scipy", "xarray"]
     for (sentence, is_import_error), package in zip(ours, wanted, strict=True):
         assert sentence.startswith(f"{package}: got no such package, allowed one that is installed")
         assert sentence.endswith(f"install it: pip install {package}") and is_import_error

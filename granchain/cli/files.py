@@ -8,7 +8,7 @@ import os
 import platform
 import textwrap
 from collections.abc import Iterable, Mapping
-from importlib import metadata
+from importlib.metadata import distributions
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -232,7 +232,7 @@ def about_system() -> dict[str, str]:
         "granchain": __version__,
         **json.loads(versions()),
         "source_hash": source_hash(),
-        **{package: metadata.version(package) for package in packages},
+        **{name: next((one.version for one in distributions(name=name)), "-") for name in packages},
         "platform": platform.platform(),
         "processor": processor_name(),
         "processors": str(usable_processors()),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainError
+from granchain.errors import FileError, GranchainError, MissingPackage
 from granchain.status import Message, Status
 from granchain.store.files import (
     BYTES_WITH_MARK,
@@ -201,7 +201,7 @@ def refusing(path: str | os.PathLike[str], otherwise: str = DAMAGED) -> Iterator
     """Turn what is found in a file, or what h5py says of it, into a FileError."""
     try:
         yield
-    except FileError:
+    except (FileError, MissingPackage):
         raise
     except RefusedError as refused:
         raise FileError(f"{os.fspath(path)}: {refused}") from None
