@@ -233,7 +233,7 @@ def test_a_changed_case_is_the_case_made_whole(changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"sensors.beads": [80]}, {"chain.beads": 20}, {"chain.radius": -1.0}, {"striker.sped": 1.0}],
+    [{"sensors.beads": [80]}, {"chain.beads": 60}, {"chain.radius": -1.0}, {"striker.sped": 1.0}],
     ids=str,
 )
 def test_a_change_that_is_wrong_is_refused_as_in_a_case_made_whole(changes):
