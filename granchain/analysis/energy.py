@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.chain import DRIVEN_DISPLACEMENT, FREE, WALL, End, Masses
 from granchain.plain_data import Numbers
+from granchain.store import Result
 from granchain.store.result import case_of
-
-if TYPE_CHECKING:
-    from granchain.store import Result
 
 # The ledger: all that is held - external - all that was held at the start = residual.
 ENERGIES_HELD = ("kinetic", "recoverable", "plastic", "viscous", "clamp")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.errors import GranchainError
+from granchain.store import Result
 from granchain.store.result import check_result
-
-if TYPE_CHECKING:
-    from granchain.store import Result
 
 # Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth,
 # fewer resolve it.

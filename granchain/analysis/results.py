@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,8 @@ from granchain.analysis.energy import (
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.errors import GranchainError
 from granchain.plain_data import Numbers, plain_data
+from granchain.store import Result
 from granchain.store.result import case_of
-
-if TYPE_CHECKING:
-    from granchain.store import Result
 
 # The variables that `summary` looks into.
 SUMMARISED = (

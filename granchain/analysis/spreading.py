@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.analysis.energy import OF_ROUNDING
-from granchain.chain import DRIVEN_DISPLACEMENT
+from granchain.chain import DRIVEN_DISPLACEMENT, Chain
+from granchain.contact.model import Model
 from granchain.errors import GranchainError
+from granchain.store import Result
 from granchain.store.result import check_result
 
 if TYPE_CHECKING:
-    from granchain.chain import Chain
-    from granchain.contact.model import Model
     from granchain.engine.setup import Contacts
-    from granchain.store import Result
 
 # Ours: part of the largest energy of the contacts to which their sum is that of the ledger, and
 # part of a residual overlap to which a memory is the one that was recorded; rounding leaves some

@@ -8,12 +8,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from granchain.errors import clean
-
-if TYPE_CHECKING:
-    from granchain.pages.blocks import Block
+from granchain.pages.blocks import Block
 
 # Version of the objects that --json prints.
 SCHEMA = 1

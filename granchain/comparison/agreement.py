@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
 from granchain.sensor import Sensor
-
-if TYPE_CHECKING:
-    from granchain.traces import Trace
+from granchain.traces import Trace
 
 UNITS_COMPARED = {
     "peak": "N",

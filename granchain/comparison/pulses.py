@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.analysis.reading import merged_from
+from granchain.analysis.noise import Noise
+from granchain.analysis.reading import SensorReading, merged_from
 from granchain.analysis.transport import wave_speed
 from granchain.analysis.uncertainty import Number
 from granchain.comparison.agreement import (
@@ -29,12 +29,8 @@ from granchain.comparison.agreement import (
 from granchain.comparison.shift import time_shift
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
+from granchain.store import Result
 from granchain.traces import Trace, read_trace
-
-if TYPE_CHECKING:
-    from granchain.analysis.noise import Noise
-    from granchain.analysis.reading import SensorReading
-    from granchain.store import Result
 
 # Part of the uncertainty of the mean arrival that is one of the time shift; set by what covers, as
 # in docs/reliability.md, N12.

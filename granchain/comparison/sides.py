@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +19,8 @@ from granchain.analysis.reading import (
 )
 from granchain.analysis.results import is_smooth, jumps_at
 from granchain.sensor import NYQUIST, Sensor
-
-if TYPE_CHECKING:
-    from granchain.store import Result
-    from granchain.traces import Trace
+from granchain.store import Result
+from granchain.traces import Trace
 
 # Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so
 # many times the inverse of the narrowest measured pulse's width.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     MOST_LINES,
+    Axes,
+    Figure,
     Sheet,
     body_name,
     evenly_spaced,
@@ -25,9 +27,6 @@ from granchain.figures.frame import (
     styled,
     time_unit,
 )
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
 
 # Widths at half height that are shown on each side of a pulse's peak.
 BAND_WIDTHS = 1.8

@@ -13,6 +13,8 @@ from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
     LETTER,
+    Axes,
+    Figure,
     Sheet,
     evenly_spaced,
     largest,
@@ -28,9 +30,6 @@ from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN
 from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from granchain.studies.fit import Fit
 
 FORCES = ("time", "measured", "computed")

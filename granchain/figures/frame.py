@@ -18,15 +18,16 @@ import numpy as np
 
 from granchain.case.document import keys_that_differ
 from granchain.errors import FileError, GranchainError, clean, nearest
-from granchain.store import write_whole
+from granchain.store import Result, write_whole
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
     from matplotlib.lines import Line2D
-
-    from granchain.store import Result
+else:
+    # Loaded where a figure is drawn; here no more than words of annotations.
+    Axes = Figure = Any
 
 
 _P = ParamSpec("_P")

@@ -13,6 +13,8 @@ from granchain.figures.frame import (
     BLACK,
     LETTER,
     LOG_SPAN,
+    Axes,
+    Figure,
     Loop,
     Sheet,
     draw_loops,
@@ -32,7 +34,6 @@ from granchain.figures.frame import (
 )
 
 if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
     from granchain.studies.equivalent import Equivalent
     from granchain.two_body import ImpactResult
 

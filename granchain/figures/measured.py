@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granchain.comparison import Comparison
 from granchain.comparison.agreement import IN_BAND
 from granchain.figures.frame import (
     BLACK,
     LETTER,
+    Axes,
+    Figure,
     Sheet,
     body_name,
     largest,
@@ -31,9 +34,7 @@ from granchain.figures.frame import (
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
-    from granchain.comparison import Comparison
     from granchain.comparison.impacts import ImpactComparison
-    from granchain.figures.frame import Axes, Figure
 
 
 class Sides(NamedTuple):

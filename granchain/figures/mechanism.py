@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from granchain.case import MechanismCase
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
+    Axes,
+    Figure,
     Loop,
     Sheet,
     draw_loops,
@@ -28,11 +30,8 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import of_results
 from granchain.figures.run import draw_residual
+from granchain.store import Result
 from granchain.store.result import case_of
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
-    from granchain.store import Result
 
 # Accelerations of so many times the largest without play hide that one.
 FAR = 4.0

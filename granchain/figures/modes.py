@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import Sheet, palette, set_panel, styled
+from granchain.figures.frame import Axes, Figure, Sheet, palette, set_panel, styled
 from granchain.theory.lattice import Dispersion
 from granchain.waves.modes import Modes
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
-
 
 # Points of a curve from the middle of the zone to its edge.
 CURVE_POINTS = 201

@@ -26,13 +26,12 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.registry import need
-from granchain.store import write_whole
+from granchain.store import Result, write_whole
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
     from matplotlib.animation import FFMpegWriter, FuncAnimation
 
-    from granchain.store import Result
 
 # Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more,
 # so many bins are drawn.

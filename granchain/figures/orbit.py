@@ -5,21 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granchain.errors import CaseError
-from granchain.figures.frame import Sheet, look, palette, scaled, styled
+from granchain.figures.frame import Axes, Figure, Sheet, look, palette, scaled, styled
 from granchain.store import Result
 from granchain.studies.continuation import Branch
 from granchain.studies.orbit import Orbit
 
 # Periods of a Poincaré section that the multiplier gives.
 SECTION = 40
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
 
 
 @styled

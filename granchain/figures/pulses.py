@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from granchain.analysis import (
     speed_in_words,
     speeds_between,
 )
+from granchain.analysis.results import SensorPulse
 from granchain.figures.frame import (
     GREY,
     MOST_LEGEND_ROWS,
+    Axes,
+    Figure,
     Sheet,
     body_name,
     chosen_labels,
@@ -39,11 +42,7 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.registry import of_results
-
-if TYPE_CHECKING:
-    from granchain.analysis.results import SensorPulse
-    from granchain.figures.frame import Axes, Figure
-    from granchain.store import Result
+from granchain.store import Result
 
 # Part of the largest force that is there before the wave, from which it is left out of the picture,
 # ours: the wave takes up less than half of it.

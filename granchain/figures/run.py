@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from granchain.errors import GranchainError
 from granchain.figures.frame import (
     GREY,
     MOST_LINES,
+    Axes,
+    Figure,
     Loop,
     Sheet,
     body_name,
@@ -48,11 +50,8 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.registry import of_results
+from granchain.store import Result
 from granchain.store.result import case_of
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
-    from granchain.store import Result
 
 # Part of the largest velocity of a row below which a bead is not seen to move: one of 256 colours
 # on a scale of square roots, 1/256^2.

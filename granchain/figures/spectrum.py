@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     ON_CURVES,
+    Axes,
+    Figure,
     Sheet,
     colour_map,
     narrow,
@@ -18,9 +20,6 @@ from granchain.figures.frame import (
     styled,
 )
 from granchain.waves.spectra import INCOHERENT, Spectrum
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
 
 # How far below the largest power a map goes, in powers of ten.
 DECADES_SHOWN = 6.0

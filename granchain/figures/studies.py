@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from granchain.figures.frame import (
     LOG_SPAN,
     MOST_KEYS,
     MOST_LINES,
+    Axes,
+    Figure,
     Sheet,
     above,
     cell_edges,
@@ -45,9 +47,6 @@ from granchain.figures.frame import (
 )
 from granchain.figures.pulses import MOST_MISFIT
 from granchain.store.units import unit_of_attributes
-
-if TYPE_CHECKING:
-    from granchain.figures.frame import Axes, Figure
 
 # A variable that spans this factor has logarithmic colours, and the colour of cells without one.
 DECADE, MISSING = 10.0, "#e4e4e4"

@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from granchain.analysis import speed_in_words
+from granchain.analysis import Summary, speed_in_words
 from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
-    from granchain.analysis import Summary
     from granchain.mechanism.checks import Check
 
 PULSES = (

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granchain.errors import TraceError
-
-if TYPE_CHECKING:
-    from granchain.traces.about import AboutTable
+from granchain.traces.about import AboutTable
 
 # Fewer samples hold no pulse with a rise, a peak and a fall.
 LEAST_SAMPLES = 8

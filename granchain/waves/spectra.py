@@ -4,7 +4,7 @@ and band edges with their errors."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,11 @@ from granchain.analysis.record import (
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
+from granchain.store import Result
 from granchain.store.result import check_result
-from granchain.theory import dispersion
+from granchain.theory import Dispersion, dispersion
 from granchain.waves.bands import Bands, RecordedRow, bands_of, mapped, relation
 from granchain.waves.dispersion import Cell, cell_of
-
-if TYPE_CHECKING:
-    from granchain.store import Result
-    from granchain.theory import Dispersion
 
 # Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes
 # with the cube root of its force (Johnson 1985, Contact Mechanics, eq. (4.23),
