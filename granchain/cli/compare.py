@@ -26,7 +26,6 @@ from granchain.cli.options import (
     UnsealedOption,
     WidthOption,
     app,
-    check_width,
     law_words,
     load_laws,
     named_values,
@@ -157,7 +156,6 @@ def bands(
 ) -> None:
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
     load_laws(law_module, law_package)
-    check_width(width)
     from granchain.pages.rest import band_tables, kind_and_numbers
     from granchain.store.conclusion import claim_conclusion, save_conclusion
 

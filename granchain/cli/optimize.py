@@ -24,7 +24,7 @@ from granchain.cli.options import (
     named_values,
 )
 from granchain.cli.run import Progress, check_resume
-from granchain.cli.signals import InterruptedRun, Interruption
+from granchain.cli.signals import Interruption
 from granchain.cli.text import print_result, text_table
 
 if TYPE_CHECKING:
@@ -88,18 +88,15 @@ def optimize(
         asked = load_case(case, changes or ())
         limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", parts=2)
         progress = Progress(interruption, Path(out or case), sys.stderr.isatty(), asked.title)
-        try:
-            with progress, blamed(law_named(asked.contact.law)):
-                found = optimized(
-                    asked, named(minimize),
-                    named_values("--over", over, "chain.radius_factor=0.7:1.3", parts=2),
-                    [(named(what), *bounds) for what, bounds in limits.items()],
-                    generations=generations, seed=seed, out=out, resume=resume,
-                    overwrite=overwrite, threads=threads,
-                    progress=lambda done, most: progress.show(done / most),
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            raise InterruptedRun(interruption.in_vain(), interruption.exit_code) from None
+        with progress, blamed(law_named(asked.contact.law)):
+            found = optimized(
+                asked, named(minimize),
+                named_values("--over", over, "chain.radius_factor=0.7:1.3", parts=2),
+                [(named(what), *bounds) for what, bounds in limits.items()],
+                generations=generations, seed=seed, out=out, resume=resume,
+                overwrite=overwrite, threads=threads,
+                progress=lambda done, most: progress.show(done / most),
+            )  # fmt: skip
     facts = {"case": case, "minimize": minimize, **found.as_dict(), "out": out}
     print_result(
         "optimize", facts, as_json, partial(words, found, list(limits), out), found.messages

@@ -98,6 +98,15 @@ def above_zero(text: str) -> float:
     return value
 
 
+def check_width(width: str | None) -> str | None:
+    """A width that figures have."""
+    try:
+        with gc.figures.page(width):
+            return width
+    except GranchainError as error:
+        raise CaseError(f"--{error}") from None
+
+
 CaseArgument = Annotated[
     str,
     typer.Argument(
@@ -190,7 +199,10 @@ CutoffOption = Annotated[
 WidthOption = Annotated[
     str | None,
     typer.Option(
-        "--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm."
+        "--width",
+        metavar="WIDTH",
+        callback=check_width,
+        help="For a journal: single, 86 mm, or double, 178 mm.",
     ),
 ]
 TitleOption = Annotated[
@@ -272,16 +284,6 @@ def named_values(option: str, items: Iterable[str], example: str, parts: int = 1
             )
         found[name.strip()] = values[0] if parts == 1 else values
     return found
-
-
-def check_width(width: str | None) -> None:
-    """Refuse a width that figures do not have."""
-
-    try:
-        with gc.figures.page(width):
-            pass
-    except GranchainError as error:
-        raise CaseError(f"--{error}") from None
 
 
 def check_new(target: str, endings: tuple[str, ...], overwrite: bool) -> None:

@@ -28,7 +28,6 @@ from granchain.cli.options import (
     WidthOption,
     app,
     check_new,
-    check_width,
     load_laws,
     save_figure,
     the_one,
@@ -96,7 +95,6 @@ def plot(
     from granchain.figures.frame import labels_of
 
     the_one(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
-    check_width(width)
     if label is not None and len(label) != len(files):
         raise CaseError(
             f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its "
@@ -296,7 +294,6 @@ def animate(
 
     target = out if out is not None else f"{Path(file).stem}.gif"
     check_new(target, tuple(MOVING), overwrite)
-    check_width(width)
     between = None if beads is None else first_and_last(beads)
     result = gc.open_result(
         file,
@@ -382,7 +379,6 @@ def spectrum(
     """Say what a chain lets through: transmission between two places, band edges with their
     errors, frequency over wavenumber."""
     load_laws(law_module, law_package)
-    check_width(width)
 
     start = int(source) if source and source.isdecimal() and len(source) < 10 else source
     result = gc.open_result(file, unsealed=unsealed)
@@ -419,7 +415,6 @@ def dispersion(
     them, and the speed of long waves; nothing is run."""
     load_laws(law_module, law_package)
 
-    check_width(width)
     from granchain.pages.rest import dispersion_tables
 
     asked = gc.load_case(case, changes or ())
@@ -452,7 +447,6 @@ def modes(
     """Say how a chain under a static load oscillates: frequency and damping of each mode, and how
     many beads take part; nothing is run."""
     load_laws(law_module, law_package)
-    check_width(width)
 
     from granchain.pages.rest import modes_table
 

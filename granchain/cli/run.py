@@ -31,7 +31,7 @@ from granchain.cli.options import (
     blamed,
     load_laws,
 )
-from granchain.cli.signals import InterruptedRun, Interruption, Waiting
+from granchain.cli.signals import Interruption, Waiting
 from granchain.cli.text import (
     notify,
     print_json,
@@ -90,22 +90,19 @@ def run(
         Interruption(bool(context.obj), as_json) as interruption,
     ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
-        try:
-            load_laws(law_module, law_package)
+        load_laws(law_module, law_package)
 
-            shown = not quiet and sys.stderr.isatty()
-            progress = Progress(interruption, target, shown)
-            result = computed_run(
-                gc.load_case(case, changes or ()),
-                progress,
-                overwrite,
-                resume,
-                checkpoint,
-                threads or 1,
-            )
-            report_run(result, target, as_json)
-        except KeyboardInterrupt:
-            raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
+        shown = not quiet and sys.stderr.isatty()
+        progress = Progress(interruption, target, shown)
+        result = computed_run(
+            gc.load_case(case, changes or ()),
+            progress,
+            overwrite,
+            resume,
+            checkpoint,
+            threads or 1,
+        )
+        report_run(result, target, as_json)
         if result.status is Status.INTERRUPTED:
             go_on = "; to go on, give the same command with --resume" if checkpoint else ""
             notify(f"interrupted; {target} holds what was computed until then{go_on}")

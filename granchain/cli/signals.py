@@ -89,9 +89,9 @@ class Interruption:
     """Signals that end a process during a run, or a study.
 
     Where there is nothing to lose the first ends the process at once, or, where that is not the
-    command's own, is raised; where there is something it is noted, and heard between two blocks of
-    steps, and the file is written. Those that come together are one. A second one ends the process
-    with what is on the disk, a third one whatever it is doing.
+    command's own, is raised, and leaves as `InterruptedRun`; where there is something it is noted,
+    and heard between two blocks of steps, and the file is written. Those that come together are
+    one. A second one ends the process with what is on the disk, a third one whatever it is doing.
 
     Parameters
     ----------
@@ -128,9 +128,11 @@ class Interruption:
         self._before = handle(self._note)
         return self
 
-    def __exit__(self, *error: object) -> None:
-        for kind, handler in self._before.items():
-            signal.signal(kind, handler)
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if isinstance(error, KeyboardInterrupt):
+            raise InterruptedRun(self.in_vain(), self.exit_code) from None
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if is_echo():

@@ -30,7 +30,7 @@ from granchain.cli.options import (
     load_laws,
 )
 from granchain.cli.run import Progress, check_resume
-from granchain.cli.signals import InterruptedRun, Interruption
+from granchain.cli.signals import Interruption
 from granchain.cli.text import notify, paragraph, print_result, text_table
 from granchain.pages.blocks import number_text
 
@@ -84,35 +84,32 @@ def sweep(
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is done is in FILE.part: there is nothing that an interruption could lose
         interruption.in_vain = partial(interrupted, target)
-        try:
-            load_laws(law_module, law_package)
-            from granchain.contact import law_named
-            from granchain.studies.elsewhere import dask_at
-            from granchain.studies.sweep import estimate, load_sweep, swept
+        load_laws(law_module, law_package)
+        from granchain.contact import law_named
+        from granchain.studies.elsewhere import dask_at
+        from granchain.studies.sweep import estimate, load_sweep, swept
 
-            asked = load_sweep(file, chained)
-            if dry_run:
-                report_estimate(asked, estimate(*asked[:2], threads, asked.measures), as_json)
-                return
-            case = asked.plan.case
-            progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
+        asked = load_sweep(file, chained)
+        if dry_run:
+            report_estimate(asked, estimate(*asked[:2], threads, asked.measures), as_json)
+            return
+        case = asked.plan.case
+        progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
 
-            def advance(done: int, count: int) -> None:
-                progress.show(done / count)
+        def advance(done: int, count: int) -> None:
+            progress.show(done / count)
 
-            with (
-                progress,
-                blamed(law_named(case.contact.law)),
-                dask_at(dask) if dask else nullcontext() as executor,
-            ):
-                study = swept(
-                    asked.plan, target, resume, overwrite, measures=asked.measures,
-                    traces=asked.traces, executor=executor, threads=threads, progress=advance,
-                )  # fmt: skip
-                # the file is there, and a signal changes nothing any more
-                interruption.something_to_lose = True
-        except KeyboardInterrupt:
-            raise InterruptedRun(interruption.in_vain(), interruption.exit_code) from None
+        with (
+            progress,
+            blamed(law_named(case.contact.law)),
+            dask_at(dask) if dask else nullcontext() as executor,
+        ):
+            study = swept(
+                asked.plan, target, resume, overwrite, measures=asked.measures,
+                traces=asked.traces, executor=executor, threads=threads, progress=advance,
+            )  # fmt: skip
+            # the file is there, and a signal changes nothing any more
+            interruption.something_to_lose = True
         ends = study.status.values.ravel().tolist()
         print_sweep(asked, study, target, as_json)
         if "interrupted" in ends:
