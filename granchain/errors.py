@@ -94,14 +94,6 @@ def clean(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def text_of(error: BaseException) -> str:
-    """What an exception says; nothing where its own text fails."""
-    try:
-        return str(error).strip()
-    except BaseException:
-        return ""
-
-
 class GranchainWarning(UserWarning):
     """Something the user should know, and that does not stop the run."""
 

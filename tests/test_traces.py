@@ -150,16 +150,6 @@ def never_written(file):
     file["record/bead 8"][7] = 9.9692099683868690e36
 
 
-def packed_twice(file):
-    plain_hdf5(file)
-    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    made.set_chunk((40,))
-    made.set_deflate(9)
-    made.set_deflate(9)
-    space, kind = h5py.h5s.create_simple((40,)), h5py.h5t.NATIVE_DOUBLE
-    h5py.h5d.create(file.id, b"bead 9", kind, space, made)
-
-
 def two_groups(file):
     for group, names in (("first", ("time", "bead 3")), ("second", ("bead 8",))):
         for name, values in zip(names, (TIME, FORCE[:, 0]), strict=False):
@@ -678,10 +668,6 @@ BAD = {
     "HDF5 with what was never written": (
         lambda: hdf5(never_written),
         r"bead 8: got a value that is no finite number at sample 8",
-    ),
-    "HDF5 packed twice": (
-        lambda: hdf5(packed_twice),
-        r"is packed twice by one filter, allowed once",
     ),
     "HDF5 with the times of another group": (
         lambda: hdf5(two_groups),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -130,11 +130,7 @@ def quantity_of(case: Case, key: str) -> Quantity:
                 f"{key}: got a {found.kind}, allowed an input that is a number; name another"
             )
         return found
-    model: type[BaseModel] | None = Case
-    for part in way:
-        if not part.isdecimal():
-            known = {} if model is None else model.model_fields
-            model = table_in(known[part].annotation) if part in known else None
+    model = table_at(way)
     if model is None or last not in model.model_fields or not way:
         raise CaseError(
             f"{shown(key)}: got an unknown key, allowed one of the case that holds a number; "
@@ -153,6 +149,16 @@ def quantity_of(case: Case, key: str) -> Quantity:
         if getattr(bound, word, None) is not None
     }
     return Quantity(last, about["unit"], about["meaning"], **limits)
+
+
+def table_at(way: Iterable[str]) -> type[BaseModel] | None:
+    """The table of a case that a key stands in, by the parts of its name before the last."""
+    model: type[BaseModel] | None = Case
+    for part in way:
+        if not part.isdecimal():
+            known = {} if model is None else model.model_fields
+            model = table_in(known[part].annotation) if part in known else None
+    return model
 
 
 def of_contact(key: Any) -> bool:

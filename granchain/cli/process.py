@@ -32,7 +32,6 @@ from granchain.errors import (
     RunError,
     TraceError,
     suggestion,
-    text_of,
 )
 
 
@@ -123,7 +122,7 @@ def outcome(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
         return RUN_FAILED, "there is not enough memory; take fewer beads, or record less"
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        got = error.strerror or text_of(error) or type(error).__name__
+        got = error.strerror or str(error) or type(error).__name__
         return FILE_OR_DISK, (
             f"file or disk: got {place}{got}, allowed a place that can be used; look at the name, "
             "the permissions and the room that is left"
@@ -131,7 +130,7 @@ def outcome(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
     return BUG, (
         f"this is a defect of granchain, not of what you asked for; {who_mends_it()} this line, "
         "the command, what `granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to "
-        f"it: {type(error).__name__}: {text_of(error)}"
+        f"it: {type(error).__name__}: {error}"
     )
 
 

@@ -4,7 +4,6 @@ which announces them by the entry point `granchain.laws`."""
 from __future__ import annotations
 
 import ast
-import dis
 import hashlib
 import os
 import re
@@ -22,7 +21,7 @@ from typing import NamedTuple
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
-from granchain.errors import FileError, LawError, printable, suggestion, text_of
+from granchain.errors import FileError, LawError, printable, suggestion
 
 # Under which a package announces laws: the law's name, and the module that defines it.
 ANNOUNCED = "granchain.laws"
@@ -39,7 +38,6 @@ PACKAGES = {"site-packages", "dist-packages"}
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash
 # of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
-_OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
 def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
@@ -85,7 +83,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
         sys.modules.pop(name)
         if loaded is not None:
             sys.modules[name] = loaded
-        if from_outside(error):
+        if isinstance(error, KeyboardInterrupt):
             raise
         allowed = "" if isinstance(error, LawError) else "; allowed: code that runs to its end"
         raise LawError(f"law file {shown}: {blame(error, file)}{allowed}; mend it there") from error
@@ -152,7 +150,7 @@ def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
             import_module(module)
         except BaseException as error:
             reinstate(before)
-            if from_outside(error):
+            if isinstance(error, KeyboardInterrupt):
                 raise
             raise LawError(
                 f"law package {package}: {module}: {blame(error, '')}; mend it, or install another "
@@ -256,21 +254,6 @@ def named_in(module: ModuleType) -> Iterator[str]:
             yield from (str(one.value) for one in node.args if isinstance(one, ast.Constant))
 
 
-def from_outside(error: BaseException) -> bool:
-    """Whether it is an interruption that came while a user's code ran, and not the code's own:
-    raised by a handler of this package, or by
-    Python's own between two operations, none of which raises."""
-    if not isinstance(error, (KeyboardInterrupt, SystemExit)) or error.__traceback__ is None:
-        return False
-    last = error.__traceback__
-    while last.tb_next is not None:
-        last = last.tb_next
-    code = last.tb_frame.f_code
-    raised = code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-    by_python = isinstance(error, KeyboardInterrupt) and not raised
-    return by_python or code.co_filename.startswith(_OWN_FOLDER)
-
-
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
     """What went wrong in a user's file: the line, where it is known, and the sentence of the
     error."""
@@ -279,7 +262,7 @@ def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == os.fspath(file)
     ]
-    line, message = (frames[-1] if frames else None), text_of(error)
+    line, message = (frames[-1] if frames else None), str(error).strip()
     if not isinstance(error, LawError):
         message = f"{type(error).__name__}{': ' + message if message else ''}"
     return (f"line {line}: " if line else "") + message
@@ -310,7 +293,7 @@ def _code_of(file: Path, shown: str) -> CodeType:
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""
-        said = getattr(error, "msg", text_of(error)) or type(error).__name__
+        said = getattr(error, "msg", str(error).strip()) or type(error).__name__
         raise LawError(
             f"law file {shown}: {where}got {said}, allowed Python; mend it there"
         ) from None

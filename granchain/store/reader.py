@@ -266,12 +266,6 @@ def datasets_of(file: Any, most: int, links: bool = False) -> dict[str, Any]:
                 f"{quoted(path)!r} keeps its data in another file, allowed data of the file's "
                 "own; copy them into it"
             )
-        filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
-        if len(set(filters)) < len(filters):
-            raise RefusedError(
-                f"{quoted(path)!r} is packed twice by one filter, allowed once: a piece takes "
-                "more memory than it claims; write it anew"
-            )
         found[path] = member
     # reading any of a piece takes the whole of it
     claimed = sum(max(bytes_of(one), bytes_of(one, one.chunks or (0,))) for one in found.values())

@@ -26,7 +26,7 @@ from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.contact.user import announced, file_of, load_law_module, load_law_package, package_of
-from granchain.errors import GranchainError, LawError, RunError, text_of
+from granchain.errors import GranchainError, LawError, RunError
 from granchain.keys import shown
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
@@ -259,7 +259,7 @@ class Elsewhere:
             if half:
                 return [places[:half], places[half:]]
             self.found.status[places[0]] = Status.LOST
-            self.found.message[places[0]] = f"{Status.LOST.sentence} {text_of(error)}"
+            self.found.message[places[0]] = f"{Status.LOST.sentence} {error!s}"
         elif error is not None:
             with own_faults("did not compute a task"):
                 raise error
@@ -288,7 +288,7 @@ def own_faults(what: str) -> Iterator[None]:
     except (GranchainError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        words = ": ".join(filter(None, (type(error).__name__, text_of(error))))
+        words = ": ".join(filter(None, (type(error).__name__, str(error))))
         raise RunError(
             f"executor: got one that {what} ({words}), allowed a concurrent.futures.Executor, or a "
             "dask Client, that computes what it is sent; call again with another one"

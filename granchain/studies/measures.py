@@ -21,7 +21,7 @@ from granchain.case import Case
 from granchain.chain_end import Ended, ended
 from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
-from granchain.errors import GranchainError, text_of
+from granchain.errors import GranchainError
 from granchain.simulation import recording_of
 from granchain.status import Status
 from granchain.store import Result
@@ -340,7 +340,7 @@ def measure(
                     given = {} if summary is None else summary(result)
                     numbers.summaries[one.place] = summary_numbers(given)
                 except Exception as error:
-                    problem = f"summary: got {type(error).__name__}: {text_of(error)}"
+                    problem = f"summary: got {type(error).__name__}: {error}"
             numbers.message[one.place] = problem
         # members that are advanced together are of one model
         functions = functions_sha256(stopped[0][0].state.model)

@@ -11,7 +11,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,12 +20,12 @@ import numpy as np
 from granchain.case import Case, load_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import case_names, parsed, read_text
-from granchain.case.listing import law_input, of_contact
-from granchain.case.tables import TABLES, BeadDriveTable, MaterialTable, SegmentTable
+from granchain.case.listing import law_input, of_contact, table_at
+from granchain.case.tables import TABLES
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
-from granchain.keys import Problems, Table, declared, shown
+from granchain.keys import Problems, declared, shown
 from granchain.plain_data import canonical, sha256_of
 from granchain.progress import progress_of
 from granchain.store import claim
@@ -648,25 +648,17 @@ def values_of_key(values: Sequence[Any]) -> np.ndarray:
 
 def about_key(case: Case, key: str) -> tuple[str, str]:
     """Unit and meaning of a key of a case."""
-    table, _, name = key.partition(".")
-    model: type[Table] | None = TABLES.get(table)
     if of_contact(key):
         # of another law in a study of laws, and `law` itself, it is none of the case's
         with contextlib.suppress(CaseError):
             found = law_input(case, key)
             return found.unit, found.meaning
-    parts = name.split(".")
-    if table == "drive" or (table == "ends" and len(parts) == 2):
-        model, name = BeadDriveTable, parts[-1]
-    for part, inner in pairwise(parts):
-        if part.endswith("material"):
-            model, name = MaterialTable, inner
-        elif part == "segment":
-            model, name = SegmentTable, parts[-1]
-    if model is not None and name in model.model_fields:
-        about = declared(model, name)
-        return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")
-    return "", f"of the case: {key}"
+    *way, name = key.split(".")
+    model = table_at(way)
+    if model is None or name not in model.model_fields or not way:
+        return "", f"of the case: {key}"
+    about = declared(model, name)
+    return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")
 
 
 def columns_of(study: Any) -> dict[str, Any]:
