@@ -196,8 +196,7 @@ def residual_overlaps(model: Model, h: np.ndarray) -> np.ndarray:
     """(..., n_contacts) Overlap [m] at which each contact opens when it is unloaded, of histories
     (..., n_history, n_contacts); 0 under a law that leaves no dent."""
     place = model.remembered("residual_overlap")
-    values: np.ndarray = h[..., place, :] if place >= 0 else np.zeros((*h.shape[:-2], h.shape[-1]))
-    return values
+    return np.asarray(h[..., place, :] if place >= 0 else np.zeros((*h.shape[:-2], h.shape[-1])))
 
 
 def histories_of(run: Ended) -> dict[str, np.ndarray]:

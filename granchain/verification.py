@@ -213,8 +213,7 @@ class Verification(Numbers):
             "largest_relative_error": self.largest,
             "kept": self.kept,
         }
-        found: dict[str, Any] = plain_data(facts)
-        return found
+        return dict(plain_data(facts))
 
 
 def verify(case: Case, tolerance: float = 1e-3) -> Verification:

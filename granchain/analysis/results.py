@@ -151,8 +151,7 @@ class Summary(Numbers):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
-        plain: dict[str, Any] = plain_data(dataclasses.asdict(self))
-        return plain
+        return dict(plain_data(dataclasses.asdict(self)))
 
 
 def summary(result: Result) -> Summary:

@@ -252,25 +252,27 @@ class Comparison:
                     "missed": list(one.missed),
                 }
             )
-        found: dict[str, Any] = plain_data(
-            {
-                "trace": self.trace.as_dict(),
-                "sensor": {
-                    name: getattr(self.sensor, name)
-                    for name in (
-                        "cutoff",
-                        "order",
-                        "front_mass",
-                        "high_pass",
-                        "low_pass",
-                        "filter_order",
-                    )
-                },
-                "results": results,
-                "nearest": [
-                    {"bead": bead, "labels": list(labels)} for bead, labels in self.nearest.items()
-                ],
-                "messages": list(self.messages),
-            }
+        return dict(
+            plain_data(
+                {
+                    "trace": self.trace.as_dict(),
+                    "sensor": {
+                        name: getattr(self.sensor, name)
+                        for name in (
+                            "cutoff",
+                            "order",
+                            "front_mass",
+                            "high_pass",
+                            "low_pass",
+                            "filter_order",
+                        )
+                    },
+                    "results": results,
+                    "nearest": [
+                        {"bead": bead, "labels": list(labels)}
+                        for bead, labels in self.nearest.items()
+                    ],
+                    "messages": list(self.messages),
+                }
+            )
         )
-        return found

@@ -112,8 +112,7 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
         / (time[after] - time[before])[:, None]
     )
     if free[0]:
-        forces: np.ndarray = -np.cumsum(change, axis=1)[:, :-1]
-        return forces
+        return np.asarray(-np.cumsum(change, axis=1)[:, :-1])
     return np.asarray(np.cumsum(change[:, ::-1], axis=1)[:, ::-1][:, 1:])
 
 

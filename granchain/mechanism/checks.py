@@ -173,8 +173,7 @@ def carried(case: MechanismCase, angle: np.ndarray) -> np.ndarray:
     component moves the slider."""
     m = dimensions_of(case)
     motion: Ideal = ideal(angle, m)
-    force: np.ndarray = m.slider_mass * np.abs(motion.acceleration) / np.cos(motion.rod_angle)
-    return force
+    return np.asarray(m.slider_mass * np.abs(motion.acceleration) / np.cos(motion.rod_angle))
 
 
 def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:

@@ -164,8 +164,7 @@ def pictures(result: Result) -> list[Block]:
 def equations() -> dict[str, Any]:
     """For each law of the package: `equation`, as MathML, and `symbols`, a list of MathML, meaning,
     unit and, where the symbol is an input of the law, its name."""
-    found: dict[str, Any] = json.loads(EQUATIONS.read_text(encoding="ascii"))
-    return found
+    return dict(json.loads(EQUATIONS.read_text(encoding="ascii")))
 
 
 def equation_blocks(law: type[ContactLaw]) -> list[Block]:

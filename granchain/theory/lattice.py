@@ -89,8 +89,7 @@ class Dispersion:
         """Plain numbers and lists: what it is made of, bands, gaps, and the speed of long waves."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
         derived = ("band_edges", "gaps", "long_wave_speed")
-        found: dict[str, Any] = plain_data(own | {name: getattr(self, name) for name in derived})
-        return found
+        return dict(plain_data(own | {name: getattr(self, name) for name in derived}))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: its bands, the gaps between them, the speed of long waves."""

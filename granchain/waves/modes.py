@@ -84,8 +84,7 @@ class Modes:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words and lists."""
-        found: dict[str, Any] = plain_data(dict(self.__dict__))
-        return found
+        return dict(plain_data(dict(self.__dict__)))
 
 
 def modes(case: Case, *, cell: Case | None = None) -> Modes:

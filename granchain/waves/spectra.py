@@ -150,11 +150,12 @@ class Spectrum:
         edge_names = ("band_edges", "band_edge_errors", "band_edge_reasons")
         arrays = ("frequency", "transmission", "coherence", *edge_names)
         edges = None if self.dispersion is None else self.dispersion.band_edges
-        found: dict[str, Any] = plain_data(
-            {name: getattr(self, name) for name in (*names, *arrays)}
-            | {"dispersion": edges, "messages": self.messages}
+        return dict(
+            plain_data(
+                {name: getattr(self, name) for name in (*names, *arrays)}
+                | {"dispersion": edges, "messages": self.messages}
+            )
         )
-        return found
 
 
 def spectrum(
