@@ -37,10 +37,6 @@ TEXTS = (
 NUMBERS = {"wall_time": ("s", "time that the run took, without compiling")}
 
 
-# Bytes of a variable that are in memory while it is hashed.
-HASHED_AT_ONCE = 2**24
-
-
 def data_sha256(variables: Mapping[str, Variable]) -> str:
     """Hash over all variables in the order of their names: name, dims, dtype, shape, bytes."""
     total = hashlib.sha256()
@@ -53,10 +49,7 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
         if variable.is_text:
             total.update("\0".join(variable.data.ravel()).encode())
         else:
-            # of a file that is open, some megabytes at a time
-            rows = max(1, HASHED_AT_ONCE * len(variable.data) // max(variable.data.nbytes, 1))
-            for at in range(0, len(variable.data), rows):
-                total.update(np.ascontiguousarray(variable.data[at : at + rows]).data)
+            total.update(np.ascontiguousarray(variable.data).data)
     return total.hexdigest()
 
 

@@ -26,7 +26,7 @@ from granchain.store.files import (
     open_whole,
     quoted,
 )
-from granchain.store.provenance import NUMBERS, data_sha256
+from granchain.store.provenance import NUMBERS
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
 from granchain.store.variables import (
@@ -35,7 +35,6 @@ from granchain.store.variables import (
     FORMAT,
     STUDY_OF_RUNS,
     Unread,
-    Variable,
     variable_table,
 )
 
@@ -132,26 +131,6 @@ def open_result(
     with contextlib.suppress(GranchainError):
         result.case  # noqa: B018
     return result
-
-
-def verify_result(path: str | os.PathLike[str]) -> str:
-    """Compare all values of a result's file with their hash, some megabytes at a time, and return
-    that.
-
-    Raises
-    ------
-    FileError
-        Where the file is missing, damaged or not one of a result.
-    """
-    with open_hdf5(path) as opened:
-        stored = {
-            name: Variable(header.dims, opened.datasets[name], header.unit, header.long_name)
-            for name, header in headers_of(opened.datasets).items()
-        }
-        found = data_sha256(stored)
-        if found != provenance_of(opened.file)["data_sha256"]:
-            raise RefusedError(f"its data differ from their hash; {DAMAGED}")
-    return found
 
 
 class OpenedFile(NamedTuple):
