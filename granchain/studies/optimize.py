@@ -114,7 +114,8 @@ def optimize(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    **more: Any,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Optimum:
     """Find the numbers of a case, within bounds, that make a number of its run smallest.
 
@@ -147,9 +148,10 @@ def optimize(
         Take from FILE.part what is there: the search gives what it would have given unbroken.
     overwrite : bool
         Replace a file of the name `out` that this wrote.
-    **more
-        threads : int, as many as there are processors for this process, unless given; progress :
-        callable or bool, called with how many steps are done and how many there may be.
+    threads : int, optional
+        Default: as many as there are processors for this process.
+    progress : callable or bool, optional
+        Called with how many steps are done and how many there may be.
 
     Returns
     -------
@@ -165,10 +167,7 @@ def optimize(
     FileError
         Where `out` cannot be written.
     """
-    strange = more.keys() - {"threads", "progress"}
-    if strange:
-        raise TypeError(f"optimize() got an unexpected keyword argument {min(strange)!r}")
-    designs = Designs(case, minimize, over, subject_to or (), more.get("threads"))
+    designs = Designs(case, minimize, over, subject_to or (), threads)
     problems = Problems()
     check_whole("generations", generations, problems, "give for example 100", least=0)
     check_whole("seed", seed, problems, "give for example seed=0", least=0)
@@ -176,7 +175,7 @@ def optimize(
         not resume or out is not None, "resume", "no file to go on with", "one of out=", "name it"
     )
     problems.close()
-    told = progress_of(more.get("progress"), "optimize")
+    told = progress_of(progress, "optimize")
     steps = Steps(generations + MOST_ITERATIONS, told)
     if out is None:
         return designs.searched(generations, seed, steps)
