@@ -192,17 +192,15 @@ class Steps:
     """Counts generations and steps down, for a line that says how far it is."""
 
     def __init__(self, most: int, told: Callable[[int, int], Any] | None):
-        self.most, self.done, self._told = most, 0, told
+        self.most, self.done, self._told = most, 0, told or (lambda *_: None)
 
     def __call__(self, *_: Any, **__: Any) -> None:
         self.done = min(self.done + 1, self.most)
-        if self._told is not None:
-            self._told(self.done, self.most)
+        self._told(self.done, self.most)
 
     def end(self) -> None:
         """Nothing comes any more."""
-        if self._told is not None:
-            self._told(self.most, self.most)
+        self._told(self.most, self.most)
 
 
 class Designs:
