@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from support.shaken import shaken_row
 
 import granchain as gc
 from granchain.errors import CaseError
@@ -109,6 +110,14 @@ def test_errors_cover_what_a_finer_step_gives():
     # Hertz without gaps: forces with the speed to the power of 6/5
     touching = gc.gradient(row(10, 7e-5), "peak", "striker.speed")
     assert touching["striker.speed"] * 1.77 / touching.value == pytest.approx(1.2, abs=5e-5)
+
+
+def test_a_drive_has_numbers_too():
+    case = shaken_row(2, 2e4, 1e-9, 1e3, **{"time.end": 1e-4})
+    key = "ends.left.amplitude"
+    found = gc.gradient(case, lambda result: result.final_displacement[0], key, error=False)
+    # weakly shaken, the beads answer in proportion
+    assert found[key] * 1e-9 == pytest.approx(found.value, rel=2e-3)
 
 
 @pytest.mark.parametrize(

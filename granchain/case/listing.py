@@ -15,6 +15,7 @@ from granchain.case.base import CheckedCase
 from granchain.case.case import Case
 from granchain.case.document import entry_at
 from granchain.case.title import value_words
+from granchain.chain import DRIVEN_FORCE
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError
@@ -29,6 +30,8 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
     ("A resonator: { mass = ..., ... }", tables.ResonatorTable),
     ("A driven end: { drive = ..., ... }", tables.DRIVE_TABLE),
 )
+# Keys of a drive whose unit is that of what is driven.
+OF_DRIVE = ("amplitude", "dc", "rms")
 # Entries of a list that a card writes out.
 MOST_ENTRIES = 12
 # Of what Python shows of a case, so that a terminal has it at a glance; and characters in a line.
@@ -137,7 +140,10 @@ def quantity_of(case: Case, key: str) -> Quantity:
             "write for example striker.speed"
         )
     about = declared(model, last)
-    if about["unit"] is None or about["choices"]:
+    unit, given = about["unit"], entry_at(dict(case), ".".join(way))[0]
+    if last in OF_DRIVE and isinstance(given, tables.DriveTable):
+        unit = "N" if given.drive == DRIVEN_FORCE else "m"
+    if unit is None or about["choices"]:
         raise CaseError(
             f"{key}: got a key that holds {about['allowed']}, allowed one that holds a number; "
             "name another"
@@ -148,7 +154,7 @@ def quantity_of(case: Case, key: str) -> Quantity:
         for word, name in (("gt", "above"), ("ge", "low"), ("lt", "below"), ("le", "high"))
         if getattr(bound, word, None) is not None
     }
-    return Quantity(last, about["unit"], about["meaning"], **limits)
+    return Quantity(last, unit, about["meaning"], **limits)
 
 
 def table_at(way: Iterable[str]) -> type[BaseModel] | None:

@@ -17,8 +17,6 @@ from granchain.case import Case, check_case
 from granchain.case.document import entry_at
 from granchain.case.listing import quantity_of
 from granchain.case.start import FIXED, same_of
-from granchain.case.tables import DriveTable
-from granchain.chain import DRIVEN_FORCE
 from granchain.errors import CaseError, RunError
 from granchain.keys import shown
 from granchain.markup import card, table
@@ -182,10 +180,6 @@ class Branch:
         """Of the parameter; empty for a plain number."""
         if self.along in FAMILY_UNITS:
             return FAMILY_UNITS[self.along]
-        *way, last = self.along.split(".")
-        driven = entry_at(dict(self.case), ".".join(way))[0]
-        if last == "amplitude" and isinstance(driven, DriveTable):
-            return "N" if driven.drive == DRIVEN_FORCE else "m"
         with contextlib.suppress(CaseError):
             return quantity_of(self.case, self.along).unit.removeprefix("1")
         return ""

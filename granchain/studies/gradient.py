@@ -291,8 +291,8 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
     """What a case holds under a key: a number, or an array."""
     if not isinstance(key, str) or key.partition(".")[0] in NO_PHYSICS:
         raise CaseError(
-            f"{where}: got {shown(key)}, allowed a key of chain, striker, initial, ends or contact;"
-            " write for example striker.speed"
+            f"{where}: got {shown(key)}, allowed a key of chain, striker, initial, ends, drive or "
+            "contact; write for example striker.speed"
         )
     whole, place = whole_list(case, key)
     if whole not in UNCHANGED:
