@@ -289,6 +289,13 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
                     "together, or send a smaller wave"
                 )
             )
+        elif len(state.recording.sensor_contacts) < chain.contact_exists.sum():
+            messages.append(
+                Message(
+                    "contacts with an exponent below 1 are for rows that stay closed, and of some "
+                    'nothing was recorded: take sensors.contacts = "all" to be told where one opens'
+                )
+            )
     if model.coefficient("lowest_force") >= 0 and ledger:
         clamped = int(state.clock.clamped)
         steps = max(1, state.step) * int(chain.contact_exists.sum())

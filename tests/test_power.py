@@ -82,4 +82,9 @@ def test_an_exponent_under_another_law_leads_to_this_one() -> None:
 
 def test_an_open_contact_that_softens_is_said(plain_loop: None) -> None:
     run = gc.run(case(POWER | {"stiffness": 1e4, "exponent": 0.8}))
-    assert any("exponent below 1" in str(message) for message in run.messages)
+    assert any("exponent below 1 were open" in str(message) for message in run.messages)
+    softens = POWER | {"stiffness": 3e4, "exponent": 0.6}
+    pressed = {"chain": CHAIN | {"precompression": 20.0}, "ends": {"right": "wall"}}
+    quiet = case(softens, **pressed).replace(striker=None, **{"sensors.contacts": []})
+    said = [any(words in str(one) for one in gc.run(quiet).messages) for words in ("open", "told")]
+    assert said == [True, True]

@@ -56,7 +56,7 @@ def largest_multipliers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalues of the Jacobian at a state and their vectors, as columns, by
     Arnoldi's method (Lehoucq, Sorensen & Yang 1998, doi:10.1137/1.9780898719628); all where they
-    lie too close to a circle for it, as with drag alone, and are computed from the columns."""
+    lie too close to a circle for it, and are computed from the columns."""
     from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
     n = state.size

@@ -457,6 +457,12 @@ class Shooting:
         there = range(chain.n_bodies + 1)[chain.contacts]
         return bool(at_rest(contacts, there, float(chain.mass.min()))[1].any())
 
+    @cached_property
+    def one_circle(self) -> bool:
+        """Whether drag alone takes energy: the multipliers come in pairs of one product, and those
+        of a stable orbit have one modulus, which Arnoldi's method does not part."""
+        return not (self.damped or self.fine.chain.own_sum("damping").any())
+
     @property
     def limits(self) -> np.ndarray:
         """(contacts,) Overlap from which on a dent grows [m]; infinite where there is none."""
@@ -511,7 +517,7 @@ class Shooting:
 def stability(shooting: Shooting, shot: Shot) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Multipliers, the largest modulus first, their vectors, and the error of the first one and
     of its modulus; of a long chain whose Jacobian is not known, the largest ones."""
-    few = "jacobian" not in vars(shot)
+    few = "jacobian" not in vars(shot) and not shooting.one_circle
     values, vectors = (
         largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
     )
