@@ -149,6 +149,7 @@ def reading_of(
         LEAST_QUIET,
     )
     small: tuple[NoisyPulse, float, float] | None = None
+    known = 0
     # The baseline is found before the pulse, and the pulse above the baseline.
     for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
@@ -184,8 +185,11 @@ def reading_of(
                 return _beside_disturbance(later, float(time[first.top]), first.height, small[1])
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
-            baseline = baseline_of(recorded[:quiet], noise)
+            # that of the same samples is known
+            baseline = baseline if quiet == known else baseline_of(recorded[:quiet], noise)
+            known = quiet
         else:
+            known = 0
             baseline = _short_baseline(recorded, found, foot, left, noise, first.height)
     fallen = _with_fall(baseline, found, first)
     fall = 0.0
