@@ -19,7 +19,7 @@ from granchain.material import MATERIALS
 PROGRAM = Path(sys.executable).with_name("granchain")
 
 # Each line as it is typed, the last word unfinished.
-ASKED = ("granchain ru", "granchain run steel-", "granchain laws hunt", "granchain plot ")
+ASKED = ("granchain run steel-", "granchain plot ")
 
 
 def test_names_that_begin_so_are_offered(tmp_path, monkeypatch):
@@ -76,10 +76,10 @@ def test_bash_completes_by_the_function_that_granchain_prints(tmp_path):
         timeout=120,
     )
     found = dict(line.split("=", 1) for line in done.stdout.splitlines())
-    assert found["granchain ru"] == "run", done.stderr
     steel = [name for name in case_names() if name.startswith("steel-")]
-    assert found["granchain run steel-"].split("|") == [*steel, "steel-$(touch evil).toml"]
-    assert found["granchain laws hunt"] == "hunt-crossley|hunt-crossley-alpha"
+    assert found["granchain run steel-"].split("|") == [*steel, "steel-$(touch evil).toml"], (
+        done.stderr
+    )
     # where nothing is offered bash takes over and offers files
     assert found["granchain plot "] == ""
     assert not (tmp_path / "evil").exists()
