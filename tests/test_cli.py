@@ -68,49 +68,37 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProces
 # --- What is loaded
 
 
-def loaded(*command: str, folder: Path) -> set[str]:
-    """Top-level packages that a process imports."""
-    process = interpreter("-X", "importtime", *command, folder=folder)
-    return {
-        line.rpartition("|")[2].strip().partition(".")[0]
-        for line in process.stderr.splitlines()
-        if line.startswith("import time:")
-    }
-
-
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
 HEAVY |= {"pint"}
 
 
-# typer reads the options of a command with pydantic.
-@pytest.mark.parametrize(
-    ("command", "heavy"),
-    [
-        (("-m", "granchain", "--help"), HEAVY | {"pydantic"}),
-        (("-m", "granchain", "run", "--help"), HEAVY),
-        (("-c", "import granchain; from granchain import errors"), HEAVY | {"pydantic", "typer"}),
-        (("-c", "import granchain.store"), {"h5py", "xarray", "numba"}),
-    ],
-)
-def test_help_and_import_load_nothing_heavy(
-    command: tuple[str, ...], heavy: set[str], tmp_path: Path
-) -> None:
-    packages = loaded(*command, folder=tmp_path)
-    assert "granchain" in packages
-    assert not packages & heavy
+# What one process does, one after the other, and what is not loaded after it; typer reads the
+# options of a command with pydantic.
+IN_TURN = {
+    "import granchain; from granchain import errors": HEAVY | {"pydantic", "typer"},
+    "from granchain.cli import obey; obey(['--help'])": HEAVY | {"pydantic"},
+    "obey(['run', '--help'])": HEAVY,
+    "import granchain.store": {"h5py", "xarray", "numba"},
+}
 
 
-def test_help_loads_a_third_of_what_a_run_loads(
+def test_help_and_import_load_nothing_heavy_and_help_a_third_of_what_a_run_loads(
     done: subprocess.CompletedProcess[str], tmp_path: Path
 ) -> None:
-    # Modules, which its time goes by: 225 and 826 of them.
-    count = "import atexit, sys; atexit.register(lambda: print(len(sys.modules)))"
-    asked = interpreter(
-        "-c", f"{count}; from granchain.cli import obey; obey(['--help'])", folder=tmp_path
+    said = "; print('LOADED', *sys.modules)\n"
+    process = interpreter(
+        "-c", f"import sys\n{said[2:]}" + said.join([*IN_TURN, ""]), folder=tmp_path
     )
+    _, *found = [
+        line.split()[1:] for line in process.stdout.splitlines() if line.startswith("LOADED")
+    ]
+    for (what, heavy), names in zip(IN_TURN.items(), found, strict=True):
+        assert "granchain" in names
+        assert not {name.partition(".")[0] for name in names} & heavy, what
+    # Modules, which its time goes by: 225 and 826 of them.
     of_run = (done.cwd.parent / "loaded").read_text().split()  # type: ignore[attr-defined]
-    assert "run" in asked.stdout
-    assert int(asked.stdout.split()[-1]) < len(of_run) / 3
+    assert "Usage: granchain" in process.stdout
+    assert len(found[1]) < len(of_run) / 3
 
 
 def test_a_run_loads_neither_blas_nor_figures_nor_tables(

@@ -305,7 +305,7 @@ def test_wrong_input_is_told_in_a_sentence(
     assert list(here.iterdir()) == []
 
 
-def test_the_example_law_has_its_closed_forms() -> None:
+def test_the_example_law_has_its_closed_forms(plain_loop: None) -> None:
     load_law_module(Path(__file__).parents[1] / "docs" / "examples" / "my_law.py")
     mass, stiffness, speed, e = 2.25e-4, 1e7, 1.77, 0.7
     found = impact(

@@ -97,7 +97,7 @@ def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
     assert titles == ["bead 3", "bead 8", "bead 13, merged"]
 
 
-@pytest.mark.parametrize("draws", [50, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("draws", [15, pytest.param(10_000, marks=pytest.mark.long)])
 def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, figure):
     random = np.random.default_rng(63)
     time = np.linspace(0.0, 10.0, 200)

@@ -151,6 +151,7 @@ SLOW = (
             "measured-impacts",
             "orbits",
             "own-case",
+            "several-laws",
             "sweep",
             "waves",
         )

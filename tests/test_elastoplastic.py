@@ -312,7 +312,7 @@ def integral(function: Any, low: float, high: float, tolerance: float) -> float:
     return halved(low, high, rule(low, high))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_work_is_the_integral_of_the_loading_force(name):
     made = contact(name)
     grid = np.concatenate([[1e-6 * made.unit], made.grid(12, 0.3)])

@@ -124,7 +124,7 @@ def arguments(draw: np.random.Generator, n: int) -> dict[str, tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize(
-    ("n", "seeds"), [(10**5, 1), pytest.param(10**7, 10, marks=pytest.mark.long)]
+    ("n", "seeds"), [(2 * 10**4, 1), pytest.param(10**7, 10, marks=pytest.mark.long)]
 )
 def test_on_bits_and_by_frexp_and_ldexp_the_bits_are_the_same(
     n: int, seeds: int, compiled: dict[str, Callable], plain: ModuleType

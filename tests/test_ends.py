@@ -73,8 +73,7 @@ def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_
     long = standing_row(PLAIN_KINDS + 40, right=WALL, gravity=9.81)
     short = standing_row(PLAIN_KINDS - 10, right=WALL, gravity=9.81)
     many, few = (
-        contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu")).overlaps
-        for chain in (long, short)
+        contacts_of(laws()["hertz"], chain, inputs_for("hertz")).overlaps for chain in (long, short)
     )
     assert many.size > PLAIN_KINDS > few.size
     # the same weights stand on the first contacts of both

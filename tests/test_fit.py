@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import cache
 
 import numpy as np
@@ -61,7 +62,10 @@ def start():
     return short(**{"contact.psi": 2.75, "striker.speed": 1.8})
 
 
-@pytest.mark.parametrize("measure", ["peaks", "arrivals", "features", "traces"])
+@pytest.mark.parametrize(
+    "measure",
+    [pytest.param("peaks", marks=pytest.mark.long), "arrivals", "features", "traces"],
+)
 def test_the_values_are_found_where_there_is_no_noise(measure):
     found = gc.fit(start(), synthetic(), KEYS, measure)
     for key, true in TRUE.items():
@@ -173,10 +177,10 @@ def covered(measures, kind, draws):
 
 @pytest.mark.promise("N12")
 def test_intervals_hold_under_noise_in_a_few_draws(figure):
-    held, wide, accused = covered(("traces",), "AR(1)", 6)["traces"]
-    # of 12 in pairs, 8 or fewer hold once in fifty
-    what = "6 fits of traces, noise AR(1): 90 % intervals that hold the true value"
-    figure(what, held.sum() / 12, at_least=0.7, at_most=1.0)
+    held, wide, accused = covered(("traces",), "AR(1)", 4)["traces"]
+    # of 8 in pairs, 5 or fewer hold once in thirty
+    what = "4 fits of traces, noise AR(1): 90 % intervals that hold the true value"
+    figure(what, held.sum() / 8, at_least=0.7, at_most=1.0)
     assert wide.max() < 2.0 * WIDEST and accused < 2
 
 
@@ -411,13 +415,12 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     free = ["--free", "contact.psi", "--free", "striker.speed"]
     command = ["fit", "steel-chain", "--trace", "rig", "--set=contact.psi=2.75", *free]
     command += short_chains.AS_OPTIONS
-    assert obey([*command, "--out", "kept.json", "--figure", "fit.png", "--json"]) == 0
-    printed, kept = (
-        json.loads(capsys.readouterr().out),
-        json.loads((tmp_path / "kept.json").read_text()),
-    )
+    assert obey([*command, "--out", "kept.json", "--figure", "fit.png"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("contact.psi") and " to " in line for line in lines)
+    kept = json.loads((tmp_path / "kept.json").read_text())
     found = gc.fit(short(**{"contact.psi": 2.75}), "rig", KEYS)
-    assert printed["values"] == kept["values"] == pytest.approx(found.values, rel=1e-9)
+    assert kept["values"] == pytest.approx(found.values, rel=1e-9)
     assert kept["kind"] == "fit" and kept["intervals"]["0.9"]["contact.psi"] == pytest.approx(
         found.interval(0.9)["contact.psi"], rel=1e-6
     )
@@ -428,22 +431,22 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
         obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--out", "kept.txt"])
         == 4
     )
-    assert obey([*command, "--out", "kept.json", "--overwrite"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("contact.psi") and " to " in line for line in lines)
     # of two laws: KEY of those that know it, LAW:KEY of one
     several = ["--law", "ma-liu", "--law", "hertz", "--free", "ma-liu:contact.psi", *command[-1:]]
     command = [*command[:5], "--free", "striker.speed", *several, *short_chains.AS_OPTIONS]
-    assert obey([*command, "--out", "laws.json", "--figure", "laws.png"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.split()[:2] == ["1", "ma-liu"] for line in lines)
-    assert any(line.startswith("ma-liu  hertz") and "told apart" in line for line in lines)
+    (tmp_path / "laws.json").write_bytes((tmp_path / "kept.json").read_bytes())
+    more = ["--out", "laws.json", "--figure", "laws.png", "--overwrite", "--json"]
+    capsys.readouterr()
+    assert obey([*command, *more]) == 0
+    printed = json.loads(capsys.readouterr().out)
     kept = json.loads((tmp_path / "laws.json").read_text())
+    assert printed["laws"] == kept["laws"]
     assert kept["kind"] == "fits" and [one["law"] for one in kept["laws"]] == ["ma-liu", "hertz"]
     assert list(kept["laws"][1]["values"]) == ["striker.speed"]
     page = report([tmp_path / "laws.json"])
     assert b"Laws fitted to made up" in page and page.count(b'<figure class="picture">') == 1
     assert b"told apart" in page and b"Not drawn" not in page
+    assert re.search(rb"<td[^>]*>1</td><t[dh][^>]*>ma-liu<", page)
     assert obey([*command, "--free", "flores:contact.restitution"]) == 2
     assert '--free: got "flores:", a law that is not asked for' in capsys.readouterr().err
     assert obey([*command, "--law", "hertz"]) == 2
