@@ -31,9 +31,6 @@ TIME = np.arange(0.0, 10.0, 0.25)
 
 
 # --- peak
-# --------------------------------------------------------------------------------------------------
-
-
 def test_the_peak_of_a_parabola_is_exact_with_uneven_samples():
     time = np.array([0.0, 2.0, 2.9, 3.15, 3.9, 4.0, 8.0])
     peak = analysis.peak(time, parabola(time))
@@ -174,9 +171,6 @@ def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
 
 
 # --- all pulses
-# --------------------------------------------------------------------------------------------------
-
-
 def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     time = np.linspace(0.0, 100.0, 2001)
     parts = [(7.0, 20.0, 1.0), (0.5, 35.0, 1.0), (3.0, 50.0, 2.0), (9.0, 80.0, 1.5)]
@@ -217,9 +211,6 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
 
 
 # --- width, impulse, momentum
-# ---------------------------------------------------------------------------------------
-
-
 def test_the_width_of_a_triangle_is_half_its_base():
     time = np.linspace(0.0, 8.0, 9)
     triangle = np.maximum(4.0 - np.abs(time - 4.0), 0.0)
@@ -237,9 +228,6 @@ def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
 
 
 # --- positions and speed
-# --------------------------------------------------------------------------------------------
-
-
 def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     speeds = analysis.speeds_between([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 1.5, math.nan, 9.0])
     assert speeds[:2].tolist() == [2.0, 1.0]
@@ -247,9 +235,6 @@ def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
 
 
 # --- between snapshots
-# ----------------------------------------------------------------------------------------------
-
-
 def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_degree():
     motion = np.polynomial.Polynomial([0.3, -1.0, 0.7, 2.0, -1.5, 0.4])
     time = np.array([0.0, 0.2, 0.3, 0.55, 0.9, 1.0])
@@ -263,9 +248,6 @@ def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_deg
 
 
 # --- order
-# --------------------------------------------------------------------------------------------------
-
-
 def test_the_observed_order_of_a_power_is_its_exponent_and_errors_without_one_are_refused():
     steps = np.array([10.0, 5.0, 2.0, 1.0, 0.5]) * 1e-8
     for order in (1.0, 1.5, 4.0):
@@ -287,9 +269,6 @@ def test_richardson_gives_the_limit():
 
 
 # --- summary
-# --------------------------------------------------------------------------------------------------
-
-
 def test_the_summary_finds_the_synthetic_wave():
     summary = analysis.summary(synthetic(sensors=(3, 8, 13)))
     assert [pulse.bead for pulse in summary.sensors] == [3, 8, 13]

@@ -32,8 +32,6 @@ OF_TIME = {"striker.speed": -1 / 5, "chain.mass": 2 / 5, "chain.material.youngs_
 
 
 # --- Bands
-
-
 @pytest.mark.long  # a quarter of a minute
 def test_peaks_and_arrivals_of_an_elastic_chain_follow_the_power_of_the_speed():
     n, parts = 256, (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -124,8 +122,6 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
 
 
 # --- Which number matters where
-
-
 @pytest.mark.long
 def test_indices_of_a_product_of_powers_are_those_of_its_factors():
     widths = {"striker.speed": 0.1, "chain.mass": 0.15, "chain.material.youngs_modulus": 0.2}
@@ -210,8 +206,6 @@ def test_intervals_of_the_indices_cover_what_is_known(figure, draws):
 
 
 # --- Bad input
-
-
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
     monkeypatch.setattr(of_bands, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
@@ -261,8 +255,6 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
 
 
 # --- Beside a measurement
-
-
 def recorded(case, noise=0.0, **about):
     """A trace of a run, one sample a microsecond, its clock 5 us late."""
     result = gc.run(case)

@@ -37,8 +37,6 @@ def made(*drives: dict[str, Any], **tables: Any) -> Case:
 
 
 # --- A linear chain: closed forms
-
-
 STIFFNESS, MASS, BEADS = 5e6, 0.45e-3, 7
 FREQUENCY, SECONDS = 3e3, 2e-4
 
@@ -93,8 +91,6 @@ def test_a_linear_chain_that_is_driven_inside_moves_as_its_modes_do(kind: str) -
 
 
 # --- Order, ledger, balance
-
-
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])
@@ -209,8 +205,6 @@ def test_beads_ahead_of_what_is_driven_are_at_rest_until_the_wave_comes() -> Non
 
 
 # --- What a case says
-
-
 @pytest.mark.plain
 def test_drives_are_part_of_the_case_and_nothing_where_there_are_none() -> None:
     case = made(PLACED, {"bead": 2, "drive": "force", "time": [0.0, 1.0], "value": [0.0, 1.0]})

@@ -57,7 +57,6 @@ def problems(changes: dict[str, Any]) -> list[str]:
 
 
 # --- Every sentence
-
 MATERIAL = (
     ", ".join(f'"{name}"' for name in MATERIALS)
     + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
@@ -334,8 +333,6 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(
 
 
 # --- Files
-
-
 def written(folder: Path, content: str | bytes, name: str = "case.toml") -> Path:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -460,8 +457,6 @@ def test_a_name_that_is_no_case_is_told_with_the_nearest_one() -> None:
 
 
 # --- Sensors in words
-
-
 def test_words_for_sensors_stand_for_numbers_and_follow_the_chain() -> None:
     case = Case(**document({"sensors.beads": "all", "sensors.contacts": "0-4:2, 3"}))
     assert case.sensors.beads == (1, 2, 3, 4, 5) and case.sensors.contacts == (0, 2, 4, 3)
@@ -481,8 +476,6 @@ def test_words_for_sensors_stand_for_numbers_and_follow_the_chain() -> None:
 
 
 # --- Drives
-
-
 def driven(folder: Path, content: str | bytes) -> Case:
     """A case with a driven left end, in a folder of its own, its table beside it."""
     written(folder, content, "push.csv")
@@ -600,8 +593,6 @@ def test_without_pint_a_unit_is_refused_with_the_extra_to_install(
 
 
 # --- What a case gives
-
-
 def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
     # Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214
     case = load_case("steel-chain")
@@ -853,7 +844,6 @@ def test_the_digest_is_of_what_is_computed() -> None:
 
 
 # --- No input gives anything but a case, or its sentences
-
 WORDS = [
     *("auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316"),
     *("ma-liu", "hertz", "flores", "force", "law", "chain.csv", "/dev/zero", "7.8 g/cm^3"),

@@ -66,8 +66,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProces
 
 
 # --- What is loaded
-
-
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
 HEAVY |= {"pint"}
 
@@ -118,8 +116,6 @@ def test_public_names_are_there_and_documented() -> None:
 
 
 # --- A run
-
-
 def test_json_is_one_object_and_the_run_says_nothing_else(
     done: subprocess.CompletedProcess[str],
 ) -> None:
@@ -249,8 +245,6 @@ def test_a_file_without_permission_is_told(
 
 
 # --- What goes wrong otherwise
-
-
 def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     """Exit code of a run in which this is raised."""
 
@@ -377,8 +371,6 @@ def test_output_that_cannot_be_written_exits_4(tmp_path: Path) -> None:
 
 
 # --- Text from elsewhere
-
-
 def test_clean_leaves_nothing_that_a_terminal_obeys() -> None:
     assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
 
@@ -415,8 +407,6 @@ def test_a_hostile_file_does_not_reach_the_terminal(
 
 
 # --- The other commands
-
-
 def test_cases_lists_all_and_prints_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert obey(["cases"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
@@ -461,8 +451,6 @@ def test_info_says_what_a_file_holds(
 
 
 # --- Signals
-
-
 def test_the_first_signal_is_noted_the_second_ends_the_process() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         handler = signal.getsignal(number)

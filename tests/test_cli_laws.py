@@ -41,8 +41,6 @@ def facts(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
 
 
 # --- laws
-
-
 def test_the_list_of_laws_says_inputs_units_limits_and_sources(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -154,8 +152,6 @@ def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(
 
 
 # --- impact
-
-
 def test_an_impact_is_that_of_python_and_its_pair_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -59,10 +59,7 @@ def measured(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The common shift
-
-
+# --- The common shift
 def merged(column):
     """A result at one of whose sensors a pulse nearly twice as large comes 17 us later, when
     the first has not fallen to half."""
@@ -141,10 +138,7 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
     assert abs(one.sensors[0].speed.relative) < 1e-3
 
 
-# --------------------------------------------------------------------------------------------------
-# The numbers
-
-
+# --- The numbers
 def test_a_result_agrees_with_itself():
     found = compare_pulses(RESULT, trace=measured())
     (one,) = found.results
@@ -242,10 +236,7 @@ def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-# --------------------------------------------------------------------------------------------------
-# What is wrong with a trace
-
-
+# --- What is wrong with a trace
 def spoilt(change, *, noise=0.002, **more):
     """A trace whose forces a function has changed in place, and what is compared of it."""
     trace = measured(noise=noise, **more)
@@ -316,10 +307,7 @@ def test_any_trace_is_compared_or_refused_with_a_sentence(shape):
             assert "got" in str(error) and "allowed" in str(error)
 
 
-# --------------------------------------------------------------------------------------------------
-# Several results, tolerances, what is refused
-
-
+# --- Several results, tolerances, what is refused
 def weaker(part, law="flores"):
     """The same wave with a part of its force."""
     return synthetic(
@@ -406,10 +394,7 @@ def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
         compare_pulses(trace=measured())
 
 
-# --------------------------------------------------------------------------------------------------
-# The figure
-
-
+# --- The figure
 def texts(figure):
     import matplotlib.text
 
@@ -447,10 +432,7 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The command, on runs of the case and the synthetic trace of the project
-
-
+# --- The command, on runs of the case and the synthetic trace of the project
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two files of the first 30 of the 70 beads."""

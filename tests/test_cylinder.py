@@ -63,10 +63,7 @@ def test_lankarani_and_nikravesh_in_table_11_is_a_tenth_of_pi_of_the_law():
     assert law.energy(d, (k,), ()) == pytest.approx(0.4 * k * d**2.5, rel=1e-14)
 
 
-# --------------------------------------------------------------------------------------------------
-# The implicit laws
-
-
+# --- The implicit laws
 def test_the_root_satisfies_its_equation_to_machine_precision():
     for t in (0.0, *np.geomspace(1e-17, 150.0, 400)):
         y = 1.0 / inverse_log_root(math.exp(t))
@@ -110,10 +107,7 @@ def test_the_largest_overlaps_are_those_of_the_closed_form(contact):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# What a law asks for
-
-
+# --- What a law asks for
 def test_a_row_of_spheres_has_no_length_and_the_case_gives_it():
     pair = Pair(**{name: value for name, value in PAIR.items().items() if name != "length"})
     for name in ("johnson", "goldsmith", "pereira-2015"):
@@ -150,10 +144,7 @@ def test_pereira_refuses_a_clearance_it_was_not_fitted_for(name):
         assert np.isfinite(coefficients(name, contact="internal", clearance=clearance)).all()
 
 
-# --------------------------------------------------------------------------------------------------
-# The engine
-
-
+# --- The engine
 @PLAIN_ALONE
 def test_a_run_beyond_the_largest_overlap_ends_outside_the_laws_range():
     chain = steel_row(3)

@@ -75,9 +75,7 @@ def test_what_is_no_cell_is_refused(masses, stiffnesses, said):
         theory.dispersion(masses, stiffnesses)
 
 
-# --------------------------------------------------------------------------------------------------
-# Cases
-
+# --- Cases
 STEEL, PRESSED = {"radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}, 20.0
 
 

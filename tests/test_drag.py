@@ -30,6 +30,13 @@ BASE: dict[str, Any] = {
 }
 STRUCK = {"velocity": [1.0, *[0.0] * 9]}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
+# Pressed a little, and pushed with F sin(w t): the loop of the other tests of driven chains.
+FORCE, TURNING = 0.1, 2.0 * np.pi * 2e4
+PUSHED: dict[str, Any] = {
+    "chain": {**BASE["chain"], "precompression": 1.0},
+    "drive": [{"bead": 5, "drive": "force", "signal": "harmonic", "amplitude": FORCE,
+               "frequency": 2e4}],
+}  # fmt: skip
 # Each compiles a loop of its own: those with a rate or a history in the long run; of a law with a
 # rate a free bead, below, and all of it at once (test_sites.py) are shown in the short one too.
 OTHERS = (
@@ -115,17 +122,19 @@ def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop: None) -> 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 def test_momentum_fades_exponentially_whatever_the_contacts_do(law: dict[str, Any]) -> None:
-    # equal drag on all beads: contacts are inner forces, P = P0 exp(-gamma t)
-    result = gc.run(made(contact=law))
-    momentum = (result.mass * result.velocity).sum(axis=1)
+    # equal drag on all beads: contacts are inner forces, P' = -gamma P + F sin(w t)
+    result = gc.run(made(contact=law, **PUSHED))
+    momentum, t, w = (result.mass * result.velocity).sum(axis=1), result.snapshot_time, TURNING
+    fades = np.exp(-DRAG * t)
+    swings = DRAG * np.sin(w * t) - w * np.cos(w * t) + w * fades
     np.testing.assert_allclose(
-        momentum, momentum[0] * np.exp(-DRAG * result.snapshot_time), rtol=2e-6
+        momentum, momentum[0] * fades + FORCE * swings / (DRAG**2 + w**2), rtol=2e-6
     )
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 def test_the_ledger_closes_with_drag_and_the_order_is_two(law: dict[str, Any]) -> None:
-    case = made(contact=law)
+    case = made(contact=law, **PUSHED)
     steps = round(END / prepare(case)[2].value)
     runs = [gc.run(case.replace(**{"time.step": END / (steps * finer)})) for finer in (1, 2, 4)]
     balances = [summary(result).energy for result in runs]
@@ -182,7 +191,7 @@ def test_the_limit_of_the_step_is_that_without_drag() -> None:
 
 
 def test_members_checkpoints_and_files_of_a_chain_with_drag(tmp_path: Path) -> None:
-    cases = [made(), made(initial=None, striker={"speed": 1.0})]
+    cases = [made(**PUSHED), made(initial=None, striker={"speed": 1.0}, **PUSHED)]
     for case, result in zip(cases, gc.run_many(cases, threads=1), strict=True):
         assert result.equals(gc.run(case))
     chain, contacts, step = prepare(cases[0])

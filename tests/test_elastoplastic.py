@@ -114,7 +114,6 @@ def switched_off(name: str) -> Contact:
 
 
 # --- the table of what is admissible
-# --------------------------------------------------------------------------------
 
 # Computed from the laws' equations independently of this package, to the digits shown. W
 # recoverable energy, U work done; d_max in units of first yield; restitution at 0.2, 1.77 and 10
@@ -273,9 +272,6 @@ def test_the_engine_delivers_the_restitution_that_the_energies_give(name, as_pri
 
 
 # --- every elastoplastic law
-# ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
@@ -442,9 +438,6 @@ def test_no_part_of_a_random_path_creates_energy_whatever_ma_and_lius_constants_
 
 
 # --- what the equations of docs/equations (test_equations.py) do not say
-# ----------------------------------------------------------------------------------
-
-
 @pytest.mark.plain
 def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_stresses():
     law = laws()["kogut-etsion"]
@@ -461,9 +454,6 @@ def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_str
 
 
 # --- what is refused
-# ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "inputs", "message"),

@@ -189,11 +189,11 @@ def randomly_driven(seed: int, spans: list) -> Chain:
 # Tables at once, and in the long run.
 TABLES = [
     pytest.param(range(4), id="few"),
-    pytest.param(range(4, 104), id="many", marks=pytest.mark.long),
+    pytest.param(range(4, 44), id="many", marks=pytest.mark.long),
 ]
 ORDERS = [
     pytest.param(range(3), id="few"),
-    pytest.param(range(3, 33), id="many", marks=pytest.mark.long),
+    pytest.param(range(3, 13), id="many", marks=pytest.mark.long),
 ]
 
 

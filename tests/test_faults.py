@@ -73,8 +73,6 @@ def disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
 
 
 # --- kill -9
-
-
 def obeys(folder: Path, *arguments: str) -> None:
     """What a child does: the command, and its exit code is the process's."""
     os.chdir(folder)
@@ -149,7 +147,6 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
 
 
 # --- Ctrl-C and TERM
-
 
 # Computing since the start [s]; None: once there is a checkpoint; first lines, imports, loading the
 # compiled loop, first steps.
@@ -289,8 +286,6 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(
 
 
 # --- Disks and folders
-
-
 @pytest.mark.promise("R5")
 def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -387,8 +382,6 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(
 
 
 # --- A second writer
-
-
 @pytest.mark.promise("R7")
 def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     tmp_path: Path,
@@ -418,8 +411,6 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
 
 
 # --- Numbers that are none
-
-
 POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
     "displacement": ("hertz", "bead 4", lambda state: state.bodies.u.__setitem__(5, np.nan)),
     "velocity": ("hertz", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.nan)),

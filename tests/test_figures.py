@@ -49,8 +49,6 @@ def drawn(result):
 
 
 # --- every figure
-
-
 FIGURES = [
     "force_traces", "peaks", "bead_velocities", "space_time", "hysteresis", "energy", "losses",
     "overlaps",
@@ -111,8 +109,6 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
 
 
 # --- colours, type, layout
-
-
 def in_lab(colour):
     """L*, a*, b* of an sRGB colour (IEC 61966-2-1:1999, equations 5 to 7; CIE 15:2018, section
     8.2.1, white D65)."""
@@ -205,19 +201,6 @@ def a_study():
     )
 
 
-def there_and_back():
-    """As a chained study gives it: up, down, and up again."""
-    import xarray as xr
-
-    way = [1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0]
-    size = ("run", "sensor_bead"), np.arange(7.0)[:, None] + 1.0
-    return xr.Dataset(
-        {"force_amplitude": size},
-        coords={"run": range(7), "ends.left.frequency": ("run", way), "sensor_bead": [3]},
-        attrs={"law": "hertz", "how": "zip", "chained": 1},
-    )
-
-
 def the_laws(count):
     """Answers of `granchain.equivalent`, made up."""
     grid = np.linspace(0.1, 0.9, 9)[:, None]
@@ -241,25 +224,6 @@ def the_laws(count):
     return found
 
 
-def the_fits(count):
-    """Answers of `granchain.fit` for several laws, made up."""
-    about = SimpleNamespace(title="made up")
-    trace = SimpleNamespace(about=about, synthetic=True, words="SYNTHETIC, no experiment")
-    first = SimpleNamespace(law="law-0", difference=3.0, scatter=1.0, told=True)
-    return [
-        SimpleNamespace(
-            law=f"law-{i}",
-            rank=i + 1,
-            aic=5.0 * i,
-            others=[first] if i else [],
-            sensors=[SimpleNamespace(bead=bead, residual=1.0 + 0.1 * i) for bead in (3, 8)],
-            measure="peaks",
-            trace=trace,
-        )
-        for i in range(count)
-    ]
-
-
 def sides(count):
     """Numbers of pulses of as many results."""
     return {
@@ -268,41 +232,6 @@ def sides(count):
         }
         for i in range(count)
     }
-
-
-def the_bands():
-    """As `granchain.bands` gives them, with ten keys, made up."""
-    keys = [f"chain.key{i}" for i in range(10)]
-    values = {
-        f"{name}{side}": np.linspace(0.0, 1.0, 20).reshape(10, 2)
-        for name in ("first_order", "total_order")
-        for side in ("", "_low", "_high")
-    }
-    named = {name: SimpleNamespace(values=value) for name, value in values.items()}
-    named |= {
-        "key": SimpleNamespace(values=np.array(keys)),
-        "value": SimpleNamespace(values=np.ones(10)),
-    }
-    return Named(
-        named,
-        {"title": "bands", "law": "hertz", "status": "8 complete"},
-        np.array([3, 8]),
-        np.full(10, 0.01),
-    )
-
-
-class Named(dict):
-    """The little of a Dataset that a figure of sensitivities asks for."""
-
-    dims = ("key",)
-
-    def __init__(self, variables, attrs, beads, deviations):
-        super().__init__(variables)
-        self.variables, self.attrs = variables, attrs
-        self.sensor_bead, self.standard_deviation = (
-            SimpleNamespace(values=beads),
-            SimpleNamespace(values=deviations),
-        )
 
 
 ALL = tuple(range(20))
@@ -332,10 +261,7 @@ CROWDED = {
         a_study(), "peak", "striker.speed", "chain.radius"
     ),
     "study_distribution": lambda: figures.study_distribution(a_study(), "peak", "chain.radius"),
-    "study_hysteresis": lambda: figures.study_hysteresis(there_and_back()),
-    "sensitivities": lambda: figures.sensitivities(the_bands()),
     "equivalence": lambda: figures.equivalence(the_laws(12)),
-    "fits": lambda: figures.fits(the_fits(12)),
     "pulse_numbers": lambda: figures.pulse_numbers("numbers", sides(1)["law-0"], sides(12)),
     "slider_acceleration": lambda: figures.slider_acceleration(*map(turning, "abcdefghijkl")),
     "slider_kinematics": lambda: figures.slider_kinematics(*map(turning, "abcdefghijkl")),
@@ -408,6 +334,8 @@ def test_every_public_figure_with_lines_is_looked_at():
         "impact_comparison",
         "comparison",
     }
+    # of fits, of keys and of ways up and down they are, too
+    others |= {"fits", "sensitivities", "study_hysteresis"}
     # one line each, pale where it is not coherent
     others |= {"spectrum", "transmission", "wave_map"}
     # a dot a mode, and colours; a closed line for each of three beads; one line, solid and dashed
@@ -433,8 +361,6 @@ def test_what_is_hard_to_read_is_found():
 
 
 # --- axes of one's own
-
-
 def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_heading():
     one, two, turned = synthetic(), [collision(), collision("hertz")], turning()
     curve = {"flores": [(0.1, 0.07), (0.9, 0.89)]}
@@ -469,8 +395,6 @@ def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_headi
 
 
 # --- force traces
-
-
 def test_the_force_traces_are_the_sensors_rows_in_microseconds():
     result = synthetic(sensors=(3, 8, 13))
     figure, rows = figures.force_traces(result)
@@ -508,8 +432,6 @@ def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
 
 
 # --- space and time
-
-
 def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     result = synthetic()
     figure, axes = figures.space_time(result)
@@ -534,8 +456,6 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
 
 
 # --- hysteresis
-
-
 def dented():
     """A contact that loads along one line and unloads along another to a residual overlap of
     4.01 um, and stays apart."""
@@ -598,8 +518,6 @@ def test_loading_and_unloading_are_different_lines_that_meet():
 
 
 # --- energy
-
-
 def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
     result = synthetic()
     _, (ledger, _) = figures.energy(result)
@@ -614,8 +532,6 @@ def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
 
 
 # --- two bodies
-
-
 def collision(law="ma-liu", speed=1.77, residual=4e-6):
     """An impact along one line up to 10 um and 50 N and back along another to a residual
     overlap, with an open sample at the end."""
@@ -722,8 +638,6 @@ def test_the_history_of_impacts_is_their_arrays_and_the_phase_curve_their_rates(
 
 
 # --- losses
-
-
 def test_the_losses_of_every_contact_stand_on_top_of_each_other():
     result = synthetic()
     _, axes = figures.losses(result)
@@ -746,8 +660,6 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
 
 
 # --- all and files
-
-
 @pytest.mark.parametrize(
     ("ending", "begins"),
     [
@@ -831,8 +743,6 @@ def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():
 
 
 # --- what is drawn
-
-
 SNAPSHOTS = ("snapshot_time", "displacement", "velocity")
 NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous", "clamp")}
 

@@ -177,10 +177,10 @@ def covered(measures, kind, draws):
 
 @pytest.mark.promise("N12")
 def test_intervals_hold_under_noise_in_a_few_draws(figure):
-    held, wide, accused = covered(("traces",), "AR(1)", 4)["traces"]
-    # of 8 in pairs, 5 or fewer hold once in thirty
-    what = "4 fits of traces, noise AR(1): 90 % intervals that hold the true value"
-    figure(what, held.sum() / 8, at_least=0.7, at_most=1.0)
+    held, wide, accused = covered(("traces",), "AR(1)", 6)["traces"]
+    # of 12 in pairs, 8 or fewer hold once in fifty
+    what = "6 fits of traces, noise AR(1): 90 % intervals that hold the true value"
+    figure(what, held.sum() / 12, at_least=0.7, at_most=1.0)
     assert wide.max() < 2.0 * WIDEST and accused < 2
 
 
@@ -320,13 +320,10 @@ def test_a_law_that_does_not_describe_the_measurement_is_said(figure, pairs, dra
 
 
 def test_a_calibration_that_is_off_is_found_within_what_is_stated():
-    plain, aware = (
-        gc.fit(start(), synthetic(0.002, 3, 1.03, {"common_gain": gain}), KEYS, "traces")
-        for gain in (0.0, 0.03)
-    )
-    assert aware.common_gain == pytest.approx(1.03, abs=0.01) and plain.common_gain == 1.0
+    aware = gc.fit(start(), synthetic(0.002, 3, 1.03, {"common_gain": 0.03}), KEYS, "traces")
+    assert aware.common_gain == pytest.approx(1.03, abs=0.01)
     assert aware.gain == pytest.approx(np.full(5, aware.common_gain)) and not aware.shift.any()
-    assert aware.scatter < 1.5 < plain.scatter
+    assert aware.scatter < 1.5
     # peaks alone do not tell it: their answer is as uncertain as the calibration, of which they are
     # a part
     plain, aware = (
@@ -334,6 +331,7 @@ def test_a_calibration_that_is_off_is_found_within_what_is_stated():
         for gain in (0.0, 0.03)
     )
     assert aware.errors["striker.speed"] > 1.5 * plain.errors["striker.speed"]
+    assert plain.common_gain == 1.0
 
 
 def test_keys_that_are_not_told_apart_are_named_and_have_no_error():

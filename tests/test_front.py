@@ -75,10 +75,7 @@ def differing(one: Any, other: Any) -> int:
     return sum(unlike(one.variables[name].data, other.variables[name].data) for name in shared)
 
 
-# --------------------------------------------------------------------------------------------------
-# A contact that closes and opens again between two looks
-
-
+# --- A contact that closes and opens again between two looks
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize(
     "changes",
@@ -130,8 +127,7 @@ def test_a_wave_in_tiles_goes_on_with_any_number_of_threads(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Random cases, each by a way of its own
+# --- Random cases, each by a way of its own
 
 # A law with each kind of loop: without rate and history, with dents, with a rate, with a rate and
 # an onset, pulling at the end, jumping at the onset and inside, and of the user's own.

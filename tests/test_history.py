@@ -46,8 +46,6 @@ def of(result: gc.Result, *names: str) -> dict[str, Any]:
 
 
 # --- the numbers of the law
-
-
 def contact_of(name: str, **changes: Any) -> tuple[Model, tuple[float, ...]]:
     law = laws()[name]
     made = contacts_of(law, example_chain(2), example_inputs(law, **changes))
@@ -142,8 +140,6 @@ def test_a_law_with_phases_that_are_none_is_refused():
 
 
 # --- a run
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("base", "changes"),
@@ -200,8 +196,6 @@ def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
 
 
 # --- every way in
-
-
 class Stop:
     """Stops a run once a part of it is done."""
 

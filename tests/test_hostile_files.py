@@ -38,8 +38,6 @@ def content():
 
 
 # --- Made to do harm.
-
-
 def replaced(file, name, **made):
     """Put another dataset in the place of a good one, so good that nothing but the harm can be
     refused."""
@@ -243,8 +241,6 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
 
 
 # --- Damaged.
-
-
 def flipped(content, draw):
     damaged = bytearray(content)
     for _ in range(draw.choice([1, 1, 1, 2, 4, 16])):
@@ -301,8 +297,6 @@ def test_flipped_bits_in_the_data_are_seen_by_other_readers_too(tmp_path, conten
 
 
 # --- Not an output file at all.
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
@@ -332,8 +326,6 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path, name, sentenc
 
 
 # --- The checkpoint.
-
-
 @pytest.fixture(scope="module")
 def state():
     """A state in the middle of a run that records and has a history."""

@@ -191,9 +191,6 @@ def test_laws_of_one_exponent_share_their_functions():
 
 
 # --- the exact factor
-# -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.plain
 def test_the_exact_factor_is_the_inverse_of_the_delivered_restitution():
     e = np.r_[np.geomspace(1e-8, 0.5, 60), np.linspace(0.5, 0.999, 60)]
@@ -258,7 +255,6 @@ def test_with_each_contacts_own_speed_an_impact_is_that_of_its_speed(law):
 
 
 # --- Alaci et al.
-# --------------------------------------------------------------------------------------------------
 
 # Alaci et al., Dynamic aspects of damped elastic impact, part 1: two steel balls of 1 kg, E 210
 # GPa, nu .3, 5 m/s; a density of 7800 kg/m3 gives their x_H = 2.31124e-4 m. Asked e: delivered,
@@ -299,8 +295,6 @@ def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci(asked)
 
 
 # --- permanent indentation
-# ------------------------------------------------------------------------------------------
-
 PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
 

@@ -85,8 +85,6 @@ def test_a_pair_without_what_the_law_needs_says_which():
 
 
 # --- how long a contact lasts
-# ---------------------------------------------------------------------------------------
-
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 BEADS = example_pair()
@@ -225,8 +223,6 @@ def test_a_contact_as_printed_opens_after_its_overlap_vanishes(plain_loop):
 
 
 # --- damping identified
-# ---------------------------------------------------------------------------------------------
-
 
 # Laws whose identified damping is one of its own; the others have the factor of gonthier-exact
 # (test_hysteresis.py). Three of them at once: test_viscous.py integrates the others' forces.
@@ -327,7 +323,7 @@ def impact_just_past_the_jump(draw: np.random.Generator, beyond: float) -> float
 
 # beyond by so little, the contact comes back through the jump within a step
 @pytest.mark.parametrize("beyond", [0.23, 5e-4])
-@pytest.mark.parametrize("count", [100, pytest.param(3000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [40, pytest.param(3000, marks=pytest.mark.long)])
 def test_identified_damping_delivers_what_is_asked_just_past_a_jump_of_the_force(
     count, beyond, figure
 ):
@@ -369,9 +365,6 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
 
 
 # --- the force in parts, and restitution in three ways
-# ---------------------------------------------------------------------------------------------
-
-
 def test_force_and_acceleration_are_those_of_the_equations():
     # F = K d^1.5 (1 + a rate/v0), Hunt and Crossley 1975, doi:10.1115/1.3423596: a = 3/2 (1 - e)
     found = impact(law="hunt-crossley", pair=PAIR, speed=2.0, restitution=0.8)

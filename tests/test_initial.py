@@ -49,8 +49,6 @@ def told(folder: Path | None = None, **tables: Any) -> list[str]:
 
 
 # --- What a case says
-
-
 @pytest.mark.plain
 def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
     given = made(initial={"velocity": row(b1=1.0, b12=-2.0), "displacement": row(b2=1e-6)})
@@ -212,8 +210,6 @@ def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close() 
 
 
 # --- The start
-
-
 @pytest.mark.plain
 def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_stored() -> None:
     moving, struck = (
@@ -258,8 +254,6 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
 
 
 # --- What follows
-
-
 @pytest.fixture(scope="module")
 def meeting() -> dict[str, gc.Result]:
     """Two pulses that meet, under three laws."""
@@ -328,8 +322,6 @@ def test_the_mirrored_chain_gives_the_mirrored_result() -> None:
 
 
 # --- Contacts that open
-
-
 def pressed(force: float = 30.0) -> State:
     """A chain at rest under a force, as recorded in three samples and two snapshots, 1e-6 s and
     1e-5 s apart."""
@@ -423,8 +415,6 @@ def test_a_run_says_which_impact_speed_its_law_takes() -> None:
 
 
 # --- A run goes on from the state of another
-
-
 SHORT = 4e-5
 DRIVEN = {
     "chain": {"beads": 8, "radius": 2.38e-3, "material": STEEL, "precompression": 20.0},

@@ -227,8 +227,6 @@ def stopped(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
 
 
 # --- In Python
-
-
 @pytest.mark.promise("R6")
 @pytest.mark.long  # the study above is ended by what raises it
 @pytest.mark.parametrize("draw", ["quasi_random(8, 2, 0)", "grid_of(np.zeros(2), np.ones(2))"])

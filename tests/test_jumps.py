@@ -352,10 +352,7 @@ def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law):
             )
 
 
-# --------------------------------------------------------------------------------------------------
-# In results and files
-
-
+# --- In results and files
 @pytest.fixture(scope="module")
 def run() -> Result:
     return gc.run(row("kelvin-voigt", 1e-6, 1.77))
