@@ -35,7 +35,7 @@ PROMISES = {
     ),
     "R4": (
         "kill -9 at any moment leaves the last complete file readable",
-        "20 kills, 0 unreadable; 100 in the long run",
+        "4 kills, 0 unreadable; 100 in the long run",
     ),
     "R5": (
         "Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary "
