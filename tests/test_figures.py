@@ -298,6 +298,15 @@ def test_no_two_lines_of_a_figure_look_alike(name):
                 assert apart(colour, its_colour) >= LEAST_APART, (one, other)
 
 
+def test_a_figure_shows_itself_where_nothing_has_loaded_pyplot():
+    # what IPython asks an object for
+    figure, _ = figures.study_curves(SMALL)
+    image = figure._repr_png_()
+    assert image.startswith(b"\x89PNG")
+    width = int.from_bytes(image[16:20], "big")
+    assert width == pytest.approx(100.0 * figure.get_figwidth(), abs=1.0)
+
+
 def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordinary_size():
     radius = ("chain.radius", [1e-3, 2e-3, 3e-3], {"units": "m"})
     modulus = ("chain.material.youngs_modulus", [1.9e11, 2.1e11], {"units": "Pa"})

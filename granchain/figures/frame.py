@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -113,6 +113,8 @@ _PAGE: ContextVar[Page] = ContextVar("page", default=_SCREEN)
 # Dots across the longer side of a printed figure, 7 inches of 300: an area has no more points than
 # these can show.
 DOTS = 2100
+# Dots an inch in a notebook, as matplotlib has them.
+SCREEN_DPI = 100.0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ def small_type() -> float:
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure [inch], or as wide as `page` asks for, without pyplot, which takes 0.4 s to load
-    and keeps every figure alive."""
+    and keeps every figure alive; in a notebook it shows itself without that."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -234,6 +236,7 @@ def new_figure(width: float, height: float) -> Figure:
         width = JOURNAL_WIDTHS[asked] / 25.4
     figure = Figure(figsize=(width, _LOWER * height + _HEADING if narrow() else height))
     FigureCanvasAgg(figure)
+    vars(figure)["_repr_png_"] = partial(image_of, figure, ".png", SCREEN_DPI)
     return figure
 
 
