@@ -223,11 +223,14 @@ def test_an_interruption_while_the_file_runs_is_none_of_its_own(
     (here / "slow.py").write_text("print('here', flush=True)\n" + while_in)
     command = [sys.executable, "-m", "granchain", "laws", "--law-module", "slow.py"]
     process = subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None and process.stderr.readline() == "here\n"
-    if while_in is not ASLEEP:
-        process.send_signal(kind)
-    said = process.stderr.read()
-    assert (process.wait(), said) == (128 + kind, "granchain: interrupted\n")
+    try:
+        assert process.stderr is not None and process.stderr.readline() == "here\n"
+        if while_in is not ASLEEP:
+            process.send_signal(kind)
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (128 + kind, "granchain: interrupted\n")
+    finally:
+        process.kill()
 
 
 def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path) -> None:
