@@ -12,8 +12,9 @@ import numpy as np
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.contact.model import Model
 from granchain.engine.scans import kinds_of_columns
-from granchain.jit.fingerprint import Reach, hash_of_code
+from granchain.jit.fingerprint import Reach
 from granchain.jit.options import frozen
+from granchain.jit.syntax import code_by_syntax
 
 # Records of a law, by the hashes of its functions and of its coefficients.
 MOST_RECORDS = 4096
@@ -73,7 +74,4 @@ def functions_sha256(model: Model) -> str:
 @lru_cache(1024)
 def _hash_of(functions: tuple[Any, ...]) -> str:
     """Hash of copies, which no edit reaches."""
-    # docstrings do not count
-    return Reach(
-        *functions, code=lambda function: hash_of_code(function.__code__, documented=False)
-    ).fingerprint
+    return Reach(*functions, code=code_by_syntax).fingerprint

@@ -1,0 +1,122 @@
+"""What a function does, by its text: the same for every Python, whatever its comments,
+docstrings, annotations, lines and file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import threading
+import types
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from granchain.jit.fingerprint import constant_bytes, hash_of_code, with_length
+
+# Files whose functions are remembered by their text: those of a law and what it imports.
+FILES = 64
+# Fields of Python's syntax tree that say nothing about what is computed.
+SILENT = {"ctx", "kind", "type_comment", "annotation", "returns", "type_params"}
+# Python 3.11 counts the depth of all trees that are made at a time in one place: two threads that
+# make one each may both fail (https://github.com/python/cpython/issues/106905).
+_ONE_TREE = threading.Lock()
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def code_by_syntax(function: Callable) -> bytes:
+    """The syntax of a function, without its defaults, which are values; its bytecode where no text
+    is found that compiles to it.
+
+    The function that is loaded counts: its file may have been edited since.
+    """
+    code: types.CodeType = function.__code__
+    linecache.checkcache(code.co_filename)
+    text, own = "".join(linecache.getlines(code.co_filename)), hash_of_code(code, documented=False)
+    return (
+        b"syntax " + found
+        if (found := _functions_of(text).get((code.co_qualname, own)))
+        else b"bytecode " + own
+    )
+
+
+@lru_cache(FILES)
+def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
+    """The syntax of every function of a text, by its name and the hash of the code that it
+    compiles to."""
+    try:
+        with _ONE_TREE:
+            tree = ast.parse(text)
+        blocks = list(_blocks(compile(text, "", "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    nodes: dict[tuple[str, int], list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, DEFINITIONS):
+            first = min(
+                (one.lineno for one in getattr(node, "decorator_list", ())), default=node.lineno
+            )
+            nodes.setdefault((getattr(node, "name", "<lambda>"), first), []).append(node)
+    codes: dict[tuple[str, int], list[types.CodeType]] = {}
+    for block in blocks:
+        codes.setdefault((block.co_name, block.co_firstlineno), []).append(block)
+    return {
+        (
+            codes[place][0].co_qualname,
+            hash_of_code(codes[place][0], documented=False),
+        ): _of_definition(found[0])
+        for place, found in nodes.items()
+        # two on one line are not told apart
+        if len(found) == len(codes.get(place, ())) == 1
+    }
+
+
+def _blocks(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A block of code and those within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _blocks(constant)
+
+
+def _of_definition(node: Any) -> bytes:
+    """Arguments and body of a function."""
+    given = node.args
+    names = [
+        [one.arg for one in given.posonlyargs],
+        [one.arg for one in given.args],
+        [one.arg for one in given.kwonlyargs],
+    ]
+    more = [one and one.arg for one in (given.vararg, given.kwarg)]
+    return with_length(repr((names, more)).encode()) + _node_bytes(_without_docstring(node))
+
+
+def _without_docstring(node: Any) -> Any:
+    body = node.body
+    documented = (
+        isinstance(body, list)
+        and isinstance(body[0], ast.Expr)
+        and inspect.cleandoc(ast.get_docstring(node) or "")
+    )
+    return body[1:] if documented else body
+
+
+def _node_bytes(part: Any) -> bytes:
+    """A piece of a syntax tree: what it is, and its fields that are there."""
+    if isinstance(part, list):
+        return b"l" + b"".join(with_length(_node_bytes(one)) for one in part)
+    if not isinstance(part, ast.AST):
+        return constant_bytes(part)
+    documented = isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    fields = [
+        (name, _without_docstring(part) if name == "body" and documented else value)
+        for name, value in ast.iter_fields(part)
+    ]
+    said = [
+        (name, value)
+        for name, value in fields
+        if name not in SILENT and (isinstance(part, ast.Constant) or value not in (None, []))
+    ]
+    return type(part).__name__.encode() + b"".join(
+        with_length(name.encode()) + with_length(_node_bytes(value)) for name, value in said
+    )
