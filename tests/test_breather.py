@@ -284,6 +284,7 @@ def test_two_beads_that_swing_against_each_other_leave_it_to_one_of_them():
     assert np.abs(known).max() == pytest.approx(abs(branch.points[-1].multipliers[0]), abs=5e-3)
 
 
+@pytest.mark.long
 def test_a_breather_of_beads_with_resonators_is_that_of_an_integration():
     case = diatomic(3, **{"chain.resonator": {"mass": 0.01, "stiffness": 3e7}})
     modes = gc.modes(case)

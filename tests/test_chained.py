@@ -56,6 +56,7 @@ def jumps(case):
     return left[top] / (2.0 * math.pi), left[top:].min() / (2.0 * math.pi)
 
 
+@pytest.mark.long
 def test_a_softening_bead_jumps_up_and_down_at_two_frequencies():
     case = bead()
     up_at, down_at = jumps(case)

@@ -70,6 +70,7 @@ def test_an_input_is_found_from_arrivals_and_from_traces(measure):
     assert found.residual < 1e-5 and len(found.per_bead) == 3
 
 
+@pytest.mark.long
 def test_several_inputs_are_found_together():
     # the stiffness in SI, as (4/3) E* sqrt(R*) gives it for these beads: 193e9/(2 (1 - .3^2)) Pa
     # and half of 2.38e-3 m

@@ -216,7 +216,9 @@ def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain: None) -> None:
     assert result.slider_velocity[-1] == pytest.approx(exact.y[2, -1], abs=2e-5)
 
 
-@pytest.mark.parametrize("name", ["slider-crank", "scotch-yoke"])
+@pytest.mark.parametrize(
+    "name", ["slider-crank", pytest.param("scotch-yoke", marks=pytest.mark.long)]
+)
 def test_the_energy_ledger_closes(name: str) -> None:
     result = crank() if name == "slider-crank" else yoke("johnson")
     put_in = result.energy_kinetic[0] + np.abs(result.energy_external).max()

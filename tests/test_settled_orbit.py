@@ -49,11 +49,17 @@ def dents_of(result):
     return result.unloading_stiffness, result.residual_overlap, zero
 
 
-def settled_orbit_is_that_of_its_dents(case):
-    """An orbit in dents that a stronger drive has left."""
+def settled_before(case):
+    """An orbit that settles its dents under a drive stronger than the case's."""
     strong = case.replace(**{"ends.left.amplitude": 1.5 * case.ends.left.amplitude})
     first = gc.orbit(strong)
     assert first.settled > 0 and f"run for {first.settled} period" in first.begun
+    return first
+
+
+def settled_orbit_is_that_of_its_dents(case):
+    """An orbit in dents that a stronger drive has left."""
+    first = settled_before(case)
     found, state, values = extrapolated(case, first)
     assert found.touches == () and found.begun == "an orbit of ma-liu"
     result = found.result
@@ -70,10 +76,10 @@ def settled_orbit_is_that_of_its_dents(case):
 def dented():
     """A case, and its orbit in dents of a stronger drive."""
     case = row(1, 2.5e4, 3e-7, **{"time.step": 1e-7, "chain.resonator": RESONATOR})
-    return case, settled_orbit_is_that_of_its_dents(case)
+    return case, gc.orbit(case, guess=settled_before(case))
 
 
-def test_an_orbit_in_settled_dents_is_that_of_their_unloading(dented):
+def test_an_orbit_in_settled_dents_comes_again(dented):
     _, found = dented
     assert found.multipliers.size == 4 and found.displacement.size == 2
     # it comes again, dents, resonators and all
@@ -81,6 +87,11 @@ def test_an_orbit_in_settled_dents_is_that_of_their_unloading(dented):
     ends = [*result.final_displacement, *result.final_resonator_displacement]
     assert np.abs(ends - found.displacement).max() <= 1e-14
     assert found.energy_in == pytest.approx(found.energy_lost, rel=1e-4)
+
+
+@pytest.mark.long
+def test_an_orbit_in_settled_dents_is_that_of_an_integration(dented):
+    settled_orbit_is_that_of_its_dents(dented[0])
 
 
 def test_a_branch_ends_where_a_dent_grows(dented):

@@ -129,9 +129,8 @@ def test_jankowskis_law_in_both_phases_never_opens_below_a_restitution():
     assert jankowski_ratio(0.37525) > 1.0 > jankowski_ratio(0.37535)
 
 
-@pytest.mark.parametrize(
-    "b", [*(pytest.param(b, marks=pytest.mark.long) for b in (0.01, 0.02)), 0.05]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("b", [0.01, 0.02, 0.05])
 def test_kuwabara_and_kono_deliver_the_series_of_weak_damping(b, plain_loop):
     # b = (chi/K)(K/m)^.4 v^.2
     chi = b * STIFFNESS / ((STIFFNESS / MASS) ** 0.4 * SPEED**0.2)
