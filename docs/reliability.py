@@ -42,7 +42,10 @@ PROMISES = {
         "left; a link is never replaced, nor a name of a device or a process",
         "a small tmpfs, real; links to files, to descriptors, in circles",
     ),
-    "R6": ("Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143", "20 of 20"),
+    "R6": (
+        "Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143",
+        "3 of 3; 40 of 40 in the long run",
+    ),
     "R7": ("Two runs to one file: the second is refused, the first unharmed", "real processes"),
     "R8": (
         "A damaged, full or unwritable cache of compiled loops costs a warning and a compilation",
