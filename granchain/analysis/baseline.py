@@ -107,9 +107,14 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     slope_error = max(wander, noise.of_sum(x / float(np.linalg.norm(x)))) / spread
     if abs(slope) > DRIFTS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
-    # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise
-    # makes of it.
-    slope_error = max(0.5 * slope_error, abs(float(slope)))
+    # A slope that is not taken off may be none. By the criterion of Schwarz (1978,
+    # doi:10.1214/aos/1176344136) the odds of one are exp(z^2/2) to the root of how many samples
+    # there are that count as one each (Kass & Raftery 1995, doi:10.1080/01621459.1995.10476572);
+    # where there is one, the mean of its square is 1 + z^2.
+    square = (slope / slope_error) ** 2 if slope_error else 0.0
+    count = min(max((noise.sample / value_error) ** 2, 1.0), m) if value_error else m
+    odds = math.exp(0.5 * square) / math.sqrt(count)
+    slope_error *= math.sqrt((1.0 + square) * odds / (1.0 + odds))
     return Baseline(float(force[used].mean()), 0.0, middle, value_error, slope_error, n)
 
 
