@@ -22,6 +22,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from granchain.portable import processor_name
+
 RESULTS = Path(__file__).with_name("results")
 
 # Rounds of a race, and runs of a fast contender in each of its turns, of which the quickest counts.
@@ -150,19 +152,8 @@ def measured(
 
 def machine(**versions: str) -> dict[str, Any]:
     """What the numbers were taken on."""
-    model = platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        model = next(
-            (
-                line.split(":", 1)[1].strip()
-                for line in cpuinfo.read_text().splitlines()
-                if line.startswith("model name")
-            ),
-            model,
-        )
     return {
-        "cpu": model,
+        "cpu": processor_name(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "numba": numba.__version__,

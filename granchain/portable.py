@@ -151,6 +151,20 @@ def usable_processors() -> int:
     return os.cpu_count() or 1
 
 
+def processor_name() -> str:
+    """What the processor is called."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(": ")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
 def after_fork(function: "Callable[[], Any]") -> None:
     """Call a function in each process that is forked from this one; Windows forks none."""
     if hasattr(os, "register_at_fork"):

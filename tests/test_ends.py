@@ -3,6 +3,8 @@ that moves keeps its balance."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support.kinds import PLAIN_ALONE
@@ -20,8 +22,9 @@ from support.rows import (
 from granchain import theory
 from granchain.chain import RIGID, Chain, End, check_loads
 from granchain.contact import laws
+from granchain.contact.law import ContactLaw
 from granchain.engine.scans import PLAIN_KINDS
-from granchain.engine.setup import contacts_of
+from granchain.engine.setup import contacts_of, largest_force
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError
@@ -81,14 +84,27 @@ def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_
 
 
 @pytest.mark.plain
+def test_the_largest_force_of_a_law_without_one_is_not_named():
+    class Broken(ContactLaw):
+        """Divides by zero at its largest overlap; without a name it is no law of the registry."""
+
+        history_of = staticmethod(lambda c: ())
+        force = staticmethod(lambda overlap, rate, c, h: 1.0 / (overlap - 1.0))
+
+    model = Broken.model(SimpleNamespace())
+    assert largest_force(model, np.ones(1), 2.0) == ", here 1 N"
+    assert largest_force(model, np.ones(1), 1.0) == ""
+
+
+@pytest.mark.plain
 def test_gravity_without_a_wall_and_precompression_beyond_the_law_are_refused():
     with pytest.raises(CaseError, match="without a wall at the right end"):
         check_loads(standing_row(4, gravity=9.81))
     # Hertz at an overlap of one radius: (4/3) E sqrt(R*) R^1.5 = 4.88e9 * (2.38e-3)^1.5 = 5.7e5 N
     with pytest.raises(
         CaseError,
-        match=r"got 1e\+06 N .* allowed: at most the force of the law hertz at its .* 0.00238 m; "
-        "lower",
+        match=r"got 1e\+06 N .* allowed: at most the force of the law hertz at its .* 0.00238 m, "
+        r"here 56\d{4} N; lower",
     ):
         contacts_of(laws()["hertz"], standing_row(4, precompression=1e6), inputs_for("hertz"))
     with pytest.raises(CaseError, match="would have to pull"):

@@ -241,11 +241,16 @@ def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path) 
         load_law_module("slow.py")
     assert PREFIX + "slow" not in sys.modules
     # and so is one that a handler of the package raises
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number, kind, count in (
+        (signal.SIGINT, KeyboardInterrupt, 0),
+        (signal.SIGTERM, KeyboardInterrupt, 0),
+        (signal.SIGTERM, SystemExit, 1),
+    ):
         (here / "handled.py").write_text(
             f"import os, time\nos.kill(os.getpid(), {number})\ntime.sleep(60)\n"
         )
-        with Interruption(), pytest.raises(KeyboardInterrupt):
+        with Interruption() as interruption, pytest.raises(kind):
+            interruption._count = count
             load_law_module("handled.py")
 
 

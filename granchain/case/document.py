@@ -327,11 +327,12 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
         law = laws().get(str(after.get("law")))
         if law is not None and after["law"] != before.get("law"):
             _drop_inputs(document, law, changes)
-    sensors, gone = document.get("sensors"), set(there) - set(_contact_numbers(document))
-    if gone and isinstance(sensors, dict) and not {"sensors", "sensors.contacts"} & set(changes):
+    sensors, now = document.get("sensors"), _contact_numbers(document)
+    if there != now and isinstance(sensors, dict):
         recorded = sensors.get("contacts")
-        if isinstance(recorded, list):
-            document["sensors"] = {**sensors, "contacts": [k for k in recorded if k not in gone]}
+        if isinstance(recorded, list) and not {"sensors", "sensors.contacts"} & set(changes):
+            kept = [k for k in recorded if k in now or k not in there]
+            document["sensors"] = {**sensors, "contacts": kept}
 
 
 def _contact_numbers(document: Mapping[str, Any]) -> range:

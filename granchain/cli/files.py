@@ -31,7 +31,7 @@ from granchain.cli.options import (
 from granchain.cli.run import facts_of, numbers_of
 from granchain.cli.text import print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, suggestion
-from granchain.portable import usable_processors
+from granchain.portable import processor_name, usable_processors
 
 if TYPE_CHECKING:
     from granchain.store.variables import Unread
@@ -233,7 +233,7 @@ def about_system() -> dict[str, str]:
         "source_hash": source_hash(),
         **{name: next((one.version for one in distributions(name=name)), "-") for name in packages},
         "platform": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
+        "processor": processor_name(),
         "processors": str(usable_processors()),
         "python": f"{platform.python_implementation()} {platform.python_version()}, "
         f"{platform.architecture()[0]}",

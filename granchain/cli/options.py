@@ -338,7 +338,7 @@ def load_laws(law_module: str | None, law_package: str | None) -> None:
 @contextlib.contextmanager
 def blamed(law: type[gc.ContactLaw]) -> Iterator[Waiting | None]:
     """Where a user's law fails, or does not end, the message names the law."""
-    from granchain.contact.user import PREFIX, blame, package_of
+    from granchain.contact.user import PREFIX, blame, from_outside, package_of
 
     file, package = getattr(sys.modules.get(law.__module__), "__file__", None), package_of(law)
     if file is None or (package is None and not law.__module__.startswith(PREFIX)):
@@ -348,7 +348,9 @@ def blamed(law: type[gc.ContactLaw]) -> Iterator[Waiting | None]:
     try:
         with Waiting(f"what compiles and runs the functions of {named}") as waiting:
             yield waiting
-    except (GranchainError, KeyboardInterrupt, MemoryError, OSError):
+    except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:
+        if from_outside(error):
+            raise
         raise LawError(f"{named}: {blame(error, file)}; mend it there") from error

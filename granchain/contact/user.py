@@ -38,6 +38,7 @@ PACKAGES = {"site-packages", "dist-packages"}
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash
 # of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
+_OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
 def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
@@ -83,7 +84,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
         sys.modules.pop(name)
         if loaded is not None:
             sys.modules[name] = loaded
-        if isinstance(error, KeyboardInterrupt):
+        if from_outside(error):
             raise
         allowed = "" if isinstance(error, LawError) else "; allowed: code that runs to its end"
         raise LawError(f"law file {shown}: {blame(error, file)}{allowed}; mend it there") from error
@@ -150,7 +151,7 @@ def load_law_package(package: str) -> dict[str, type[ContactLaw]]:
             import_module(module)
         except BaseException as error:
             reinstate(before)
-            if isinstance(error, KeyboardInterrupt):
+            if from_outside(error):
                 raise
             raise LawError(
                 f"law package {package}: {module}: {blame(error, '')}; mend it, or install another "
@@ -252,6 +253,15 @@ def named_in(module: ModuleType) -> Iterator[str]:
             yield from (full, *(f"{full}.{alias.name}" for alias in node.names))
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             yield from (str(one.value) for one in node.args if isinstance(one, ast.Constant))
+
+
+def from_outside(error: BaseException) -> bool:
+    """Whether it is an interruption that came while a user's code ran: Python's own, or the end
+    that a handler of this package raises."""
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    *_, (last, _) = traceback.walk_tb(error.__traceback__)
+    return isinstance(error, SystemExit) and last.f_code.co_filename.startswith(_OWN_FOLDER)
 
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:

@@ -269,6 +269,16 @@ def _own_and_limits(
     return own, limits
 
 
+def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
+    """The force at rest at the largest overlap, as a sentence has it; nothing where the law has
+    none that is a number."""
+    try:
+        force = at_rest(model)[0](float(limit), tuple(c.tolist()))
+    except (ArithmeticError, ValueError):
+        force = math.nan
+    return f", here {force:.6g} N" if math.isfinite(force) else ""
+
+
 def static_overlaps(
     model: Model, c: np.ndarray, limits: np.ndarray, rows: Sequence[Masses]
 ) -> list[np.ndarray]:
@@ -292,7 +302,7 @@ def static_overlaps(
         raise CaseError(
             f"chain.precompression: got {force[k]:.6g} N that contact {int(labels[k])} has to "
             f"carry at rest, allowed: at most the force of the law {model.name} at its largest "
-            f"overlap, {within[k]:.6g} m; lower the "
+            f"overlap, {within[k]:.6g} m{largest_force(model, c[:, k], within[k])}; lower the "
             "precompression or gravity, or take another law"
         )
     return in_parts(found, forces)
