@@ -156,7 +156,7 @@ def test_a_run_beyond_the_largest_overlap_ends_outside_the_laws_range():
         contacts = contacts_of(
             law, chain, example_inputs(law, contact="internal", clearance=clearance)
         )
-        step = time_step_of(contacts, chain, 5e-9, 1e-5, force_step=True)
+        step = time_step_of(contacts, chain, 2e-8, 1e-5, force_step=True)
         statuses[clearance] = State(contacts, chain, step, Recording(ledger=False)).advance(
             step.n_steps + 1
         )

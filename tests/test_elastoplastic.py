@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from support.kinds import PLAIN_ALONE
 from support.running import Running
 
-from granchain.certificates import example_inputs
+from granchain.certificates import contact as certificates
+from granchain.certificates import example_inputs, pair_with
 from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair, linearised_plastic_stiffness
-from granchain.engine.coefficients import coefficients
 from granchain.errors import LawError
-from granchain.two_body import impact
 
 # The chain of Wang, Liu & Liu 2022, table 8: two steel beads of radius 2.38 mm and 0.45 g, E 193
 # GPa, nu 0.3, s_y 900 MPa.
@@ -37,25 +37,21 @@ RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = (
 
 NAMES = [name for name, law in laws().items() if issubclass(law, Elastoplastic)]
 SWITCHABLE = [
-    name for name in NAMES if any(quantity.name == "as_printed" for quantity in laws()[name].inputs)
+    name for name in NAMES if "as_printed" in {quantity.name for quantity in laws()[name].inputs}
 ]
 
 
+# With an integral for each force, or an equation to solve for it: seconds on a grid.
+SLOW = ("jackson-green", "kogut-etsion", "vu-quoc-zhang")
+
+
 def on_grids(names):
-    """Laws on fine grids: with an integral for each force, or an equation to solve for it,
-    seconds each, in the long run."""
-    slow = ("jackson-green", "kogut-etsion", "vu-quoc-zhang")
-    return [pytest.param(name, marks=pytest.mark.long if name in slow else ()) for name in names]
+    return [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in names]
 
 
-def pair(**changes: float) -> Pair:
-    values = {
-        "effective_radius": RADIUS,
-        "effective_modulus": MODULUS,
-        "effective_mass": MASS,
-        "yield_stress": YIELD_STRESS,
-    }
-    return Pair(**(values | {"poissons_ratio": POISSON} | changes))
+def pair(**changes: Any) -> Pair:
+    """Two of its beads, of no stated hardness."""
+    return pair_with({"yield_stress": YIELD_STRESS} | changes)
 
 
 def near(value: Any, rel: float) -> Any:
@@ -64,35 +60,29 @@ def near(value: Any, rel: float) -> Any:
     return pytest.approx(value, rel=rel, abs=0.0)
 
 
-class Contact:
+class Contact(certificates.Contact):
     """One contact under a law, driven by hand along its own curves."""
 
     def __init__(self, name: str, yield_stress: float = YIELD_STRESS, **inputs: Any):
-        values = example_inputs(laws()[name], **inputs)
-        self.law = Running(laws()[name].model(values))
+        own = laws()[name]
+        values = example_inputs(own, **inputs)
         with np.errstate(all="ignore"):
-            self.c = tuple(
-                coefficients(
-                    self.law.model, pair(yield_stress=yield_stress), values, np.array([RADIUS])
-                )[:, 0]
-            )
-        limit = self.law.elastic_limit(self.c)
+            super().__init__(own, values, pair(yield_stress=yield_stress))
+        self.law = Running(self.model)
         # a law may yield from the first touch: its overlaps are then counted in a thousandth of the
         # radius
-        self.unit = limit if limit > 0.0 else 1e-3 * RADIUS
-        self.elastic_limit = limit
-        self.largest = min(RADIUS, self.law.overlap_limit(self.c), 2000.0 * self.unit)
+        self.unit = self.law.elastic_limit(self.c) or 1e-3 * RADIUS
+        self.largest = min(self.limit, 2000.0 * self.unit)
 
     def loaded(self, d: float) -> tuple:
         """History of a contact loaded to an overlap."""
-        h = self.law.history_of(self.c)
-        return self.law.update((d, 0.0, 0.0, 1.0), self.c, h) if d > h[0] else h
+        return self.load(d, self.fresh())
 
     def given_back(self, d: float) -> float:
         return self.law.energy(d, self.c, self.loaded(d))
 
     def work(self, d: float) -> float:
-        return self.law.loading_work(d, self.c)
+        return self.model.law.loading_work(d, self.c)
 
     @property
     def windows(self) -> list[tuple[float, float]]:
@@ -104,9 +94,7 @@ class Contact:
         return np.geomspace(low * self.unit, self.largest * (1.0 - 1e-9), points)
 
 
-@cache
-def contact(name: str, yield_stress: float = YIELD_STRESS, **inputs: Any) -> Contact:
-    return Contact(name, yield_stress, **inputs)
+contact = cache(Contact)
 
 
 def switched_off(name: str) -> Contact:
@@ -149,17 +137,14 @@ WINDOWS = {
 def test_as_printed_a_law_returns_the_computed_share_of_the_work_and_more_on_a_window(name):
     made = switched_off(name)
     largest, window, _ = PRINTED[name]
-    grid = made.unit * (1.0 + np.geomspace(1e-9, made.largest / made.unit - 1.0, 20000))
+    grid = made.unit * (1.0 + np.geomspace(1e-4, made.largest / made.unit - 1.0, 9000))
     share = np.array([made.given_back(d) / made.work(d) for d in grid])
     # half a unit of the last digit; four digits where the value is 1.0000
     assert share.max() == pytest.approx(largest, abs=5e-5 if largest < 1.01 else 5e-4)
     creates = grid[share > 1.0 + 1e-12] / made.unit
-    if window is None:
-        assert creates.size == 0
-    else:
-        # the grid's ratio is 1e-3 per point
-        assert creates.min() == near(window[0], 2e-3)
-        assert creates.max() == near(window[1], 2e-3)
+    # the grid's ratio is 1.9e-3 per point
+    ends = [creates.min(), creates.max()] if creates.size else None
+    assert ends == (window and near(list(window), 2e-3))
     if name == "ma-liu":
         # it opens below zero
         dents = [made.loaded(d)[1] / made.unit for d in grid[grid < 3.0 * made.unit]]
@@ -167,21 +152,19 @@ def test_as_printed_a_law_returns_the_computed_share_of_the_work_and_more_on_a_w
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("name", on_grids(WINDOWS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        *on_grids(name for name in WINDOWS if name != "kogut-etsion"),
+        pytest.param("kogut-etsion", marks=PLAIN_ALONE),
+    ],
+)
 def test_the_guard_acts_on_the_computed_windows(name):
-    assert len(contact(name).windows) == len(WINDOWS[name])
-    for (start, end), (start_0, end_0) in zip(contact(name).windows, WINDOWS[name], strict=True):
-        assert start == pytest.approx(start_0, abs=5e-4)
-        assert end == pytest.approx(end_0, abs=5e-4)
-
-
-@pytest.mark.uncounted
-@PLAIN_ALONE
-def test_a_window_that_begins_at_a_jump_of_the_force_begins_at_the_jump():
-    (first, _), (second, _) = contact("kogut-etsion").windows
-    # the bisection ends at neighbouring numbers
-    assert first == near(1.0, 1e-14)
-    assert second == near(6.0, 1e-14)
+    found = np.reshape(contact(name).windows, (-1, 2))
+    assert found == pytest.approx(np.reshape(WINDOWS[name], (-1, 2)), abs=5e-4)
+    if name == "kogut-etsion":
+        # at a jump of the force the bisection ends at neighbouring numbers
+        assert found[:, 0] == near([1.0, 6.0], 1e-14)
 
 
 # Where the window ends and a dent begins; of Ma and Liu for the printed constants of a ball in
@@ -237,165 +220,85 @@ def restitution_by_energy(made: Contact, speed: float) -> float:
 @pytest.mark.plain
 @pytest.mark.parametrize("name", on_grids(PRINTED))
 def test_the_restitution_from_energy_alone_is_the_computed_one(name):
-    for speed, printed, guarded in zip(SPEEDS, PRINTED[name][2], GUARDED[name], strict=True):
-        assert restitution_by_energy(switched_off(name), speed) == pytest.approx(
-            printed, abs=5.1e-5
-        )
-        assert restitution_by_energy(contact(name), speed) == pytest.approx(guarded, abs=5.1e-5)
-
-
-@pytest.mark.parametrize(
-    ("name", "as_printed"),
-    [
-        # each law has a loop of its own, and as printed another: in the long run
-        pytest.param(name, as_printed, marks=pytest.mark.long, id=f"{name}-{word}")
-        for name in SWITCHABLE
-        for as_printed, word in ((False, "guarded"), (True, "as-printed"))
-    ],
-)
-def test_the_engine_delivers_the_restitution_that_the_energies_give(name, as_printed):
-    made = contact(name, as_printed=as_printed)
-    inputs = {
-        k: v
-        for k, v in vars(example_inputs(laws()[name], as_printed=as_printed)).items()
-        if v is not None
-    }
-    for speed in SPEEDS:
-        delivered = impact(law=name, pair=pair(), speed=speed, **inputs).restitution
-        # the automatic step closes the ledger to 1e-5
-        assert delivered == pytest.approx(restitution_by_energy(made, speed), abs=2e-5)
-        if name in PRINTED:
-            computed = dict(
-                zip(SPEEDS, (PRINTED[name][2] if as_printed else GUARDED[name]), strict=True)
-            )[speed]
-            assert delivered == pytest.approx(computed, abs=7e-5)
+    for made, computed in ((switched_off(name), PRINTED[name][2]), (contact(name), GUARDED[name])):
+        found = [restitution_by_energy(made, speed) for speed in SPEEDS]
+        assert found == pytest.approx(computed, abs=5.1e-5)
 
 
 # --- every elastoplastic law
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
-    # two points are 1e-4 apart; along a continuous curve the force changes by n 1e-4, n = d F'/F at
+    # two points are 4e-4 apart; along a continuous curve the force changes by n 4e-4, n = d F'/F at
     # most 5; the smallest jump is 5e-3
-    grid = np.exp(np.arange(math.log(0.1 * made.unit), math.log(made.largest), 1e-4))
-    force = np.array([made.law.loading(d, made.c) for d in grid])
-    change = np.abs(np.diff(np.log(force)))
-    assert (change > 5e-4).sum() == len(made.law.jumps(made.c))
-    assert not ((change > 5e-4) & (change < 4e-3)).any()
-
-
-def integral(function: Any, low: float, high: float, tolerance: float) -> float:
-    """Gauss-Legendre, halved until it settles: kinks and jumps end in ever smaller pieces."""
-    x, weights = np.polynomial.legendre.leggauss(15)
-
-    def rule(a: float, b: float) -> float:
-        return (
-            0.5
-            * (b - a)
-            * sum(
-                w * function(0.5 * (a + b + (b - a) * node))
-                for node, w in zip(x, weights, strict=True)
-            )
-        )
-
-    def halved(a: float, b: float, whole: float) -> float:
-        middle = 0.5 * (a + b)
-        left, right = rule(a, middle), rule(middle, b)
-        if abs(left + right - whole) <= tolerance or not a < middle < b:
-            return left + right
-        return halved(a, middle, left) + halved(middle, b, right)
-
-    return halved(low, high, rule(low, high))
+    grid = np.exp(np.arange(math.log(0.1 * made.unit), math.log(made.largest), 4e-4))
+    change = np.abs(np.diff(np.log([made.law.loading(d, made.c) for d in grid])))
+    assert (change > 2e-3).sum() == len(made.law.jumps(made.c))
+    assert not ((change > 2e-3) & (change < 4e-3)).any()
 
 
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_work_is_the_integral_of_the_loading_force(name):
     made = contact(name)
-    grid = np.concatenate([[1e-6 * made.unit], made.grid(12, 0.3)])
+    grid = [1e-6 * made.unit, *made.grid(12, 0.3)]
     # from zero to the first point along Hertz
     total = 0.4 * made.law.loading(grid[0], made.c) * grid[0]
     for a, b in pairwise(grid):
-        total += integral(
+        # halved at kinks and jumps until it settles
+        total += quad(
             lambda x: made.law.loading(math.exp(x), made.c) * math.exp(x),
-            math.log(a),
-            math.log(b),
-            1e-12 * made.work(b),
-        )
+            math.log(a), math.log(b), epsabs=1e-12 * made.work(b), epsrel=0.0, limit=500,
+        )[0]  # fmt: skip
         assert made.work(b) == near(total, 1e-10)
 
 
-@pytest.mark.parametrize("as_printed", [False, True], ids=["guarded", "as-printed"])
-@pytest.mark.parametrize("name", SWITCHABLE)
-def test_the_recoverable_energy_is_the_integral_of_the_unloading_force_which_meets_the_loading_one(
-    name, as_printed
-):
-    made = contact(name, as_printed=as_printed)
-    for d_max in made.grid(25, 0.5):
-        h = made.loaded(d_max)
-        assert made.law.force(d_max, 0.0, made.c, h) == near(made.law.loading(d_max, made.c), 1e-13)
-        span = d_max - h[1]
-        for part in (0.3, 1.0):
-            # s^2 takes the power of 3/2 at the root out of the integrand
-            def pull(s: float, h: tuple = h, span: float = span) -> float:
-                return made.law.force(h[1] + span * s * s, 0.0, made.c, h) * 2.0 * span * s
-
-            work = integral(pull, 0.0, math.sqrt(part), 1e-12 * made.work(d_max))
-            assert made.law.energy(h[1] + part * span, made.c, h) == near(work, 1e-10)
-        assert made.law.force(h[1], 0.0, made.c, h) == 0.0
-        assert made.law.energy(h[1] - span, made.c, h) == 0.0
-
-
 @pytest.mark.plain
-@pytest.mark.parametrize("name", NAMES)
-def test_the_dent_is_smaller_than_the_largest_overlap_and_never_negative_with_the_guard_on(name):
+@pytest.mark.parametrize("name", on_grids(NAMES))
+def test_unloading_begins_at_the_loading_force_and_ends_in_a_dent_that_is_never_negative(name):
     made = contact(name)
-    for d_max in made.grid(400, 0.5):
-        assert made.law.residual(d_max, made.law.loading(d_max, made.c), made.c) < d_max
-        assert 0.0 <= made.loaded(d_max)[1] < d_max
-
-
-def losses(made: Contact) -> tuple[np.ndarray, np.ndarray]:
-    """Energy lost by a contact loaded to each overlap and let go, on a fine grid and close to
-    both sides of each window's ends."""
-    near = np.geomspace(1e-13, 1e-4, 40)
-    ends = made.unit * np.array([edge for window in made.windows for edge in window])
-    close = [edge * (1.0 + side * near) for edge in ends for side in (-1.0, 1.0)]
-    grid = np.unique(np.concatenate([made.grid(6000), *close]))
-    return grid, np.array([made.work(d) - made.given_back(d) for d in grid])
+    law, c = made.law, made.c
+    for d_max in made.grid(200, 0.5):
+        loading, h = law.loading(d_max, c), made.loaded(d_max)
+        assert law.residual(d_max, loading, c) < d_max and 0.0 <= h[1] < d_max
+        assert law.force(d_max, 0.0, c, h) == near(loading, 1e-13)
+        assert law.force(h[1], 0.0, c, h) == law.energy(0.9 * h[1], c, h) == 0.0
 
 
 @pytest.mark.promise("N6")
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_what_is_lost_stays_lost_on_a_fine_grid_of_largest_overlaps(name):
     made = contact(name)
-    grid, lost = losses(made)
-    # rounding of U - W, two numbers near U
-    rounding = 3e-14 * np.array([made.work(d) for d in grid])
-    assert (lost >= -rounding).all()
-    assert (np.diff(lost) >= -rounding[1:]).all()
+    # and close to both sides of each window's ends
+    aside = np.geomspace(1e-13, 1e-4, 40)
+    ends = made.unit * np.ravel(made.windows)
+    close = np.outer(ends, [*(1.0 - aside), *(1.0 + aside)]).ravel()
+    grid = np.unique([*made.grid(3000), *close])
+    work = np.array([made.work(d) for d in grid])
+    lost = work - [made.given_back(d) for d in grid]
+    # of U - W, two numbers near U
+    rounding = 3e-14 * work
+    assert (lost >= -rounding).all() and (np.diff(lost) >= -rounding[1:]).all()
 
 
-def dissipated(made: Contact, turns: list[float]) -> list[float]:
-    """What a contact has lost for good after each turn of a path of overlaps, from the law's
-    own curves [J]."""
+def check_path(made: Contact, path: list[float]) -> None:
+    """What a contact has lost for good, from the law's own curves, does not fall along a path."""
     law, c = made.law, made.c
+    turns = [*(min(x * made.unit, 0.999 * made.largest) for x in path), 0.0]
     h, here, taken, lost = law.history_of(c), 0.0, 0.0, [0.0]
     for there in turns:
+        before = law.energy(here, c, h)
         if there > h[0] and there > here:
             # to the limit along the elastic curve, then along the virgin one, whose work is the
             # closed form
-            taken += (
-                law.energy(h[0], c, h)
-                - law.energy(here, c, h)
-                + law.loading_work(there, c)
-                - law.loading_work(h[0], c)
-            )
+            taken += law.energy(h[0], c, h) - before
+            taken += law.loading_work(there, c) - law.loading_work(h[0], c)
             h = law.update((there, 0.0, 0.0, 1.0), c, h)
         else:
-            taken += law.energy(there, c, h) - law.energy(here, c, h)
+            taken += law.energy(there, c, h) - before
         here = there
         lost.append(taken - law.energy(here, c, h))
-    return lost
+    # rounding of sums of energies near U
+    assert min(np.diff(lost)) >= -1e-12 * made.work(max(*turns, made.unit))
 
 
 # Yield stresses of a soft metal, of the chain's steel and of a very hard steel.
@@ -406,32 +309,26 @@ OVERLAPS = st.one_of(st.floats(0.0, 3.0).map(lambda x: 10.0**x), st.floats(0.5, 
 PATHS = st.lists(st.one_of(OVERLAPS, OVERLAPS, st.just(0.0)), min_size=2, max_size=14)
 
 
-def check_path(made: Contact, path: list[float]) -> None:
-    turns = [min(x * made.unit, 0.999 * made.largest) for x in path]
-    lost = dissipated(made, [*turns, 0.0])
-    # rounding of sums of energies near U
-    assert min(np.diff(lost)) >= -1e-12 * made.work(max(*turns, made.unit))
-
-
 @pytest.mark.promise("N6")
 @pytest.mark.parametrize(
-    ("name", "examples"),
+    ("names", "examples"),
     [
-        *((name, 60) for name in NAMES if name not in ("jackson-green", "kogut-etsion")),
-        *(pytest.param(name, 1000, marks=pytest.mark.long) for name in NAMES),
+        ([name for name in NAMES if name not in SLOW], 150),
+        pytest.param(NAMES, 5000, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
+    ids=["few", "all"],
 )
-def test_no_part_of_a_random_path_creates_energy(name, examples):
+def test_no_part_of_a_random_path_creates_energy(names, examples):
     @settings(max_examples=examples, deadline=None)
-    @given(yield_stress=st.sampled_from(YIELD_STRESSES), path=PATHS)
-    def each(yield_stress, path):
+    @given(st.sampled_from(names), st.sampled_from(YIELD_STRESSES), PATHS)
+    def each(name, yield_stress, path):
         check_path(contact(name, yield_stress), path)
 
     each()
 
 
 @pytest.mark.promise("N6")
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(psi=st.floats(1.0, 4.0), xi=st.floats(3.0, 40.0), path=PATHS)
 def test_no_part_of_a_random_path_creates_energy_whatever_ma_and_lius_constants_are(psi, xi, path):
     check_path(Contact("ma-liu", psi=psi, xi=xi), path)
@@ -442,15 +339,14 @@ def test_no_part_of_a_random_path_creates_energy_whatever_ma_and_lius_constants_
 def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_stresses():
     law = laws()["kogut-etsion"]
     for given_hardness, factor, expected in (
-        (3e9, 2.0, 1.8e9),
-        (3e9, None, 3e9),
-        (None, None, 2.8 * 900e6),
+        ({"hardness": 3e9}, 2.0, 1.8e9),
+        ({"hardness": 3e9}, None, 3e9),
+        ({}, None, 2.8 * 900e6),
     ):
-        holder = pair(**({"hardness": given_hardness} if given_hardness else {}))
-        d_c = law.coefficients_of(holder, SimpleNamespace(hardness_factor=factor))[0]
-        assert d_c == near(
-            (math.pi * (0.454 + 0.41 * POISSON) * expected / (2.0 * MODULUS)) ** 2 * RADIUS, 1e-13
-        )
+        inputs = SimpleNamespace(hardness_factor=factor)
+        strain = math.pi * (0.454 + 0.41 * POISSON) * expected / (2.0 * MODULUS)
+        d_c = law.coefficients_of(pair(**given_hardness), inputs)[0]
+        assert d_c == near(strain**2 * RADIUS, 1e-13)
 
 
 # --- what is refused
@@ -476,18 +372,15 @@ def test_inputs_that_make_no_law_are_refused(name, inputs, message):
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair(name):
     law = laws()[name]
-    values = example_inputs(law)
-    both = law.coefficients_of(
-        pair(
-            effective_radius=np.array([RADIUS, 0.5 * RADIUS]), yield_stress=np.array([900e6, 700e6])
-        ),
-        values,
-    )
-    for k, (radius, yield_stress) in enumerate([(RADIUS, 900e6), (0.5 * RADIUS, 700e6)]):
-        one = law.coefficients_of(pair(effective_radius=radius, yield_stress=yield_stress), values)
-        assert [np.broadcast_to(value, 2)[k] for value in both] == near(
-            [float(value) for value in one], 1e-12
-        )
+    radius, strength = np.array([RADIUS, 0.5 * RADIUS]), np.array([900e6, 700e6])
+
+    def found(k: Any) -> tuple:
+        given = pair(effective_radius=radius[k], yield_stress=strength[k])
+        return law.coefficients_of(given, example_inputs(law))
+
+    both = np.array([np.broadcast_to(value, 2) for value in found(slice(None))])
+    for k in (0, 1):
+        assert both[:, k] == near(np.array(found(k), dtype=float), 1e-12)
 
 
 # A force above Hertz's, where the search for it goes up first; without a term; a curvature that

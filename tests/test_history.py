@@ -22,7 +22,6 @@ from granchain.contact.model import Model
 from granchain.engine.outcome import phases
 from granchain.engine.setup import contacts_of
 from granchain.errors import LawError
-from granchain.status import Status
 
 NEW = ("largest_overlap", "residual_overlap", "phase")
 SHOTS = tuple(f"snapshot_{name}" for name in NEW)
@@ -39,10 +38,6 @@ def short(base: str = "steel-chain", **changes: Any) -> gc.Case:
         "snapshots.history": True,
     }
     return gc.load_case(base).replace(**small | changes)
-
-
-def of(result: gc.Result, *names: str) -> dict[str, Any]:
-    return {name: result.variables[name] for name in names}
 
 
 # --- the numbers of the law
@@ -94,13 +89,8 @@ def test_a_hand_made_history_of_ma_liu_has_its_phases():
     ]
     found = [phase for phase, _ in doing(model, c, [(d, r) for d, r, _ in path])]
     assert found == [phase for *_, phase in path]
-
-
-@pytest.mark.plain
-def test_a_contact_that_forgets_its_dent_is_elastic_again():
+    # a dent that is forgotten: beyond the window of the guard, in which nothing is lost
     model, c = contact_of("ma-liu", dents="forget")
-    d_y = c[0]
-    # beyond the window of the guard, in which nothing is lost
     path = [(9.0 * d_y, 1.0), (8.0 * d_y, -1.0), (-d_y, -1.0), (0.5 * d_y, 1.0)]
     found = list(doing(model, c, path))
     assert [phase for phase, _ in found] == ["elastoplastic", "unloading", "open", "elastic"]
@@ -130,12 +120,9 @@ def test_a_law_has_the_phases_that_it_states_and_no_other(name):
 
 def test_a_law_with_phases_that_are_none_is_refused():
     for wrong, got in ((("open", "soft"), "open, soft"), (PHASES, ", ".join(PHASES))):
+        body = {"name": "wrong-phases", "__doc__": "Not a law.", "phases": wrong}
         with pytest.raises(LawError, match=f"phases: got {got}, allowed: some of open, elastic"):
-            type(
-                "Wrong",
-                (laws()["hertz"],),
-                {"name": "wrong-phases", "__doc__": "Not a law.", "phases": wrong},
-            )
+            type("Wrong", (laws()["hertz"],), body)
     assert "wrong-phases" not in laws()
 
 
@@ -173,49 +160,32 @@ def test_snapshots_hold_what_a_run_that_ends_there_holds():
         part = gc.run(case.replace(**{"time.end": when}))
         assert part.final_displacement.tolist() == whole.displacement[shot].tolist()
         for name in NEW:
-            there = getattr(whole, f"snapshot_{name}")[shot]
-            assert getattr(part, name).tolist() == there.tolist(), name
+            end = getattr(part, name).tolist()
+            assert end == getattr(whole, f"snapshot_{name}")[shot].tolist(), name
             # the last snapshot of a run is its end
-            last = getattr(part, f"snapshot_{name}")[-1]
-            assert getattr(part, name).tolist() == last.tolist()
+            assert end == getattr(part, f"snapshot_{name}")[-1].tolist()
 
 
 def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
-    result = gc.run(short(**{"snapshots.history": False}))
-    assert set(NEW) < set(result.variables) and not set(SHOTS) & set(result.variables)
-    with pytest.raises(
-        AttributeError, match=r"`interval` and `history = true` under \[snapshots\]"
-    ):
-        _ = result.snapshot_phase
     more, less = short(), short(**{"snapshots.history": False})
+    result = gc.run(less)
+    assert set(NEW) < set(result.variables) and not set(SHOTS) & set(result.variables)
+    way = r"`interval` and `history = true` under \[snapshots\]"
+    with pytest.raises(AttributeError, match=way):
+        _ = result.snapshot_phase
     # overlap, rate, largest overlap and a history of three for each of 13 contacts and one
     rows = 1.0 + more.time.end / more.snapshots.interval
     assert 8.0 * 13 * 6 * (rows - 1.0) <= more.memory - less.memory <= 8.0 * 14 * 7 * rows
-    whole = gc.run(more)
-    assert sum(v.data.nbytes for v in whole.variables.values()) <= more.file_size
+    assert sum(v.data.nbytes for v in gc.run(more).variables.values()) <= more.file_size
 
 
 # --- every way in
-class Stop:
-    """Stops a run once a part of it is done."""
-
-    def __init__(self, at: float):
-        self.at = at
-
-    def advance(self, fraction: float) -> None:
-        if fraction >= self.at:
-            raise KeyboardInterrupt
-
-    def resume(self, fraction: float) -> None: ...
 
 
-def test_every_way_gives_the_same_history_and_its_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
+# a resumed run has them too: every variable's bits, test_restart.py
+def test_every_way_gives_the_same_history_and_its_figure(here: Path):
     case = short()
     one = gc.run(case)
-    expected = of(one, *NEW, *SHOTS)
     ways = {}
     one.save("memory.h5")
     ways["file"] = gc.open_result("memory.h5")
@@ -226,43 +196,26 @@ def test_every_way_gives_the_same_history_and_its_figure(
     ways["file of an ensemble"] = gc.open_ensemble("many.h5")[2]
     gc.run_many([case, other], "grown.h5")
     ways["file that has grown"] = gc.open_ensemble("grown.h5")[0]
-    monkeypatch.setattr("granchain.simulation.FIRST_BLOCK", 1)
-    monkeypatch.setattr("granchain.simulation.BLOCK_SECONDS", 1e-12)
-    for i, at in enumerate((0.3, 0.7)):
-        part = gc.run(case, checkpoint="run.chk", resume=i > 0, watch=Stop(at))
-        assert part.status is Status.INTERRUPTED and len(part.snapshot_phase) < len(
-            one.snapshot_phase
-        )
-    ways["resumed"] = gc.run(case, checkpoint="run.chk", resume=True)
-    _, axes = figures.overlaps(one)
-    drawn = [patch.get_data().values.tolist() for patch in axes.patches]
-    assert drawn == [(1e6 * one.residual_overlap).tolist(), (1e6 * one.largest_overlap).tolist()]
+    drawn = [(1e6 * one.residual_overlap).tolist(), (1e6 * one.largest_overlap).tolist()]
     for way, result in ways.items():
-        for name, variable in expected.items():
-            assert variable.equals(result.variables[name]), (way, name)
+        for name in (*NEW, *SHOTS):
+            assert one.variables[name].equals(result.variables[name]), (way, name)
         _, axes = figures.overlaps(result)
         assert [patch.get_data().values.tolist() for patch in axes.patches] == drawn, way
 
 
-def test_a_driven_wall_presses_its_contact_as_far_as_it_moves():
-    keys = {"snapshots.interval": 2e-5, "snapshots.history": True}
-    result = gc.run(gc.load_case("driven-chain").replace(**keys))
+def test_a_driven_wall_presses_its_contact_as_far_as_it_moves(plain_loop):
+    few = {"chain.beads": 3, "sensors.beads": [2], "sensors.contacts": [], "time.end": 2e-5}
+    shots = {"snapshots.interval": 5e-6, "snapshots.history": True}
+    result = gc.run(gc.load_case("driven-chain").replace(**few, **shots))
     assert result.contact[0] == 0 and result.largest_overlap[0] > 0.0
     assert set(result.snapshot_phase[:, 0].tolist()) <= set(range(6))
     assert result.snapshot_phase.shape == (len(result.snapshot_time), len(result.contact))
 
 
-def test_a_row_at_rest_that_was_pressed_beyond_yield_is_on_the_loading_curve():
+def test_a_row_at_rest_that_was_pressed_beyond_yield_is_on_the_loading_curve(plain_loop):
     case = short(**{"striker": None, "chain.precompression": 50.0, "time.end": 1e-6})
     result = gc.run(case)
     assert set(result.phase.tolist()) == {PHASES.index("elastoplastic")}
     assert (result.residual_overlap > 0.0).all()
     assert (result.largest_overlap > result.residual_overlap).all()
-
-
-@pytest.mark.long
-def test_threads_of_one_long_row_give_the_same_history():
-    case = short(**{"chain.beads": 9000, "time.end": 6e-6, "snapshots.interval": 1.5e-6,
-                    "energy.ledger": False})  # fmt: skip
-    one, two = gc.run(case), gc.run(case, threads=2)
-    assert all(v.equals(two.variables[name]) for name, v in of(one, *NEW, *SHOTS).items())

@@ -36,9 +36,6 @@ def by_case(one, quantity="restitution"):
 
 
 # --- what the folders hold
-# --------------------------------------------------------------------------------------------
-
-
 def test_the_diameters_agree_with_the_printed_depths_but_where_a_misprint_is_named():
     about = read_impacts(STEEL).about
     depths, printed = (
@@ -59,8 +56,6 @@ def test_the_diameters_agree_with_the_printed_depths_but_where_a_misprint_is_nam
 
 
 # --- the figures
-# --------------------------------------------------------------------------------------------------
-
 # Computed once by an engine of November 2026, rms of e over the seven points with the best ratio of
 # hardness to yield stress; digits as they were written down.
 FITTED = {
@@ -139,9 +134,6 @@ def test_a_law_outside_its_range_says_so_and_is_not_extrapolated():
 
 
 # --- contact radius
-# --------------------------------------------------------------------------------------------------
-
-
 def test_a_contact_radius_that_is_no_static_function_is_refused():
     with pytest.raises(LawError, match="contact_radius: got no @staticmethod"):
 
@@ -157,9 +149,6 @@ def test_a_contact_radius_that_is_no_static_function_is_refused():
 
 
 # --- wrong input
-# --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def folder(tmp_path):
     """A copy of the croquet ball's folder."""
@@ -260,13 +249,7 @@ def test_wrong_arguments_are_refused():
 
 
 # --- a minimum of one number
-# ------------------------------------------------------------------------------------------
-
-
 # --- command line, figure, page
-# ---------------------------------------------------------------------------------------
-
-
 FITTING = ("impact", "ma-liu", "--data", str(STEEL), "--fit", "yield_stress_ratio")
 
 
