@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.processes import answer
 
 import granchain
 from granchain.cli import obey, signals
@@ -25,51 +26,12 @@ from granchain.errors import clean
 from granchain.status import Message
 from granchain.store import open_result
 
-ROOT = Path(granchain.__file__).parents[1]
+CASES = Path(granchain.__file__).parent / "cases"
+Capture = pytest.CaptureFixture[str]
 
-
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
-
-
-def interpreter(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A real Python process that must succeed."""
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=True,
-    )
-
-
-RUN = """
-import sys
-from granchain.cli import obey
-code = obey(["run", "steel-chain", "--out", "chain.h5", "--json"], own_process=True)
-open("../loaded", "w").write(" ".join(sys.modules))
-sys.exit(code)
-"""
-
-
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """One run with --json; its folder is `done.cwd`, above it the names of what it has loaded."""
-    folder = tmp_path_factory.mktemp("run") / "folder"
-    folder.mkdir()
-    process = interpreter("-c", RUN, folder=folder)
-    process.cwd = folder  # type: ignore[attr-defined]
-    return process
-
-
-# --- What is loaded
+# --- What is loaded, and a run
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
 HEAVY |= {"pint"}
-
-
 # What one process does, one after the other, and what is not loaded after it; typer reads the
 # options of a command with pydantic.
 IN_TURN = {
@@ -77,34 +39,67 @@ IN_TURN = {
     "from granchain.cli import obey; obey(['--help'])": HEAVY | {"pydantic"},
     "obey(['run', '--help'])": HEAVY,
     "import granchain.store": {"h5py", "xarray", "numba"},
+    "assert not obey(['run', 'steel-chain', '--out', 'chain.h5', '--json'], own_process=True)": {
+        *("scipy.linalg", "matplotlib", "rich", "pint", "xarray")
+    },
 }
 
 
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Folder of what was done in turn, and all that it said, with the names of what was loaded
+    after each step."""
+    folder = tmp_path_factory.mktemp("run")
+    steps = "".join(f"{step}\nprint('LOADED', *sys.modules)\n" for step in IN_TURN)
+    code = f"import os, sys\nos.chdir({os.fspath(folder)!r})\nsys.stderr = sys.stdout\n{steps}"
+    return folder, answer(code).splitlines()
+
+
 def test_help_and_import_load_nothing_heavy_and_help_a_third_of_what_a_run_loads(
-    done: subprocess.CompletedProcess[str], tmp_path: Path
+    done: tuple[Path, list[str]],
 ) -> None:
-    said = "; print('LOADED', *sys.modules)\n"
-    process = interpreter(
-        "-c", f"import sys\n{said[2:]}" + said.join([*IN_TURN, ""]), folder=tmp_path
-    )
-    _, *found = [
-        line.split()[1:] for line in process.stdout.splitlines() if line.startswith("LOADED")
-    ]
+    said = done[1]
+    found = [set(line.split()) for line in said if line.startswith("LOADED")]
     for (what, heavy), names in zip(IN_TURN.items(), found, strict=True):
         assert "granchain" in names
-        assert not {name.partition(".")[0] for name in names} & heavy, what
+        assert not {*names, *(name.partition(".")[0] for name in names)} & heavy, what
+    assert "numba" in found[-1] and any("Usage: granchain" in line for line in said)
     # Modules, which its time goes by: 225 and 826 of them.
-    of_run = (done.cwd.parent / "loaded").read_text().split()  # type: ignore[attr-defined]
-    assert "Usage: granchain" in process.stdout
-    assert len(found[1]) < len(of_run) / 3
+    assert len(found[1]) < len(found[-1]) / 3
 
 
-def test_a_run_loads_neither_blas_nor_figures_nor_tables(
-    done: subprocess.CompletedProcess[str],
-) -> None:
-    names = set((done.cwd.parent / "loaded").read_text().split())  # type: ignore[attr-defined]
-    assert "numba" in names
-    assert not {"scipy.linalg", "matplotlib", "rich", "pint", "xarray"} & names
+def test_a_run_says_one_json_object_of_what_its_file_holds(done: tuple[Path, list[str]]) -> None:
+    folder, said = done
+    # nothing else, since what was done before
+    assert said[-3].startswith("LOADED")
+    facts = json.loads(said[-2])
+    assert {"schema": 1, "command": "run", "status": "complete", "law": "ma-liu"}.items() <= (
+        facts.items()
+    )
+    result = open_result(folder / facts["file"])
+    assert [pulse["bead"] for pulse in facts["sensors"]] == result.sensor_bead.tolist()
+    for pulse, force in zip(facts["sensors"], result.sensor_force.T, strict=True):
+        # The parabola through three samples is above the largest of them, by less than their
+        # spacing can hide.
+        assert force.max() <= pulse["peak"] <= 1.001 * force.max()
+    assert facts["energy"]["plastic"] == result.energy_plastic[-1]
+    assert os.listdir(folder) == ["chain.h5"]
+
+
+def test_info_says_what_a_file_holds(done: tuple[Path, list[str]], capsys: Capture) -> None:
+    file = str(done[0] / "chain.h5")
+    result = open_result(file)
+    assert obey(["info", file, "--verify"]) == 0
+    text = capsys.readouterr().out
+    sealed = f"hash in the file, {result.provenance['data_sha256']}"
+    for word in (*result.variables, result.title, "complete", "wave speed", sealed):
+        assert word in text
+    assert obey(["info", file, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["schema"] == 1 and facts["data_verified"] is None
+    assert {v["name"]: tuple(v["shape"]) for v in facts["variables"]} == {
+        name: v.data.shape for name, v in result.variables.items()
+    }
 
 
 def test_public_names_are_there_and_documented() -> None:
@@ -115,48 +110,14 @@ def test_public_names_are_there_and_documented() -> None:
         granchain.nonsense  # noqa: B018
 
 
-# --- A run
-def test_json_is_one_object_and_the_run_says_nothing_else(
-    done: subprocess.CompletedProcess[str],
-) -> None:
-    facts = json.loads(done.stdout)
-    assert (
-        facts["schema"] == 1
-        and facts["command"] == "run"
-        and facts["status"] == "complete"
-        and facts["law"] == "ma-liu"
-    )
-    assert done.stdout.count("\n") == 1
-    assert done.stderr == ""
-
-
-def test_the_file_holds_what_was_printed(done: subprocess.CompletedProcess[str]) -> None:
-    facts = json.loads(done.stdout)
-    result = open_result(done.cwd / facts["file"])  # type: ignore[attr-defined]
-    assert [pulse["bead"] for pulse in facts["sensors"]] == result.sensor_bead.tolist()
-    for pulse, force in zip(facts["sensors"], result.sensor_force.T, strict=True):
-        # The parabola through three samples is above the largest of them, by less than their
-        # spacing can hide.
-        assert force.max() <= pulse["peak"] <= 1.001 * force.max()
-    assert facts["energy"]["plastic"] == result.energy_plastic[-1]
-    assert sorted(path.name for path in done.cwd.iterdir()) == ["chain.h5"]  # type: ignore[attr-defined]
-
-
-def test_a_failed_run_exits_3_and_saves_nothing(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_run_exits_3_and_saves_nothing(here: Path, capsys: Capture) -> None:
     assert obey(["run", "--set", "energy.bound=1e-9", "--json"]) == 3
     said = capsys.readouterr()
-    assert (
-        "energy ledger is open" in said.err
-        and "Nothing was saved: steel-chain.h5 was not written." in said.err
-    )
+    assert "energy ledger is open" in said.err
+    assert "Nothing was saved: steel-chain.h5 was not written." in said.err
     assert json.loads(said.out)["exit_code"] == 3
     assert list(here.iterdir()) == []
-
-
-def test_garbage_is_collected_again_after_a_run(here: Path) -> None:
-    obey(["run", "no-such-case"])
+    # garbage, which is not collected while a command computes
     assert gc.isenabled()
 
 
@@ -165,11 +126,14 @@ def test_garbage_is_collected_again_after_a_run(here: Path) -> None:
 # A command, its exit code, and what it says.
 WRONG = [
     ("run --set contact.pssi=3", 2, "contact.pssi", 'did you mean "psi"?'),
+    # all mistakes of a case at once
+    ("run --set=contact.pssi=3 --set=chain.beads=0", 2, "contact.pssi", "chain.beads"),
     ("run --set 'sensor.beads=[1]'", 2, "sensor", 'did you mean "sensors"?'),
     ("run steel-chian", 2, "steel-chian", 'did you mean "steel-chain"?'),
     ("run --set chain.beads=seventy", 2, "chain.beads", "seventy", "whole number"),
     ("run --set striker.speed=nan", 2, "striker.speed", "nan", "above 0"),
     ("run --set time.step=1e-5", 2, "1e-05"),
+    ("run --stes=3", 2, "--stes"),
     ("run cases/mine.toml", 4, "mine.toml", "No such file"),
     ("run folder", 4, "folder", "which is a folder"),
     ("run broken.toml", 2, "broken.toml", "line 1"),
@@ -186,62 +150,39 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("row", WRONG, ids=[row[0] for row in WRONG])
-def test_wrong_input_is_told_in_a_sentence(
-    row: tuple,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    command, code, *words = row
-    if "--out" in command:
-        began = "granchain.run"
-        monkeypatch.setattr(began, lambda *case, **more: pytest.fail("the run began"))
     (here / "folder").mkdir()
     (here / "broken.toml").write_text("chain = = 3")
     (here / "there.h5").write_text("precious")
     before = sorted(here.rglob("*"))
-    assert obey(shlex.split(command)) == code
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("granchain: ") and "Traceback" not in said.err
-    for word in words:
-        assert word in said.err
+    for command, code, *words in WRONG:
+        if "--out" in command:
+            monkeypatch.setattr("granchain.run", lambda *_, **more: pytest.fail("the run began"))
+        assert obey(shlex.split(command)) == code, command
+        said = capsys.readouterr()
+        assert said.out == "" and "Traceback" not in said.err
+        assert said.err.startswith("granchain: ")
+        for word in words:
+            assert word in said.err, command
+        if command.startswith(("run", "info", "laws")):
+            assert obey([*shlex.split(command), "--json"]) == code
+            facts = json.loads(capsys.readouterr().out)
+            assert facts["schema"] == 1 and facts["exit_code"] == code
+            problems = facts["error"]["problems"]
+            assert len(problems) == max(command.count("--set="), 1), command
     assert sorted(here.rglob("*")) == before
     assert (here / "there.h5").read_text() == "precious"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "--set=contact.pssi=3", "--set=chain.beads=0"),
-        ("run", "--stes=3"),
-        ("info", "nothing.h5"),
-        ("laws", "herz"),
-    ],
-)
-def test_json_is_one_object_for_wrong_input_too(
-    arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = obey([*arguments, "--json"])
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["schema"] == 1 and facts["exit_code"] == code
-    # all mistakes of a case at once
-    assert len(facts["error"]["problems"]) == (2 if "--set=chain.beads=0" in arguments else 1)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-@pytest.mark.parametrize(
-    "arguments",
-    [("run", "mine.toml"), ("info", "mine.toml"), ("laws", "--law-module", "mine.toml")],
-)
-def test_a_file_without_permission_is_told(
-    arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_without_permission_is_told(here: Path, capsys: Capture) -> None:
     (here / "mine.toml").write_text("")
     (here / "mine.toml").chmod(0)
-    assert obey(arguments) == 4
-    assert "ermission" in capsys.readouterr().err
+    for command in ("run", "info", "laws --law-module"):
+        assert obey([*command.split(), "mine.toml"]) == 4
+        assert "ermission" in capsys.readouterr().err
 
 
 # --- What goes wrong otherwise
@@ -255,119 +196,69 @@ def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     return obey(["run"])
 
 
-def test_a_bug_is_one_sentence_and_exit_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bug_is_one_sentence_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert broken(ZeroDivisionError("of \x1b[31mall things"), monkeypatch) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "ZeroDivisionError: of  [31mall things" in said
-    assert (
-        "this is a defect of granchain, not of what you asked for; who mends it needs" in said
-        and "granchain info --system" in said
-    )
+    assert "this is a defect of granchain, not of what you asked for; who mends it needs" in said
+    assert "granchain info --system" in said
     monkeypatch.setenv("GRANCHAIN_DEBUG", "1")
     assert broken(ZeroDivisionError("again"), monkeypatch) == 1
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [["--help"], []])
-def test_every_exit_code_is_listed_also_without_a_command(
-    command: list[str], capsys: pytest.CaptureFixture[str]
+def test_what_the_system_refuses_has_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    assert obey(command) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    for words in (
-        "0 done",
-        "1 a defect of granchain",
-        "2 wrong input",
-        "3 the run failed",
-        "4 file or disk",
-        "5 a stated tolerance missed",
-        "130 or 143 interrupted",
+    full = OSError(errno.ENOSPC, "No space left on device", "cache.nbi")
+    for error, code, word in (
+        (full, 4, "cache.nbi: No space left"),
+        (MemoryError(), 3, "not enough memory"),
+        (SystemExit(7), 7, ""),
+        (GeneratorExit(), 1, "a defect of granchain"),
     ):
-        assert words in told
+        assert broken(error, monkeypatch) == code
+        assert word in capsys.readouterr().err
+    interrupted = KeyboardInterrupt()
+    monkeypatch.setattr("granchain.laws", lambda: (_ for _ in ()).throw(interrupted))
+    assert obey(["laws"]) == 130
 
 
-def test_info_says_on_what_granchain_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_exit_code_is_listed_also_without_a_command(capsys: Capture) -> None:
+    for command in (["--help"], []):
+        assert obey(command) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        for words in (
+            *("0 done", "1 a defect of granchain", "2 wrong input", "3 the run failed"),
+            *("4 file or disk", "5 a stated tolerance missed", "130 or 143 interrupted"),
+        ):
+            assert words in told
+
+
+def test_info_says_on_what_granchain_runs(capsys: Capture) -> None:
     assert obey(["info", "--system", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["command"] == "info" and facts["system"]["granchain"] == granchain.__version__
-    for name in (
-        "numba",
-        "llvmlite",
-        "numpy",
-        "h5py",
-        "python",
-        "platform",
-        "processor",
-        "cache",
-        "source_hash",
-    ):
-        assert facts["system"][name], name
-    assert (
-        Path(facts["system"]["cache"]).name == "__pycache__"
-        or "NUMBA_CACHE_DIR" in facts["system"]["environment"]
-    )
+    system = facts["system"]
+    assert facts["command"] == "info" and system["granchain"] == granchain.__version__
+    for name in "numba llvmlite numpy h5py python platform processor cache source_hash".split():
+        assert system[name], name
+    assert Path(system["cache"]).name == "__pycache__" or "NUMBA_CACHE_DIR" in system["environment"]
     assert obey(["info", "--system"]) == 0 and "processor " in capsys.readouterr().out
     for command in (["info"], ["info", "a.h5", "--system"], ["info", "--system", "--verify"]):
         assert obey(command) == 2
         assert "allowed FILE, or --system alone" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "word"),
-    [
-        (
-            OSError(errno.ENOSPC, "No space left on device", "cache.nbi"),
-            4,
-            "cache.nbi: No space left",
-        ),
-        (MemoryError(), 3, "not enough memory"),
-        (KeyboardInterrupt(), 130, ""),
-        (SystemExit(7), 7, ""),
-        (GeneratorExit(), 1, "a defect of granchain"),
-    ],
-)
-def test_what_the_system_refuses_has_its_exit_code(
-    error: BaseException,
-    code: int,
-    word: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    if isinstance(error, KeyboardInterrupt):
-        monkeypatch.setattr("granchain.laws", lambda: (_ for _ in ()).throw(error))
-        assert obey(["laws"]) == code
-    else:
-        assert broken(error, monkeypatch) == code
-    assert word in capsys.readouterr().err
-
-
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A line for bash in which `granchain` is the program."""
-    line = f'granchain() {{ "{sys.executable}" -m granchain "$@"; }}; {command}'
-    return subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path: Path) -> None:
+    # the line of a shell in which `granchain` is the program
+    program = f'granchain() {{ "{sys.executable}" -m granchain "$@"; }}; '
+    left = "granchain laws --json | true; echo ${PIPESTATUS[0]}; "
+    full = "granchain cases > /dev/full; echo $?"
+    process = subprocess.run(
+        ["bash", "-c", program + left + full], cwd=tmp_path, capture_output=True, text=True
     )
-
-
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
-    process = shell("granchain laws --json | true; echo ${PIPESTATUS[0]}", tmp_path)
-    assert process.stdout == "0\n" and process.stderr == ""
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_output_that_cannot_be_written_exits_4(tmp_path: Path) -> None:
-    process = shell("granchain cases > /dev/full; echo $?", tmp_path)
-    assert process.stdout == "4\n" and "No space left" in process.stderr
+    assert process.stdout == "0\n4\n"
+    assert process.stderr.count("\n") == 1 and "No space left" in process.stderr
 
 
 # --- Text from elsewhere
@@ -375,8 +266,8 @@ def test_clean_leaves_nothing_that_a_terminal_obeys() -> None:
     assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
 
 
-def test_a_hostile_name_does_not_reach_the_terminal(
-    here: Path, capsys: pytest.CaptureFixture[str]
+def test_a_hostile_name_or_file_does_not_reach_the_terminal(
+    done: tuple[Path, list[str]], here: Path, capsys: Capture
 ) -> None:
     for arguments in (
         ["info", "\x1b[31m\udcff.h5"],
@@ -388,66 +279,37 @@ def test_a_hostile_name_does_not_reach_the_terminal(
         assert obey(arguments) in (2, 4)
         said = capsys.readouterr()
         assert "\x1b" not in said.out + said.err
-
-
-def test_a_hostile_file_does_not_reach_the_terminal(
-    done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
+    result = open_result(done[0] / "chain.h5")
     result.title = "a \x1b]0;title\x07[bold red]b[/nonsense]"
     result.messages = [Message("\x1b[2Jmessage [link=file:///]here")]
     result.save("hostile.h5")
     assert obey(["info", "hostile.h5"]) == 0
-    said = capsys.readouterr()
-    assert (
-        "\x1b" not in said.out
-        and "[bold red]b[/nonsense]" in said.out
-        and "[link=file:///]here" in said.out
-    )
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "[bold red]b[/nonsense]" in out and "[link=file:///]here" in out
 
 
 # --- The other commands
-def test_cases_lists_all_and_prints_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cases_lists_all_and_prints_one_or_the_keys(capsys: Capture) -> None:
     assert obey(["cases"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    files = sorted(
-        (Path(granchain.__file__).parent / "cases").glob("*.toml"), key=lambda path: path.stem
+    files, mechanisms = (
+        sorted(folder.glob("*.toml"), key=lambda path: path.stem)
+        for folder in (CASES, CASES / "mechanisms")
     )
-    mechanisms = sorted(
-        path.stem
-        for path in (Path(granchain.__file__).parent / "cases" / "mechanisms").glob("*.toml")
-    )
-    assert listed == [path.stem for path in files] + mechanisms
-    assert obey(["cases", mechanisms[0]]) == 0
+    assert listed == [path.stem for path in (*files, *mechanisms)]
+    for path in (CASES / "steel-chain.toml", mechanisms[0]):
+        assert obey(["cases", path.stem]) == 0
+        assert capsys.readouterr().out == path.read_text()
+    assert obey(["cases", "--keys"]) == 0
+    said = capsys.readouterr().out
+    for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
+        assert f"\n{table}\n" in said
     assert (
-        capsys.readouterr().out
-        == (files[0].parent / "mechanisms" / f"{mechanisms[0]}.toml").read_text()
+        "\n  precompression\n      the constant force that presses the chain together [N]; a "
+        "number at least 0; default: 0.0\n" in said
     )
-    assert obey(["cases", "steel-chain"]) == 0
-    assert capsys.readouterr().out == files[listed.index("steel-chain")].read_text()
-
-
-def test_info_says_what_a_file_holds(
-    done: subprocess.CompletedProcess[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = str(done.cwd / "chain.h5")  # type: ignore[attr-defined]
-    result = open_result(file)
-    assert obey(["info", file, "--verify"]) == 0
-    text = capsys.readouterr().out
-    for word in (
-        *result.variables,
-        result.title,
-        "complete",
-        "wave speed",
-        f"hash in the file, {result.provenance['data_sha256']}",
-    ):
-        assert word in text
-    assert obey(["info", file, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["schema"] == 1 and facts["data_verified"] is None
-    assert {v["name"]: tuple(v["shape"]) for v in facts["variables"]} == {
-        name: v.data.shape for name, v in result.variables.items()
-    }
+    assert obey(["cases", "steel-chain", "--keys"]) == 2
 
 
 # --- Signals
@@ -479,32 +341,17 @@ def test_an_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGINT, handler)
 
 
-@pytest.mark.parametrize(
-    ("terminal", "options", "shown"),
-    [(True, [], True), (True, ["--quiet"], False), (False, [], False)],
-)
+@pytest.mark.usefixtures("here")
 def test_the_line_is_on_a_terminal_that_does_not_want_quiet(
-    terminal: bool,
-    options: list[str],
-    shown: bool,
-    here: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_run, "LINE_AFTER", -1.0)
     monkeypatch.setattr(cli_run, "LINE_EVERY", -1.0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    assert obey(["run", *options, "--set", "time.end=1e-5"]) == 0
-    assert ("%" in capsys.readouterr().err) is shown
-
-
-def test_the_keys_of_a_case_file_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert obey(["cases", "--keys"]) == 0
-    said = capsys.readouterr().out
-    for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
-        assert f"\n{table}\n" in said
-    assert (
-        "\n  precompression\n      the constant force that presses the chain together [N]; a "
-        "number at least 0; default: 0.0\n" in said
-    )
-    assert obey(["cases", "steel-chain", "--keys"]) == 2
+    for terminal, options, shown in (
+        (True, [], True),
+        (True, ["--quiet"], False),
+        (False, [], False),
+    ):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        assert obey(["run", *options, "--set", "time.end=1e-5", "--overwrite"]) == 0
+        assert ("%" in capsys.readouterr().err) is shown
