@@ -240,7 +240,10 @@ def test_info_says_on_what_granchain_runs(capsys: Capture) -> None:
     facts = json.loads(capsys.readouterr().out)
     system = facts["system"]
     assert facts["command"] == "info" and system["granchain"] == granchain.__version__
-    for name in "numba llvmlite numpy h5py python platform processor cache source_hash".split():
+    for name in (
+        *("numba", "llvmlite", "numpy", "h5py", "python"),
+        *("platform", "processor", "cache", "source_hash"),
+    ):
         assert system[name], name
     assert Path(system["cache"]).name == "__pycache__" or "NUMBA_CACHE_DIR" in system["environment"]
     assert obey(["info", "--system"]) == 0 and "processor " in capsys.readouterr().out

@@ -135,8 +135,8 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-# A quarter to half a minute each, of hundreds of runs or many commands; tests of their own have
-# what they show at a smaller size.
+# Up to half a minute each, of hundreds of runs, many commands or loops of their own; tests of their
+# own have what they show at a smaller size.
 SLOW = (
     "docs/add-a-law.md",
     *(
@@ -148,11 +148,13 @@ SLOW = (
             "equivalent",
             "fit",
             "long-runs",
+            "many",
             "measured-impacts",
             "orbits",
             "own-case",
             "several-laws",
             "sweep",
+            "two-bodies",
             "waves",
         )
     ),

@@ -1,6 +1,7 @@
 """What the figures show is what the result holds; what they look like was looked at."""
 
 import math
+from dataclasses import fields
 from functools import partial
 from itertools import combinations
 from types import SimpleNamespace
@@ -8,7 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+from matplotlib.text import Text
 from support.layout import faults
 from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
@@ -27,6 +31,13 @@ SMALL = xr.Dataset(
 )
 
 
+def of_case(case, **made):
+    """A made-up result, as of that case."""
+    result = synthetic(**made)
+    result._case = case
+    return result
+
+
 def lines(axes):
     """Lines of an axes by label."""
     return {line.get_label(): line for line in axes.get_lines()}
@@ -34,9 +45,7 @@ def lines(axes):
 
 def texts(figure):
     """Everything written in a figure."""
-    import matplotlib.text
-
-    return [found.get_text() for found in figure.findobj(matplotlib.text.Text)]
+    return [found.get_text() for found in figure.findobj(Text)]
 
 
 def drawn(result):
@@ -77,8 +86,6 @@ def test_every_figure_says_what_it_is_and_is_read_at_the_width_that_a_journal_pr
 
 
 def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_figure():
-    import matplotlib.text
-
     good = synthetic()
     series = ("sensor_force", "contact_force", "contact_overlap", "velocity")
     change = {name: good.variables[name].data.copy() for name in series}
@@ -86,22 +93,20 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
         values[len(values) // 2 :] = math.nan
     change["energy_residual"] = np.full(51, math.nan)
     change["energy_kinetic"] = np.append(np.full(50, 1e-3), math.nan)
-    # between the dollar signs of its title is no formula
-    broken = drawn(synthetic(change=change, status=Status.NOT_FINITE, title="at $\\frac{$ 5"))
+    title = "at $\\frac{$ 5"
+    broken = drawn(synthetic(change=change, status=Status.NOT_FINITE, title=title))
     assert list(broken) == FIGURES
     for figure, _ in broken.values():
-        # where all of it goes is no question here, and takes most of the time
-        figure.set_layout_engine("none")
-        figure.draw_without_rendering()
-        (heading,) = (
-            found
-            for found in figure.findobj(matplotlib.text.Text)
-            if found.get_text().startswith("simulated")
-        )
+        written = figure.findobj(Text)
+        (heading,) = (one for one in written if one.get_text().startswith("simulated"))
         assert heading.get_text().endswith("RUN FAILED: not finite")
         assert heading.get_color() == "#bd1f01"
-        # not mathematics: drawing it as a formula is an error
-        assert "at $\\frac{$ 5" in texts(figure)
+        # between the dollar signs of its title is no formula: to draw it as one is an error
+        (said,) = (one for one in written if one.get_text() == title)
+        assert not said.get_parse_math()
+    # where all of it goes is no question here, and takes most of the time
+    figure.set_layout_engine("none")
+    figure.draw_without_rendering()
     # in axes that are given too
     theirs = Figure()
     figures.losses(synthetic(status=Status.UNSTABLE), ax=theirs.subplots())
@@ -112,8 +117,6 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
 def in_lab(colour):
     """L*, a*, b* of an sRGB colour (IEC 61966-2-1:1999, equations 5 to 7; CIE 15:2018, section
     8.2.1, white D65)."""
-    from matplotlib.colors import to_rgb
-
     part = np.array(to_rgb(colour))
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
@@ -133,13 +136,11 @@ def apart(one, other):
 def test_the_difference_of_colours_is_that_of_printed_ones():
     # by hand: white is (100, 0, 0) and greys have no colour; of red Y is .2126 of white, L* 116
     # cbrt(.2126) - 16
-    assert in_lab("#ffffff") == pytest.approx([100.0, 0.0, 0.0], abs=1e-3) and in_lab(
-        "#000000"
-    ) == pytest.approx([0.0] * 3, abs=1e-9)
+    assert in_lab("#ffffff") == pytest.approx([100.0, 0.0, 0.0], abs=1e-3)
+    assert in_lab("#000000") == pytest.approx([0.0] * 3, abs=1e-9)
     assert in_lab("#808080")[1:] == pytest.approx([0.0, 0.0], abs=1e-9)
-    assert in_lab("#ff0000")[0] == pytest.approx(53.23, abs=0.01) and apart(
-        "#ffffff", "#000000"
-    ) == pytest.approx(100.0, abs=1e-3)
+    assert in_lab("#ff0000")[0] == pytest.approx(53.23, abs=0.01)
+    assert apart("#ffffff", "#000000") == pytest.approx(100.0, abs=1e-3)
 
 
 # Ours. The two greys of petroff10, 19.3 apart, were taken for one; a difference of 2.3 is just seen
@@ -156,47 +157,27 @@ def many(count, **same):
 def turning(law="johnson"):
     """Two turns of a mechanism's result, made up."""
     angle = np.linspace(0.0, 4.0 * np.pi, 801)
-    wave = np.sin(angle)
-    names = {
-        "crank_angle": angle,
-        "time": angle,
-        "contact_force": np.maximum(-np.cos(angle), 0.0),
-        "penetration": np.maximum(-np.cos(angle), 0.0),
-    }
-    names |= {f"slider_{name}": wave for name in ("position", "velocity", "acceleration")} | {
-        "ideal_acceleration": 0.1 * wave
-    }
-    names |= {"joint_x": wave, "joint_y": np.cos(angle), "energy_time": angle}
-    names |= {
-        f"energy_{name}": 1.0 + wave
-        for name in ("kinetic", "external", "viscous", "friction", "plastic", "residual")
-    }
-    return SimpleNamespace(
-        variables=names,
-        title="crank",
-        law=law,
-        status=Status.COMPLETE,
-        time_step=1e-6,
-        case=None,
-        **names,
-    )
+    wave, load = np.sin(angle), np.maximum(-np.cos(angle), 0.0)
+    names = dict.fromkeys(("crank_angle", "time", "energy_time"), angle)
+    names |= dict.fromkeys(("contact_force", "penetration"), load)
+    names |= {f"slider_{name}": wave for name in ("position", "velocity", "acceleration")}
+    names |= {"ideal_acceleration": 0.1 * wave, "joint_x": wave, "joint_y": np.cos(angle)}
+    held = ("kinetic", "external", "viscous", "friction", "plastic", "residual")
+    names |= {f"energy_{name}": 1.0 + wave for name in held}
+    run = {"title": "crank", "status": Status.COMPLETE, "time_step": 1e-6, "case": None}
+    return SimpleNamespace(variables=names, law=law, **run, **names)
 
 
 def a_study():
-    """As `granchain.sweep` gives it: three laws, fourteen speeds, twenty draws."""
-    import xarray as xr
-
-    size = (14, 12, 20, 3)
-    values = np.random.default_rng(0).uniform(1.0, 2.0, size)
+    """As `granchain.sweep` gives it: fourteen speeds, twelve radii, twenty draws, three sensors."""
     dims = ("striker.speed", "chain.radius", "draw", "sensor_bead")
-    named = {
-        "striker.speed": np.geomspace(0.1, 10.0, 14),
-        "chain.radius": np.linspace(1e-3, 2e-3, 12),
-        "sensor_bead": [3, 8, 13],
-    }
+    values = np.random.default_rng(0).uniform(1.0, 2.0, (14, 12, 20, 3))
+    named = dict(
+        zip(dims, (np.geomspace(0.1, 10.0, 14), np.linspace(1e-3, 2e-3, 12)), strict=False)
+    )
     return xr.Dataset(
         {"peak": (dims, values), "wave_speed": (dims[:3], values[..., 0])},
-        coords=named,
+        coords={**named, "sensor_bead": [3, 8, 13]},
         attrs={"law": "hertz"},
     )
 
@@ -204,24 +185,19 @@ def a_study():
 def the_laws(count):
     """Answers of `granchain.equivalent`, made up."""
     grid = np.linspace(0.1, 0.9, 9)[:, None]
-    same = {
-        "free": ("restitution",),
-        "sensor_bead": np.array([3, 8]),
-        "measure": "peaks",
-        "to": "ma-liu",
-        "at_bound": False,
-        "grid": grid,
-    }
-    same["inputs"] = {"restitution": 0.5}
-    found = []
-    for i in range(count):
-        left = {
-            "residual": 0.01 * (i + 1),
-            "per_bead": np.array([0.1, -0.1]) * i,
-            "grid_residual": 0.01 + grid[:, 0] * (i + 1),
-        }
-        found.append(SimpleNamespace(law=f"law-{i}", rank=i + 1, **left, **same))
-    return found
+    same = {"free": ("restitution",), "sensor_bead": np.array([3, 8]), "measure": "peaks"}
+    same |= {"to": "ma-liu", "at_bound": False, "grid": grid, "inputs": {"restitution": 0.5}}
+    return [
+        SimpleNamespace(
+            law=f"law-{i}",
+            rank=i + 1,
+            residual=0.01 * (i + 1),
+            per_bead=np.array([0.1, -0.1]) * i,
+            grid_residual=0.01 + grid[:, 0] * (i + 1),
+            **same,
+        )
+        for i in range(count)
+    ]
 
 
 def sides(count):
@@ -235,67 +211,68 @@ def sides(count):
 
 
 ALL = tuple(range(20))
-# Every figure with lines, with as many as it is used with.
+IMPACTS = [f"law-{i}" for i in range(40)]
+RESTITUTIONS = {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}
+STUDY = ("peak", "striker.speed", "chain.radius")
+# What every figure with lines is drawn of, with as many as it is used with.
 CROWDED = {
-    "force_traces": lambda: figures.force_traces(*many(12), sensors=[3]),
-    "peaks": lambda: figures.peaks(*many(12)),
-    "bead_velocities": lambda: figures.bead_velocities(synthetic(), beads=ALL[1:]),
-    "space_time": lambda: figures.space_time(synthetic()),
-    "hysteresis": lambda: figures.hysteresis(synthetic(contacts=ALL[1:])),
-    "hysteresis of laws": lambda: figures.hysteresis(*many(4)),
-    "energy": lambda: figures.energy(synthetic()),
-    "impact_loops": lambda: figures.impact_loops([collision(f"law-{i}") for i in range(40)]),
-    "impact_history": lambda: figures.impact_history([collision(f"law-{i}") for i in range(40)]),
-    "phase_curve": lambda: figures.phase_curve([collision(f"law-{i}") for i in range(40)]),
-    "restitution_against_speed": lambda: figures.restitution_against_speed(
-        {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}
+    "force_traces": lambda draw: draw(*many(12), sensors=[3]),
+    "peaks": lambda draw: draw(*many(12)),
+    "bead_velocities": lambda draw: draw(synthetic(), beads=ALL[1:]),
+    "space_time": lambda draw: draw(synthetic()),
+    "hysteresis": lambda draw: draw(synthetic(contacts=ALL[1:])),
+    "hysteresis of laws": lambda draw: draw(*many(4)),
+    **dict.fromkeys(("energy", "losses", "overlaps"), lambda draw: draw(synthetic())),
+    **dict.fromkeys(
+        ("impact_loops", "impact_history", "phase_curve"),
+        lambda draw: draw(list(map(collision, IMPACTS))),
     ),
-    "restitution_delivered": lambda: figures.restitution_delivered(
-        {f"law-{i}": [(0.1, 0.9), (1.0, 0.8)] for i in ALL}, 1.0
+    "restitution_against_speed": lambda draw: draw(RESTITUTIONS),
+    "restitution_delivered": lambda draw: draw(RESTITUTIONS, 1.0),
+    "damping_transition": lambda draw: draw(ALL[1:]),
+    **dict.fromkeys(("study_curves", "study_power_law"), lambda draw: draw(a_study(), *STUDY)),
+    "study_distribution": lambda draw: draw(a_study(), "peak", "chain.radius"),
+    "equivalence": lambda draw: draw(the_laws(12)),
+    "pulse_numbers": lambda draw: draw("numbers", sides(1)["law-0"], sides(12)),
+    **dict.fromkeys(
+        ("slider_acceleration", "slider_kinematics", "joint_force", "joint_penetration"),
+        lambda draw: draw(*map(turning, "abcdefghijkl")),
     ),
-    "damping_transition": lambda: figures.damping_transition(ALL[1:]),
-    "study_curves": lambda: figures.study_curves(
-        a_study(), "peak", "striker.speed", "chain.radius"
-    ),
-    "study_power_law": lambda: figures.study_power_law(
-        a_study(), "peak", "striker.speed", "chain.radius"
-    ),
-    "study_distribution": lambda: figures.study_distribution(a_study(), "peak", "chain.radius"),
-    "equivalence": lambda: figures.equivalence(the_laws(12)),
-    "pulse_numbers": lambda: figures.pulse_numbers("numbers", sides(1)["law-0"], sides(12)),
-    "slider_acceleration": lambda: figures.slider_acceleration(*map(turning, "abcdefghijkl")),
-    "slider_kinematics": lambda: figures.slider_kinematics(*map(turning, "abcdefghijkl")),
-    "joint_force": lambda: figures.joint_force(*map(turning, "abcdefghijkl")),
-    "joint_penetration": lambda: figures.joint_penetration(*map(turning, "abcdefghijkl")),
-    "joint_impact": lambda: figures.joint_impact(*map(turning, "abcdefghi")),
-    "joint_orbit": lambda: figures.joint_orbit(turning()),
-    "crank_energy": lambda: figures.crank_energy(turning()),
+    "joint_impact": lambda draw: draw(*map(turning, "abcdefghi")),
+    **dict.fromkeys(("joint_orbit", "crank_energy"), lambda draw: draw(turning())),
 }
 
 
 def seen(panel):
-    """Colour and dashes of each line of a panel that has a name."""
-    from matplotlib.patches import StepPatch
-
+    """Colour and dashes of each line and area of a panel that has a name."""
     for line in panel.get_lines():
-        if not str(line.get_label()).startswith("_"):
-            yield line.get_label(), line.get_color(), str(line._unscaled_dash_pattern)
+        yield line.get_label(), line.get_color(), str(line._unscaled_dash_pattern)
     for patch in panel.patches:
-        if isinstance(patch, StepPatch) and str(patch.get_label() or "_")[0] != "_":
-            yield patch.get_label(), patch.get_edgecolor(), ""
+        if isinstance(patch, StepPatch):
+            filled = patch.get_facecolor() if patch.get_fill() else patch.get_edgecolor()
+            yield patch.get_label(), filled, ""
 
 
 @pytest.mark.parametrize("name", CROWDED)
-def test_no_two_lines_of_a_figure_look_alike(name):
-    _, axes = CROWDED[name]()
-    found = [list(seen(panel)) for panel in np.atleast_1d(axes).ravel()]
+def test_no_two_lines_of_a_figure_look_alike_and_axes_that_are_given_keep_their_heading(name):
+    draw, function = CROWDED[name], getattr(figures, name.split()[0])
+    _, axes = draw(function)
+    found = [
+        [one for one in seen(panel) if str(one[0] or "_")[0] != "_"] for panel in np.ravel(axes)
+    ]
     assert any(found)
     for lines_of_panel in found:
-        for (one, colour, dashes), (other, its_colour, its_dashes) in combinations(
-            lines_of_panel, 2
-        ):
-            if dashes == its_dashes:
-                assert apart(colour, its_colour) >= LEAST_APART, (one, other)
+        for (one, *look), (other, *its_look) in combinations(lines_of_panel, 2):
+            if look[1] == its_look[1]:
+                assert apart(look[0], its_look[0]) >= LEAST_APART, (one, other)
+    theirs = Figure()
+    given = theirs.subplots(np.size(axes))
+    figure, panels = draw(partial(function, ax=given))
+    assert figure is theirs and np.ravel(panels).tolist() == np.ravel(given).tolist()
+    assert all(panel.has_data() for panel in np.ravel(given))
+    said = texts(theirs)
+    assert not any(text.startswith("simulated") for text in said)
+    assert not {"synthetic wave", "crank"} & set(said)
 
 
 def test_a_figure_shows_itself_where_nothing_has_loaded_pyplot():
@@ -334,25 +311,18 @@ def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordi
 def test_every_public_figure_with_lines_is_looked_at():
     # of areas, of numbers in squares, of marks beside measured ones; and those that look at a
     # comparison, whose lines are `look`'s
-    others = {
-        "losses",
-        "overlaps",
-        "study_map",
-        "fit",
-        "band_traces",
-        "impact_comparison",
-        "comparison",
-    }
+    others = {"study_map", "fit", "band_traces", "impact_comparison"}
     # of fits, of keys and of ways up and down they are, too
-    others |= {"fits", "sensitivities", "study_hysteresis"}
+    others |= {"comparison", "fits", "sensitivities", "study_hysteresis"}
     # one line each, pale where it is not coherent
     others |= {"spectrum", "transmission", "wave_map"}
     # a dot a mode, and colours; a closed line for each of three beads; one line, solid and dashed
     others |= {"mode_shapes", "dispersion_curves", "orbit", "bifurcation"}
-    drawing = set()
-    for name in figures.__all__:
-        returns = getattr(getattr(figures, name), "__annotations__", {}).get("return", "")
-        drawing |= {name} if str(returns).startswith("tuple[Figure") else set()
+    public = {name: getattr(figures, name) for name in figures.__all__}
+    returns = {
+        name: str(getattr(one, "__annotations__", {}).get("return")) for name, one in public.items()
+    }
+    drawing = {name for name, what in returns.items() if what.startswith("tuple[Figure")}
     assert drawing == others | {name.split()[0] for name in CROWDED}
 
 
@@ -361,46 +331,9 @@ def test_what_is_hard_to_read_is_found():
     axes.text(0.5, 0.5, "tiny", transform=axes.transAxes, fontsize=5)
     axes.text(0.5, 0.5, "over it", transform=axes.transAxes, fontsize=7)
     axes.text(1.5, 0.1, "far", transform=axes.transAxes, fontsize=7).set_in_layout(False)
-    words = " ".join(faults(figure))
-    assert (
-        "'tiny' is 5 points high" in words
-        and "'tiny' and 'over it' lie over each other" in words
-        and "'far' is cut off" in words
-    )
-
-
-# --- axes of one's own
-def test_every_figure_draws_into_axes_that_are_given_and_leaves_them_their_heading():
-    one, two, turned = synthetic(), [collision(), collision("hertz")], turning()
-    curve = {"flores": [(0.1, 0.07), (0.9, 0.89)]}
-    panels_of = {"force_traces": 3, "peaks": 4, "energy": 2}
-    ours = {name: (draw, panels_of.get(name, 1)) for name, draw in figures.all_figures(one).items()}
-    ours["impact_loops"] = partial(figures.impact_loops, two), 1
-    ours["impact_history"] = partial(figures.impact_history, two), 6
-    ours["phase_curve"] = partial(figures.phase_curve, two), 1
-    ours["restitution_against_speed"] = partial(figures.restitution_against_speed, curve), 1
-    ours["restitution_delivered"] = partial(figures.restitution_delivered, curve, 1.0), 1
-    ours["damping_transition"] = figures.damping_transition, 1
-    ours["slider_acceleration"] = partial(figures.slider_acceleration, turned, turned), 2
-    ours["crank_energy"] = partial(figures.crank_energy, turned), 3
-    ours["joint_orbit"] = partial(figures.joint_orbit, turned), 1
-    ours["equivalence"] = partial(figures.equivalence, the_laws(2)), 3
-    ours["pulse_numbers"] = (
-        partial(figures.pulse_numbers, "numbers", sides(1)["law-0"], sides(2)),
-        2,
-    )
-    title = one.title
-    for name, (draw, count) in ours.items():
-        theirs = Figure()
-        axes = np.atleast_1d(theirs.subplots(count, 1))
-        figure, panels = draw(ax=axes if count > 1 else axes[0])
-        assert figure is theirs and np.atleast_1d(panels).tolist() == axes.tolist(), name
-        assert all(
-            len(panel.get_lines()) + len(panel.collections) + len(panel.patches) for panel in axes
-        ), name
-        assert not any(
-            text.startswith("simulated") for text in texts(theirs)
-        ) and title not in texts(theirs), name
+    found = " ".join(faults(figure))
+    for words in ("'tiny' is 5 points high", "'tiny' and 'over it' lie over", "'far' is cut off"):
+        assert words in found
 
 
 # --- force traces
@@ -482,31 +415,23 @@ def dented():
 
 def test_runs_are_told_apart_by_what_differs_in_a_segment():
     segments = [{"count": 3, "radius": 2e-3, "mass": mass} for mass in (1e-4, 2e-4)]
+    whole = dict.fromkeys(("chain.beads", "chain.radius", "chain.mass"))
     case = gc.load_case("steel-chain-hertz").replace(
-        **{
-            "chain.beads": None,
-            "chain.radius": None,
-            "chain.mass": None,
-            "chain.segment": segments,
-        },
-        **{"time.end": 1e-6, "sensors.beads": [1], "sensors.contacts": []},
+        **{**whole, "chain.segment": segments, "sensors.beads": [1], "sensors.contacts": []}
     )
-    masses = (3e-4, 4e-4)
-    results = [gc.run(case.replace(**{"chain.segment.1.mass": one})) for one in masses]
+    cases = [case.replace(**{"chain.segment.1.mass": one}) for one in (3e-4, 4e-4)]
     words = ["chain.segment.1.mass 0.0003", "chain.segment.1.mass 0.0004"]
-    assert figures.frame.labels_of(results) == words
+    assert figures.frame.labels_of(list(map(of_case, cases))) == words
 
 
 def test_entries_on_one_phase_of_a_drive_are_no_mean():
     drive = {"drive": "force", "signal": "harmonic", "amplitude": 1e-3, "frequency": 1e4}
-    case = gc.load_case("driven-chain").replace(
-        **{"chain.beads": 4, "sensors.beads": [1], "snapshots": None, "ends.left": drive},
-    )
+    case = gc.load_case("driven-chain").replace(**{"ends.left": drive})
     # the square of the sine turns once in 50 us: every entry has one phase, or not
-    runs = [gc.run(case.replace(**{"energy.interval": every})) for every in (5e-5, 5.7e-5)]
-    said = [" ".join(texts(figures.energy(run)[0])).replace("\n", " ") for run in runs]
-    assert "entries fall on one phase of the drive" in said[0]
-    assert "means over" in said[1]
+    for every, words in ((5e-5, "entries fall on one phase of the drive"), (5.7e-5, "means over")):
+        change = {"energy_drives": np.zeros(51), "energy_time": every * np.arange(51)}
+        figure, _ = figures.energy(of_case(case, change=change))
+        assert words in " ".join(texts(figure)).replace("\n", " ")
 
 
 def test_loading_and_unloading_are_different_lines_that_meet():
@@ -545,38 +470,21 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
     """An impact along one line up to 10 um and 50 N and back along another to a residual
     overlap, with an open sample at the end."""
     overlap = 1e-6 * np.append(np.arange(11.0), np.arange(9.0, 1e6 * residual - 1.5, -1.0))
-    force = np.append(
-        5.0 * np.arange(11.0),
-        np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0),
-    )
-    numbers = dict.fromkeys(
-        (
-            "max_overlap",
-            "max_force",
-            "duration",
-            "approach_time",
-            "recovery_time",
-            "overlap_duration",
-            "dissipated",
-            "dissipated_approach",
-            "dissipated_recovery",
-            "time_step",
-        ),
-        1.0,
-    )
-    series = {
+    back = np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0)
+    values = dict.fromkeys((field.name for field in fields(ImpactResult)), 1.0)
+    values |= {name: 0.83906 for name in values if name.startswith("restitution")}
+    values |= {
+        "law": law,
+        "speed": speed,
+        "residual_overlap": residual,
+        "effective_mass": 1e-3,
+        "model": None,
         "time": np.arange(len(overlap)) * 1e-7,
         "overlap": overlap,
         "rate": np.linspace(speed, -0.83906 * speed, len(overlap)),
-        "force": force,
+        "force": np.append(5.0 * np.arange(11.0), back),
     }
-    restitutions = dict.fromkeys(
-        ("restitution", "restitution_impulse", "restitution_energy"), 0.83906
-    )
-    return ImpactResult(
-        law=law, speed=speed, residual_overlap=residual, effective_mass=1e-3, **restitutions,
-        **numbers, **series,
-    )  # fmt: skip
+    return ImpactResult(**values)
 
 
 def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overlap():
