@@ -16,19 +16,23 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from support.kinds import PLAIN_ALONE
+from support.kinds import PLAIN_HERE
 from support.law_edits import (
     CONSTANTS,
     IN_FILES,
     IN_PROCESS,
+    NJIT,
+    NUMBA,
     OVERLAP,
     PLAIN_ONLY,
     STIFFNESS,
     Files,
     compiled,
     copied,
+    forces,
     importable,
     load,
+    of,
     plain,
     scanned,
 )
@@ -70,29 +74,25 @@ def jit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Of the kinds with compiled functions two, elsewhere than in plain Python: each is compiled.
 SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
-FEW = [
-    pytest.param(kind, marks=() if "@" not in kind or kind in SHOWN else PLAIN_ALONE)
-    for kind in IN_FILES | PLAIN_ONLY
-]
+FEW = [kind for kind in IN_FILES | PLAIN_ONLY if PLAIN_HERE or "@" not in kind or kind in SHOWN]
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("kind", FEW)
-def test_hash_and_copy_follow_an_edit_of_a_file(kind: str, tmp_path: Path, jit: None) -> None:
-    found = []
-    for files in (IN_FILES | PLAIN_ONLY)[kind]:
-        files.write(tmp_path)
-        law = load(tmp_path).Mine
-        if "@vectorize" not in kind:  # which compiles; the long test does
-            assert copied(law) == plain(law)
-            assert fingerprint(*frozen(*law.functions())) == fingerprint(*law.functions())
-        found.append((plain(law), fingerprint(*law.functions())))
-    assert (
-        fingerprint(*load(tmp_path).Mine.functions()) == found[-1][1]
-    )  # the same file, read again
-    (before, hash_before), (after, hash_after) = found
-    assert before != after
-    assert hash_before != hash_after
+def test_hash_and_copy_follow_an_edit_of_a_file(tmp_path: Path, jit: None) -> None:
+    for kind in FEW:
+        found = []
+        for files in (IN_FILES | PLAIN_ONLY)[kind]:
+            files.write(tmp_path)
+            law = load(tmp_path).Mine
+            functions = law.functions()
+            if "@vectorize" not in kind:  # which compiles; the long test does
+                assert copied(law) == plain(law), kind
+                assert fingerprint(*frozen(*functions)) == fingerprint(*functions), kind
+            found.append((plain(law), fingerprint(*functions)))
+        # the same file, read again
+        assert fingerprint(*load(tmp_path).Mine.functions()) == found[-1][1], kind
+        (before, hash_before), (after, hash_after) = found
+        assert before != after and hash_before != hash_after, kind
 
 
 def in_process(kind: str, folder: Path, value) -> tuple[float, float]:  # type: ignore[no-untyped-def]
@@ -113,13 +113,13 @@ TWO_THREE = (
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("kind", IN_PROCESS)
-def test_hash_copy_and_scan_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: None) -> None:
-    # a scan of what is compiled is left to the long test
-    for value in (copied, scanned) if "@" not in kind else (copied,):
-        assert in_process(kind, tmp_path, value) == TWO_THREE
-    before, after = in_process(kind, tmp_path, lambda law: fingerprint(*law.functions()))
-    assert before != after
+def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path: Path, jit: None) -> None:
+    for kind in IN_PROCESS:
+        # a scan of what is compiled is left to the long test
+        for value in (copied, scanned) if "@" not in kind else (copied,):
+            assert in_process(kind, tmp_path, value) == TWO_THREE, kind
+        before, after = in_process(kind, tmp_path, lambda law: fingerprint(*law.functions()))
+        assert before != after, kind
 
 
 @pytest.mark.plain
@@ -204,16 +204,18 @@ def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
 
 
 def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_again(
-    tmp_path: Path,
+    tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds = ["constant of an @njit function"]
-    one, other = written(kinds, 0, tmp_path / "one"), written(kinds, 1, tmp_path / "other")
-    first = in_a_process(one + other, tmp_path / "cache")
-    assert stale(first, kinds + kinds) == []
-    assert [hits for _, _, hits in first] == [0] * 2
-    second = in_a_process(other + one, tmp_path / "cache")
-    assert stale(second, kinds + kinds) == []
-    assert [hits for _, _, hits in second] == [1] * 2
+    folders = []
+    for name, number in (("one", 2.125), ("other", 3.125)):
+        Files(f"{NUMBA}K = {number}\n" + of(NJIT, "K * x"), "shape(d) / d").write(tmp_path / name)
+        folders.append(str(tmp_path / name))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    first = forces(folders)
+    second = in_a_process(folders[::-1], tmp_path / "cache")
+    for found, hits in ((first, 0), (second, 1)):
+        assert stale(found, ["one", "two"]) == [] and [one[2] for one in found] == [hits] * 2
+    assert first[0][0] != first[1][0]
 
 
 @pytest.mark.long
@@ -221,12 +223,9 @@ def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_ag
 def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  # type: ignore[no-untyped-def]
     kinds, cache = list(IN_FILES), tmp_path / "cache"
     old: list[str] = []
-    for which in (0, 1):  # in place, across processes
-        old += stale(in_a_process(written(kinds, which, tmp_path / "place"), cache), kinds)
-    for which in (1, 0):  # in two folders, across processes
-        old += stale(
-            in_a_process(written(kinds, which, tmp_path / f"folder {which}"), cache), kinds
-        )
+    # in place, then in two folders, across processes
+    for which, place in ((0, "place"), (1, "place"), (1, "folder 1"), (0, "folder 0")):
+        old += stale(in_a_process(written(kinds, which, tmp_path / place), cache), kinds)
     for first in range(0, len(kinds), 20):  # in two folders, in one process
         some = kinds[first : first + 20]
         both = written(some, 0, tmp_path / "one") + written(some, 1, tmp_path / "two")
@@ -239,11 +238,8 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  #
     for kind in IN_PROCESS:
         old += [kind] if in_process(kind, tmp_path / "memory", compiled) != TWO_THREE else []
     assert old == []
-    figure(
-        "kinds of edit of a law and of what it reaches",
-        len(IN_FILES) + len(IN_PROCESS),
-        at_least=60,
-    )
+    count = len(IN_FILES) + len(IN_PROCESS)
+    figure("kinds of edit of a law and of what it reaches", count, at_least=60)
     figure(
         "stale loops, in one process and across, in place and in two folders", len(old), at_most=0
     )
@@ -302,21 +298,20 @@ ELSEWHERE = {
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("kind", REFUSED)
 def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(
-    kind: str, tmp_path: Path, jit: None
+    tmp_path: Path, jit: None
 ) -> None:
-    top, expression, what, advice = REFUSED[kind]
-    Files(top, expression, "B = 2.0").write(tmp_path)
-    with pytest.raises(LawError) as caught:
-        fingerprint(*load(tmp_path).Mine.functions())
-    said, file = str(caught.value), tmp_path / "law.py"
-    reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
-    line = next(
-        n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text
-    )
-    assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
-    assert f"allowed: {REACHABLE}; " in said and advice in said.rpartition(";")[2]
+    file = tmp_path / "law.py"
+    for kind, (top, expression, what, advice) in REFUSED.items():
+        Files(top, expression, "B = 2.0").write(tmp_path)
+        with pytest.raises(LawError) as caught:
+            fingerprint(*load(tmp_path).Mine.functions())
+        said = str(caught.value)
+        reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
+        texts = enumerate(file.read_text().splitlines(), start=1)
+        line = next(number for number, text in texts if sought in text)
+        assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
+        assert f"allowed: {REACHABLE}; " in said and advice in said.rpartition(";")[2]
 
 
 def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None:
@@ -485,14 +480,13 @@ def set_up_of(folder: Path, text: str) -> tuple[str, str]:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("what", LAW_EDITS)
-def test_a_checkpoint_is_of_the_law_that_wrote_it(what: str, tmp_path: Path) -> None:
+def test_a_checkpoint_is_of_the_law_that_wrote_it(tmp_path: Path) -> None:
     one = set_up_of(tmp_path, WHOLE)
     assert set_up_of(tmp_path, WHOLE) == one
     assert set_up_of(tmp_path, WHOLE.replace("return (1e6,)", "return (1e6,)  # as before")) == one
-    old, new = LAW_EDITS[what]
-    assert WHOLE.count(old) >= 1
-    assert set_up_of(tmp_path, WHOLE.replace(old, new)) != one
+    for what, (old, new) in LAW_EDITS.items():
+        assert WHOLE.count(old) >= 1
+        assert set_up_of(tmp_path, WHOLE.replace(old, new)) != one, what
 
 
 @pytest.mark.plain

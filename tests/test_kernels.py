@@ -14,7 +14,7 @@ import pytest
 
 from granchain.certificates import example_inputs
 from granchain.contact import elementary, laws
-from granchain.engine.state import State
+from granchain.engine.state import Recording, State
 from granchain.status import Status
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -45,7 +45,7 @@ def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, librarie
     chains = sys.modules["steel_chain"]
     run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law]))
     run = replace(run, step=replace(run.step, n_steps=STEPS))
-    state = State(run.contacts, run.chain, run.step, chains.BARE)
+    state = State(run.contacts, run.chain, run.step, Recording())
     assert state.advance(STEPS + 1) is Status.COMPLETE
     u, v = (row[1 : N_BODIES + 1] for row in (state.bodies.u, state.bodies.v))
     kept = [

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from support.law_ways import COEFFICIENT_EDITS, HARMLESS
-from support.processes import answer
+from support.law_ways import COEFFICIENT_EDITS, HARMLESS, edited
 
 import granchain as gc
+from granchain import simulation
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.engine.law_hash import record_of
 from granchain.jit.syntax import _functions_of, code_by_syntax
@@ -19,28 +18,17 @@ from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
 
-# A value, a module, coefficients by their last bit, and a file; all places are in the long set.
-SOME = (
+# A value, and coefficients by their last bit; all places are in the long set. That a hash follows
+# each other kind of edit is test_edited_laws.py's.
+SOME = ("number in the force", "last bit of a coefficient")
+ALL = (
     "number in the force",
     "an imported module reloaded",
-    "last bit of a coefficient",
-    "file that is read for the coefficients",
+    *COEFFICIENT_EDITS,
 )
-# That a hash follows each other kind of edit is test_edited_laws.py's.
-ALL = tuple({**dict.fromkeys(SOME), **COEFFICIENT_EDITS})
 
 
-def refusals(folder: Path, kinds: tuple[str, ...]) -> dict[str, dict[str, bool]]:
-    """Which ways refuse what a law gave before an edit, for each kind of edit: as plain Python,
-    in a process of its own."""
-    tests = Path(__file__).parent
-    script = (
-        f"import sys; sys.path.insert(0, {str(tests)!r}); from support.law_ways import main; "
-        f"main({str(folder)!r}, {list(kinds)!r})"
-    )
-    return json.loads(answer(script, NUMBA_DISABLE_JIT="1").splitlines()[-1])
-
-
+@pytest.mark.filterwarnings("ignore:sweep. .*time.end later")
 @pytest.mark.parametrize(
     ("kinds", "harmless"),
     [
@@ -50,17 +38,20 @@ def refusals(folder: Path, kinds: tuple[str, ...]) -> dict[str, dict[str, bool]]
     ids=["some", "all"],
 )
 def test_what_an_edited_law_gave_before_is_not_taken_for_its_own_unless_no_number_changed(
-    tmp_path, kinds, harmless, figure
+    tmp_path, kinds, harmless, plain_loop, monkeypatch, figure
 ):
-    found = refusals(tmp_path, (*kinds, *harmless))
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 40)  # as plain Python, blocks of some steps
+    found = {kind: edited(tmp_path / kind, kind) for kind in (*kinds, *harmless)}
     stale = [(kind, way) for kind in kinds for way, refused in found[kind].items() if not refused]
     assert not stale
     figure("kinds of edit", len(found) - len(harmless), at_least=len(kinds))
     figure("ways on which an edited law is taken for what it was", len(stale), at_most=0)
     refused = [
-        (kind, way) for kind in harmless for way, one in found[kind].items()
+        (kind, way)
+        for kind in harmless
+        for way, one in found[kind].items()
         if one and way != "executor"
-    ]  # fmt: skip
+    ]
     assert not refused
     figure("edits that change no number, and ways on which they refuse", len(refused), at_most=0)
 

@@ -33,8 +33,8 @@ SMALL = {
     "snapshots": None,
     "time.end": 1.2e-4,
 }
-FLORES = {"contact.law": "flores", "contact.restitution": 0.65}
-TSUJI = {"contact.law": "tsuji", "contact.restitution": 0.65}
+# Contacts close and open within 60 us.
+SMALLER = {"chain.beads": 5, "time.end": 6e-5, "time.step": "fast"}
 # 60 N is far beyond first yield of two beads, 1.98 N: the contacts start with a dent
 YIELDED = {"chain.precompression": 60.0, "ends.right": "wall"}
 PARTS = ("plastic", "viscous", "clamp")
@@ -45,33 +45,32 @@ def small(**changes: object) -> Case:
 
 
 @pytest.mark.promise("N3")
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure) -> None:
+    lost = dict.fromkeys(PARTS, 0.0)
+    for changes in (
         {},
-        pytest.param(FLORES, marks=pytest.mark.long),
-        pytest.param(TSUJI, marks=pytest.mark.long),
         {"contact.dents": "forget", "chain.gap": 1e-6},
-        pytest.param(YIELDED, marks=pytest.mark.long),
-        YIELDED | TSUJI,
-    ],
-)
-def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, plain_loop, figure) -> None:
-    result = run(small(**{"chain.beads": 8, "time.end": 6e-5, **changes}))
-    balance = energy_balance(result)
-    assert len(result.contact_plastic) == len(result.contact)
-    for name in PARTS:
-        total, apart = (
-            result.variables[f"energy_{name}"].data[-1],
-            result.variables[f"contact_{name}"].data.sum(),
-        )
-        figure(
-            f"{name}: losses of the contacts less the ledger's, of the energy put in",
-            abs(apart - total) / balance.put_in,
-            at_most=1e-14,
-        )
-    # something was lost, all the same
-    assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.put_in
+        {"contact.law": "flores", "contact.restitution": 0.65},
+        YIELDED,
+        {"contact.law": "tsuji", "contact.restitution": 0.65, **YIELDED},
+    ):
+        result = run(small(**SMALLER, **changes))
+        balance = energy_balance(result)
+        assert len(result.contact_plastic) == len(result.contact)
+        for name in PARTS:
+            total, apart = (
+                result.variables[f"energy_{name}"].data[-1],
+                result.variables[f"contact_{name}"].data.sum(),
+            )
+            figure(
+                f"{name}: losses of the contacts less the ledger's, of the energy put in",
+                abs(apart - total) / balance.put_in,
+                at_most=1e-14,
+            )
+            lost[name] += abs(total) / balance.put_in
+        # something was lost, all the same
+        assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.put_in
+    assert min(lost.values()) > 1e-4
 
 
 @pytest.mark.promise("N3")
@@ -99,11 +98,6 @@ def test_the_ledger_closes_under_every_law(law, figure) -> None:
     )
 
 
-def test_an_elastic_chain_has_lost_nothing_anywhere() -> None:
-    result = run(small(**{"contact.law": "hertz"}))
-    assert not any(result.variables[f"contact_{name}"].data.any() for name in PARTS)
-
-
 def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
     case = small()
     result = run(case)
@@ -112,22 +106,25 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
         # the work of loading to the elastic limit that the contact has now, less what it gives back
         # from there
         h = MaLiu.update((limit, 0.0, 0.0, 1.0), c, MaLiu.history_of(c))
-        assert lost == pytest.approx(
-            MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h), rel=1e-12
-        )
-        assert lost > 0.0
-
-
-def test_a_run_without_ledger_keeps_no_losses() -> None:
-    result = run(small(**{"energy.ledger": False}))
+        left = MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h)
+        assert lost == pytest.approx(left, rel=1e-12) and lost > 0.0
+    # an elastic chain has lost nothing anywhere, and without a ledger no loss is kept
+    elastic = run(small(**{"contact.law": "hertz"}))
+    assert not any(elastic.variables[f"contact_{name}"].data.any() for name in PARTS)
     with pytest.raises(AttributeError, match="keep the ledger"):
-        _ = result.contact_viscous
+        _ = run(small(**{"energy.ledger": False})).contact_viscous
+    # one that is open by more than a tenth of its bound is warned of
+    residual = relative_residual({name: one.data for name, one in result.variables.items()})
+    for tenths, warned in ((5.0, True), (20.0, False)):
+        messages = run(small(**{"energy.bound": tenths * residual})).messages
+        said = f"the energy ledger is open by {residual:.3g}"
+        assert any(said in message.text for message in messages) is warned
 
 
 @pytest.mark.promise("N3")
 def test_the_work_from_outside_is_that_of_gravity_and_precompression(plain_loop, figure) -> None:
     # the striker falls on a loaded row that stands on a wall
-    case = small(**YIELDED, **{"chain.beads": 6, "chain.gravity": 9.81, "time.end": 6e-5})
+    case = small(**SMALLER, **YIELDED, **{"chain.gravity": 9.81})
     result = run(case)
     chain = chain_of(case)
     # constant forces: their work is force times displacement
@@ -215,21 +212,6 @@ def test_many_small_losses_beside_a_large_one_are_not_rounded_away() -> None:
     assert total + rest == pytest.approx(1.0 + 1e-12, rel=1e-16, abs=0.0)
 
 
-def test_a_ledger_that_is_open_by_more_than_a_tenth_of_its_bound_is_warned_of() -> None:
-    residual = relative_residual(
-        {name: variable.data for name, variable in run(small()).variables.items()}
-    )
-    for tenths, warned in ((5.0, True), (20.0, False)):
-        messages = run(small(**{"energy.bound": tenths * residual})).messages
-        assert (
-            any(
-                f"the energy ledger is open by {residual:.3g}" in message.text
-                for message in messages
-            )
-            is warned
-        )
-
-
 RESTING = {
     "a load between free ends": {"chain.precompression": 5.0},
     "a load between walls": {
@@ -252,19 +234,18 @@ RESTING = {
 }
 
 
-@pytest.mark.parametrize("what", RESTING)
-def test_a_loaded_chain_at_rest_has_a_closed_ledger(what, plain_loop) -> None:
+def test_a_loaded_chain_at_rest_has_a_closed_ledger(plain_loop) -> None:
     case = Case(
-        chain={"beads": 20, "radius": 2.38e-3, "material": "steel-316"}, contact={"law": "hertz"},
-        sensors={"beads": [5]}, time={"end": 3e-5},
+        chain={"beads": 6, "radius": 2.38e-3, "material": "steel-316"}, contact={"law": "hertz"},
+        sensors={"beads": [5]}, time={"end": 3e-5, "step": "fast"},
     )  # fmt: skip
-    result = run(case.replace(**RESTING[what]))
-    residual = np.abs(result.energy_residual).max()
-    assert result.status is Status.COMPLETE and not [
-        message for message in result.messages if "ledger" in message.text
-    ]
-    # a few spacings of doubles, 2e-16 of the number, in sums of some dozen of them
-    assert residual < 1e-14 * result.energy_recoverable.max()
+    for what, changes in RESTING.items():
+        result = run(case.replace(**changes))
+        residual = np.abs(result.energy_residual).max()
+        assert result.status is Status.COMPLETE, what
+        assert not [message for message in result.messages if "ledger" in message.text], what
+        # a few spacings of doubles, 2e-16 of the number, in sums of some dozen of them
+        assert residual < 1e-14 * result.energy_recoverable.max(), what
 
 
 def test_where_rounding_alone_moves_the_residual_is_measured_against_what_the_contacts_hold() -> (

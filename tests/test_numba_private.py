@@ -264,7 +264,9 @@ def test_what_is_shared_is_saved_by_itself(
 
 
 @pytest.mark.plain
-def test_what_is_remembered_of_laws_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_remembered_of_laws_is_bounded(
+    plain_loop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(options, "MOST_REACHES", 1)
     monkeypatch.setattr(options, "_reaches", reaches := {})
     monkeypatch.setattr(law_hash, "MOST_RECORDS", 1)

@@ -68,12 +68,12 @@ def test_a_resumed_run_has_the_pinned_bits(law: str, broken_at: int) -> None:
     assert differing(law, list(set_ups(law)) if PLAIN_HERE else list(SHARED), broken_at) == []
 
 
-# What indexes: the march and the stops of the loop, onsets, dents, loads at rest and driven ends.
+# What indexes: the march behind the front, onsets and dents; and whole steps with driven ends and
+# loads. Both record every bead, snapshots and the ledger. As plain Python, which checks every index
+# anyway, all laws and ends run above.
 @pytest.mark.bounds
 @pytest.mark.skipif(not BOUNDS_HERE, reason="without a check of indices it shows nothing new")
-@pytest.mark.parametrize(
-    ("law", "name"), [("tsuji", "gaps"), ("ma-liu", "loaded"), ("hertz", "driven")]
-)
+@pytest.mark.parametrize(("law", "name"), [("ma-liu", "gaps"), ("hertz", "driven")])
 def test_a_run_with_every_index_checked_has_the_pinned_bits(law: str, name: str) -> None:
     assert differing(law, [name]) == []
 

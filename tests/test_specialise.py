@@ -5,41 +5,37 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from support.processes import answer
 
+from granchain.contact import laws
+from granchain.contact.model import Functions
+from granchain.engine.contact_step import features_of
+from granchain.engine.loop import loop_of
 from granchain.errors import LawError
 from granchain.jit import cache
 from granchain.jit.accessors import gatherer, put_rows
-from granchain.jit.options import fingerprint
+from granchain.jit.options import fingerprint, frozen
 
 
+@pytest.mark.plain
 def test_laws_with_the_same_functions_share_one_loop():
-    code = """
-        import sys; sys.path.insert(0, "tests")
-        from types import SimpleNamespace
-        from granchain.contact import laws
-        from granchain.contact.model import Functions
-        from granchain.engine.loop import loop_of
-        from granchain.jit.options import frozen
-        from granchain.engine.contact_step import features_of
-        known = laws()
-        names = ("flores", "hunt-crossley", "lankarani-nikravesh")
-        models = [known[name].model(SimpleNamespace()) for name in names]
-        loops = set()
-        for model in models:
-            functions = Functions(*frozen(*model.functions))
-            loops.add(id(loop_of(functions, features_of(model, True, False, False))))
-        print(len(loops))
-    """
-    assert answer(textwrap.dedent(code)) == "1"
+    models = [
+        laws()[name].model(SimpleNamespace())
+        for name in ("flores", "hunt-crossley", "lankarani-nikravesh")
+    ]
+    loops = {
+        loop_of(Functions(*frozen(*model.functions)), features_of(model, True, False, False))
+        for model in models
+    }
+    assert len(loops) == 1
 
 
 @pytest.mark.plain
 def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
-    import numpy as np
-
     table = np.arange(60.0).reshape(20, 3)
     for count in (0, 1, 2, 7, 20):
         values = gatherer(count)(table, 1)
@@ -69,9 +65,9 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
             sums = state.clock.allowed_step.item(), state.h.sum(), state.records.energies[-1].sum()
             print(law, *(value.hex() for value in sums))
     """
-    laws = ("ma-liu", "thornton")
-    alone = [answer(textwrap.dedent(code).replace("LAWS", repr((law,))), tmp_path) for law in laws]
-    together = answer(textwrap.dedent(code).replace("LAWS", repr(laws)), tmp_path)
+    names, code = ("ma-liu", "thornton"), textwrap.dedent(code)
+    alone = [answer(code.replace("LAWS", repr((law,))), tmp_path) for law in names]
+    together = answer(code.replace("LAWS", repr(names)), tmp_path)
     assert together.splitlines() == alone
     indices = sorted(path.name for path in tmp_path.rglob("*.nbi"))
     assert len({name.split("-")[0] for name in indices}) == len(indices) == 2

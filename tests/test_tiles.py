@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.kinds import PLAIN_HERE, each_loop
 from support.pinned_states import contents
+from support.processes import Stop
 from support.rows import example_chain
 
 import granchain as gc
@@ -31,9 +32,9 @@ from granchain.errors import CaseError
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-# Compiled, each is a loop more: one with dents. Plain, one with rate and onsets,
-# and of the laws with jumps, whose chains are not tiled, one. The others in the long run.
-NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["ma-liu"]
+# Compiled, each is two loops more: the one that test_front.py has as well. Plain, one with rate and
+# onsets, and of the laws with jumps, whose chains are not tiled, one. The others in the long run.
+NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["hertz"]
 # 48 bodies are two tiles of 24, more than the 7 * VECTOR contacts by which one moves back in a
 # band: some begin beyond either end.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
@@ -116,13 +117,9 @@ def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
 
 # Two threads race: as many runs as there are chances to be wrong.
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    "law",
-    each_loop(["ma-liu"]),
-)
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("law", each_loop(["ma-liu"] if PLAIN_HERE else ["hertz"]))
 def test_threads_give_the_bits_of_one(
-    law: str, threads: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    law: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = maker(law, CHAINS["gaps"])
     alone = make()
@@ -130,7 +127,7 @@ def test_threads_give_the_bits_of_one(
     request.getfixturevalue("long")
     # a chain of two tiles, on as many threads as asked for
     monkeypatch.setattr(bands, "TILES_APART", 0.1)
-    for _ in range(3):
+    for threads in (2, 3) if PLAIN_HERE else (2, 3, 2, 3, 2, 3):
         made = make()
         several = Bands(made, threads)
         assert several.threads == (threads if made.features.tiled else 1)
@@ -148,17 +145,24 @@ def test_a_short_chain_takes_one_thread() -> None:
 
 
 @pytest.mark.plain
-def test_an_interruption_is_raised_at_the_end_of_a_block(
+def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
     long: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bands, "TILES_APART", 0.1)
-    monkeypatch.setattr(
-        bands, "threads_joined", lambda threads: threads_joined(threads) or KeyboardInterrupt()
-    )
-    made = maker("ma-liu", CHAINS["gaps"])()
-    with pytest.raises(KeyboardInterrupt):
-        Bands(made, 2).advance(20)
+    made = maker("hertz", CHAINS["gaps"])()
+    with monkeypatch.context() as patch:
+        interrupted = lambda threads: threads_joined(threads) or KeyboardInterrupt()  # noqa: E731
+        patch.setattr(bands, "threads_joined", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Bands(made, 2).advance(20)
     assert made.step == 20
+
+    def fail(*_: Any) -> None:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(bands, "in_wavefront", fail)
+    with pytest.raises(MemoryError, match="no room"):
+        Bands(made, 2).advance(N_STEPS)
 
 
 @pytest.mark.plain
@@ -195,30 +199,13 @@ def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead() -> None:
     assert problems == []
     assert (done == 5).all()
 
-
-@pytest.mark.plain
-def test_a_thread_that_fails_ends_the_others() -> None:
-    def do(b: int, j: int) -> None:
+    # one that fails ends the others
+    def failing(b: int, j: int) -> None:
         if (b, j) == (1, 1):
             raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        in_wavefront(4, 5, 2, do)
-
-
-@pytest.mark.plain
-def test_an_error_of_a_block_is_raised_where_it_is_waited_for(
-    long: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bands, "TILES_APART", 0.1)
-
-    def fail(*_: Any) -> None:
-        raise MemoryError("no room")
-
-    monkeypatch.setattr(bands, "in_wavefront", fail)
-    several = Bands(maker("ma-liu", CHAINS["gaps"])(), 2)
-    with pytest.raises(MemoryError, match="no room"):
-        several.advance(N_STEPS)
+        in_wavefront(4, 5, 2, failing)
 
 
 @pytest.mark.plain
@@ -249,12 +236,8 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
 def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    changes = {
-        "chain.beads": 47,
-        "time.end": 5e-5,
-        "sensors.beads": [3, 20, 40],
-    }
-    case = gc.load_case("steel-chain").replace(**changes)
+    changes = {"chain.beads": 47, "time.end": 5e-5, "sensors.beads": [3, 20, 40]}
+    case = gc.load_case("steel-chain-hertz").replace(**changes)
     whole = gc.run(case)
     request.getfixturevalue("long")
     monkeypatch.setattr(bands, "TILES_APART", 0.1)
@@ -262,10 +245,7 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     monkeypatch.setattr(simulation, "FIRST_BLOCK", 48 * 100)
     monkeypatch.setattr(simulation, "TILED_SECONDS", 1e9)
 
-    class Once:
-        def advance(self, fraction: float) -> None:
-            raise KeyboardInterrupt
-
+    class Once(Stop):
         def resume(self, fraction: float) -> None:
             assert 0.0 < fraction < 1.0
 
@@ -281,21 +261,17 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(
             ), name
 
 
-@pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2", 4097, None])
-def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
-    with pytest.raises(CaseError, match=r"threads: got .*, allowed a whole number from 1 to 4096"):
-        gc.run(gc.load_case("steel-chain-hertz"), threads=threads)
-
-
-@pytest.mark.parametrize("text", ["0", "1.5", "9" * 5000])
-def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(
-    text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey(["run", "--threads", text]) == 2
-    assert (
-        f'run --threads: got "{text[:60]}' in (said := capsys.readouterr().err)
-        and "allowed a whole number (Threads, 1 to 4096" in said
-    )
+def test_a_number_of_threads_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for threads in (0, -1, True, 1.5, "2", 4097, None):
+        with pytest.raises(
+            CaseError, match=r"threads: got .*, allowed a whole number from 1 to 4096"
+        ):
+            gc.run(gc.load_case("steel-chain-hertz"), threads=threads)  # type: ignore[arg-type]
+    for text in ("0", "1.5", "9" * 5000):
+        assert obey(["run", "--threads", text]) == 2
+        said = capsys.readouterr().err
+        assert f'run --threads: got "{text[:60]}' in said
+        assert "allowed a whole number (Threads, 1 to 4096" in said
 
 
 def test_tiles_two_apart_share_no_contact() -> None:

@@ -59,13 +59,10 @@ class Files(NamedTuple):
         """Put them into a folder, law.py, near.py and pkg/sub.py."""
         (folder / "pkg").mkdir(parents=True, exist_ok=True)
         (folder / "law.py").write_text(LAW.format(top=self.top, expression=self.expression))
-        (folder / "near.py").write_text(
-            "import numpy as np\nfrom numba import njit, vectorize\n" + self.near + "\n"
-        )
+        head = "import numpy as np\nfrom numba import njit, vectorize\n"
+        (folder / "near.py").write_text(f"{head}{self.near}\n")
         (folder / "pkg" / "__init__.py").write_text("from pkg import sub\n")
-        (folder / "pkg" / "sub.py").write_text(
-            "import numpy as np\nfrom numba import njit, vectorize\n" + self.sub + "\n"
-        )
+        (folder / "pkg" / "sub.py").write_text(f"{head}{self.sub}\n")
 
 
 def _pair(
@@ -384,26 +381,21 @@ def plain(law: type[ContactLaw]) -> float:
 
 def copied(law: type[ContactLaw]) -> float:
     """The same by the copy that a loop would be made of."""
-    return float(
-        frozen(*law.functions())[Functions._fields.index("force")](OVERLAP, 0.5, (STIFFNESS,), ())
-    )
+    force = frozen(*law.functions())[Functions._fields.index("force")]
+    return float(force(OVERLAP, 0.5, (STIFFNESS,), ()))
+
+
+def scanned(law: type[ContactLaw], kinds: int = 1) -> float:
+    """The same by a scan over so many kinds of contact, whose answer may be one that the process
+    remembers."""
+    overlaps = OVERLAP * np.arange(1.0, kinds + 1.0)[None, :]
+    model = with_copies(law.model(SimpleNamespace()))
+    return float(over_kinds(force_scan, model, (overlaps,), 1)[0, 0])
 
 
 def compiled(law: type[ContactLaw]) -> float:
     """The same, compiled as all scans of a law are that run over many kinds of contact."""
-    overlaps = OVERLAP * np.arange(1.0, PLAIN_KINDS + 2.0)[None, :]
-    return float(
-        over_kinds(force_scan, with_copies(law.model(SimpleNamespace())), (overlaps,), 1)[0, 0]
-    )
-
-
-def scanned(law: type[ContactLaw]) -> float:
-    """The same by a scan whose answer may be one that the process remembers."""
-    return float(
-        over_kinds(
-            force_scan, with_copies(law.model(SimpleNamespace())), (np.array([[OVERLAP]]),), 1
-        )[0, 0]
-    )
+    return scanned(law, PLAIN_KINDS + 1)
 
 
 def force_scan(model: Model):  # type: ignore[no-untyped-def]
@@ -417,18 +409,13 @@ def force_scan(model: Model):  # type: ignore[no-untyped-def]
     return scan
 
 
-def hits(law: type[ContactLaw]) -> int:
-    """How often the compiled force came from the disk."""
-    return sum(
-        compiled_scan(*frozen(force_scan(law.model(SimpleNamespace())))).stats.cache_hits.values()
-    )
-
-
 def forces(folders: list[str]) -> list[tuple[float, float, int]]:
     """Plain and compiled force of the law in each folder, and how often the compiled one came
     from the disk."""
     found = []
     for folder in folders:
         law = load(Path(folder)).Mine
-        found.append((plain(law), compiled(law), hits(law)))
+        now, computed = plain(law), compiled(law)
+        scan = compiled_scan(*frozen(force_scan(law.model(SimpleNamespace()))))
+        found.append((now, computed, sum(scan.stats.cache_hits.values())))
     return found

@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import granchain as gc
-from granchain import simulation
 from granchain.case import Case
 from granchain.cli import obey
 from granchain.contact import law as law_module
-from granchain.contact import laws
 from granchain.contact.user import PREFIX, load_law_module
 from granchain.errors import FileError, GranchainError, LawError, RunError
 from granchain.simulation import law_records
@@ -25,6 +22,7 @@ from granchain.store.study import columns_in
 from granchain.studies.elsewhere import Elsewhere
 from granchain.studies.measures import Measures
 from support.law_edits import IN_FILES, IN_PROCESS, PLAIN_ONLY, Files, importable
+from support.processes import Stop
 
 COEFFICIENTS = """
     @staticmethod
@@ -194,25 +192,13 @@ class LaterExecutor:
         return Future()
 
 
-class Stopped:
-    """What looks on, and ends a run after its first block."""
-
-    def advance(self, fraction: float) -> None:
-        raise KeyboardInterrupt
-
-    def resume(self, fraction: float) -> None:
-        pass
-
-
 def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     """Leave a complete file, a checkpoint, a study and a task of the law as it is."""
     case = gc.load_case(folder / "case.toml")
     gc.run(case).save(folder / "complete.h5")
     gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=folder / "study.h5")
     with contextlib.suppress(KeyboardInterrupt):
-        gc.run(
-            case.replace(**{"time.end": 1e-3}), watch=Stopped(), checkpoint=folder / "killed.chk"
-        )
+        gc.run(case.replace(**{"time.end": 1e-3}), watch=Stop(), checkpoint=folder / "killed.chk")
     executor = LaterExecutor()
     cases = [case.replace(**{"striker.speed": 2.0})]
     sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], cases, False, Measures.empty(cases))
@@ -220,11 +206,11 @@ def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     return case, sent, executor
 
 
-def refused(action: Callable[[], Any], *kinds: type[BaseException]) -> bool:
+def refused(kind: type[Exception], action: Callable[..., Any], *given: Any, **named: Any) -> bool:
     """Whether something is refused."""
     try:
-        action()
-    except kinds:
+        action(*given, **named)
+    except kind:
         return True
     return False
 
@@ -248,83 +234,48 @@ def is_what_was_asked(sent: Elsewhere, executor: LaterExecutor) -> bool:
 
 def complete_is_refused(folder: Path) -> bool:
     """Whether `run --resume` onto the complete file says that the law has changed."""
-    errors = io.StringIO()
+    errors, file = io.StringIO(), str(folder / "complete.h5")
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-        code = obey(
-            [
-                "run",
-                str(folder / "case.toml"),
-                "--out",
-                str(folder / "complete.h5"),
-                "--resume",
-                "--quiet",
-            ]
-        )
+        code = obey(["run", str(folder / "case.toml"), "--out", file, "--resume", "--quiet"])
     return code == 2 and "has changed since" in errors.getvalue()
-
-
-def computed(case: Case) -> gc.Result:
-    """The result of a case, also where an edit has made a force that fails."""
-    try:
-        return gc.run(case)
-    except RunError as error:
-        return error.result
 
 
 def ways(folder: Path, case: Case, sent: Elsewhere, executor: LaterExecutor) -> dict[str, bool]:
     """On which ways the results of the law before are refused."""
-    again = case.replace(**{"time.end": 1e-3})
     before = gc.open_result(folder / "complete.h5").provenance["law_sha256"]
+    try:
+        now = gc.run(case)
+    except RunError as error:  # an edit may have made a force that fails
+        now = error.result
+    again, speeds = case.replace(**{"time.end": 1e-3}), {"striker.speed": [1.0, 2.0, 3.0]}
+    to, study = {"checkpoint": folder / "killed.chk", "watch": Stop()}, folder / "study.h5"
     return {
-        "run": computed(case).provenance["law_sha256"] != before,
+        "run": now.provenance["law_sha256"] != before,
         "run --resume": complete_is_refused(folder),
-        "checkpoint": refused(
-            lambda: gc.run(again, watch=Stopped(), checkpoint=folder / "killed.chk", resume=True),
-            FileError,
-        ),
-        "sweep --resume": refused(
-            lambda: gc.sweep(
-                case, {"striker.speed": [1.0, 2.0, 3.0]}, out=folder / "study.h5", resume=True
-            ),
-            LawError,
-        ),
+        "checkpoint": refused(FileError, gc.run, again, resume=True, **to),
+        "sweep --resume": refused(LawError, gc.sweep, case, speeds, out=study, resume=True),
         "executor": is_what_was_asked(sent, executor),
     }
 
 
-def edited(folder: Path, kind: str) -> Iterator[tuple[str, bool]]:
+def edited(folder: Path, kind: str) -> dict[str, bool]:
     """Each way, and whether it refuses what the law gave before an edit of this kind."""
     folder.mkdir()
     (folder / "case.toml").write_text(CASE)
-    before = (
-        IN_PROCESS[kind][0]
-        if kind in IN_PROCESS
-        else (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][0]
-    )
+    before, after = (IN_PROCESS | IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind]
     written(folder, before)
     registry = law_module.registered()
     try:
         module = loaded(folder)
         case, sent, executor = begun(folder)
-        if kind in IN_PROCESS:
+        if isinstance(after, str):
             with importable(folder):
-                exec(IN_PROCESS[kind][1], module.__dict__)
+                exec(after, module.__dict__)
         else:
-            written(folder, (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][1])
+            written(folder, after)
             loaded(folder)
-        yield from ways(folder, case, sent, executor).items()
+        return ways(folder, case, sent, executor)
     finally:
         law_module._REGISTRY.clear()
         law_module._REGISTRY.update(registry)
         sys.modules.pop(PREFIX + "law", None)
-
-
-def main(folder: str, kinds: list[str]) -> None:
-    """Print which ways refuse, for each kind of edit."""
-    laws()
-    # as plain Python, blocks of some steps
-    simulation.FIRST_BLOCK = 40
-    found = {
-        kind: dict(edited(Path(folder) / str(number), kind)) for number, kind in enumerate(kinds)
-    }
-    print(json.dumps(found))
