@@ -315,9 +315,12 @@ def merged_sensor(column=1):
 
 def test_a_wave_that_slows_has_a_range_of_local_speeds():
     place = np.arange(14.0)
-    # 10 m/s at the start, 5 m/s at the end: the arrival's slope grows from 1/10 to 1/5
+    # the arrival's slope grows from 1/10; in the middle of the first third, at 1.5, it is 1/8.97
     slows = place / 10.0 + place**2 / 260.0
-    assert analysis.speed_in_words(place, slows) == "local speed 10 to 5 m/s"
+    assert analysis.speed_in_words(place, slows) == "local speed 8.97 to 5.31 m/s"
+    # a defect in the middle that rings: one speed before it, another behind it
+    defect = np.where(place < 7.0, place / 10.0, 0.7 + (place - 7.0) / 5.0) + 0.1 * (place == 7.0)
+    assert analysis.speed_in_words(place, defect) == "local speed 10 to 5 m/s"
     assert analysis.speed_in_words(place, place / 10.0) == "speed 10 m/s"
 
 

@@ -13,7 +13,15 @@ import pytest
 
 import granchain as gc
 from granchain.case import case_names
-from granchain.cli.options import CASES, MECHANISMS, case_words, completion, law_words, set_words
+from granchain.cli.options import (
+    CASES,
+    MECHANISMS,
+    case_words,
+    completion,
+    key_words,
+    law_words,
+    set_words,
+)
 from granchain.material import MATERIALS
 
 PROGRAM = Path(sys.executable).with_name("granchain")
@@ -47,6 +55,7 @@ def test_keys_of_a_case_are_offered_and_the_words_that_they_take():
     ]
     assert set_words(chain, "ends.right=") == [f"ends.right={e}" for e in ("free", "wall", "rigid")]
     assert "contact.psi=" in set_words(chain, "contact.") and set_words(chain, "time.end=") == []
+    assert key_words(chain, "flores:chain.radius_") == ["flores:chain.radius_factor"]
     assert set_words(mechanism, "chain.") == [] and set_words(mechanism, "contact.l")
 
 

@@ -276,6 +276,11 @@ def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch)
     assert facts["band_edges"] == found.band_edges.tolist()
     assert len(facts["frequency"]) == len(facts["transmission"]) == len(facts["coherence"])
     assert (tmp_path / "dimer.png").read_bytes().startswith(b"\x89PNG")
+    both = ["spectrum", "dimer.h5", "dimer.h5", "--from", "3", "--from", "36", "--to", "36"]
+    assert obey([*both, "--to", "3", "--figure", "both.png", "--json"]) == 0
+    ways = json.loads(capsys.readouterr().out)["files"]
+    assert [one["source"] for one in ways] == ["bead 3", "bead 36"]
+    assert obey([*both, "--out", "both.json"]) == obey([*both, "--to", "3", "--to", "4"]) == 2
     for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"], ["--width", "singel"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
     asked = ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--out", "waves.json"]

@@ -26,10 +26,12 @@ from granchain.cli.options import (
     UnsealedOption,
     WidthOption,
     app,
+    key_words,
     law_words,
     load_laws,
     named_values,
     save_figure,
+    set_words,
 )
 from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError
@@ -60,6 +62,7 @@ def compare(
         typer.Option(
             "--band",
             metavar="KEY=PART",
+            autocompletion=set_words,
             help="Standard deviation of a key of the case, part of its value, instead of what case "
             "and trace state. May be repeated.",
         ),
@@ -134,6 +137,7 @@ def bands(
         typer.Option(
             "--band",
             metavar="KEY=PART",
+            autocompletion=set_words,
             help="Standard deviation of a key of the case, part of its value. May be repeated. "
             "Default: what the case states under [tolerance].",
         ),
@@ -191,6 +195,7 @@ def equivalent(
         typer.Option(
             "--law",
             metavar="LAW",
+            autocompletion=law_words,
             help='A law to try; with inputs: \'{ law = "flores", damping = "identified" }\'. '
             "Repeat it.",
         ),
@@ -279,6 +284,7 @@ def fit(
         typer.Option(
             "--free",
             metavar="[LAW:]KEY",
+            autocompletion=key_words,
             help="A key of the case to be found: contact.psi; of all laws that know it, or of one: "
             "flores:contact.restitution. Repeat it.",
         ),
@@ -288,6 +294,7 @@ def fit(
         typer.Option(
             "--law",
             metavar="LAW",
+            autocompletion=law_words,
             help="A law to fit, to be ranked with the others by AIC; with inputs: "
             '\'{ law = "flores", damping = "identified" }\'. Repeat it.',
         ),

@@ -90,6 +90,12 @@ def set_words(context: typer.Context, incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 
+def key_words(context: typer.Context, incomplete: str) -> list[str]:
+    """What completes a key of a case without a value, behind a law and a colon too."""
+    law, colon, start = incomplete.rpartition(":")
+    return [law + colon + word.rstrip("=") for word in set_words(context, start)]
+
+
 def above_zero(text: str) -> float:
     """A finite number above 0."""
     value = float(text)

@@ -343,19 +343,30 @@ def first_and_last(text: str) -> tuple[int, int]:
 
 @app.command()
 def spectrum(
-    file: FileArgument,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Output file of a run; of several, such as both directions of a row, the "
+            "transmissions in one figure.",
+        ),
+    ],
     source: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--from",
             metavar="BEAD|END",
-            help="Bead with a sensor, or left, right: a driven end. Default: that end.",
+            help="Bead with a sensor, or left, right: a driven end. Default: that end. Of several "
+            "files one for all, or one for each.",
         ),
     ] = None,
     sensor: Annotated[
-        int | None,
+        list[int] | None,
         typer.Option(
-            "--to", metavar="BEAD", min=0, help="Bead with a sensor. Default: the last one."
+            "--to",
+            metavar="BEAD",
+            min=0,
+            help="Bead with a sensor, for all or for each. Default: the one at the far end.",
         ),
     ] = None,
     segments: Annotated[
@@ -380,14 +391,39 @@ def spectrum(
     errors, frequency over wavenumber."""
     load_laws(law_module, law_package)
 
-    start = int(source) if source and source.isdecimal() and len(source) < 10 else source
-    result = gc.open_result(file, unsealed=unsealed)
-    found = gc.spectrum(result, start, sensor, segments=segments)
-    if out is not None:
-        gc.save(found, out, result.case, overwrite=overwrite)
-    save_figure(gc.figures.spectrum, figure, overwrite, found, width=width, title=not no_title)
-    facts = {"file": file, **found.as_dict(), "figure": figure, "out": out}
-    print_result("spectrum", facts, as_json, lambda: print_spectrum(found), found.messages)
+    starts = [
+        int(one) if one and one.isdecimal() and len(one) < 10 else one
+        for one in one_each(source, files, "--from")
+    ]
+    stops = one_each(sensor, files, "--to")
+    if out is not None and len(files) > 1:
+        raise CaseError(
+            f"--out: got {len(files)} files, allowed one; write the numbers of each by itself"
+        )
+    found = []
+    for file, start, stop in zip(files, starts, stops, strict=True):
+        result = gc.open_result(file, unsealed=unsealed)
+        found.append(gc.spectrum(result, start, stop, segments=segments))
+        if out is not None:
+            gc.save(found[0], out, result.case, overwrite=overwrite)
+    draw = gc.figures.spectrum if len(files) == 1 else gc.figures.transmission
+    save_figure(draw, figure, overwrite, *found, width=width, title=not no_title)
+    each = [{"file": file, **one.as_dict()} for file, one in zip(files, found, strict=True)]
+    facts = {**(each[0] if len(files) == 1 else {"files": each}), "figure": figure, "out": out}
+    messages = dict.fromkeys(message for one in found for message in one.messages)
+    print_result(
+        "spectrum", facts, as_json, lambda: "\n".join(map(print_spectrum, found)), messages
+    )
+
+
+def one_each(given: list[Any] | None, files: Sequence[str], option: str) -> list[Any]:
+    """A value of an option for each file, where one stands for all, and none for the default."""
+    values = given or [None]
+    if len(values) not in (1, len(files)):
+        raise CaseError(
+            f"{option}: got {len(values)}, allowed one, or {len(files)}, one for each file"
+        )
+    return values if len(values) == len(files) else values * len(files)
 
 
 def print_spectrum(found: gc.Spectrum) -> str:

@@ -397,7 +397,8 @@ def study_map(
     good = values[np.isfinite(values)]
     notes = [note.removesuffix(", and 5 to 95 %") for note in found.notes]
     decades = good.size > 0 and 0.0 < DECADE * good.min() <= good.max()
-    colours: dict[str, Any] = {"cmap": "viridis"} | ({"norm": LogNorm()} if decades else {})
+    # from pale to dark, which the dark mode of a page turns round as a whole
+    colours: dict[str, Any] = {"cmap": "YlGnBu"} | ({"norm": LogNorm()} if decades else {})
     spread, size = float(np.ptp(good)) if good.size else 0.0, largest(good)
     if spread < HARDLY * size:
         # as far as a panel of such values reaches
@@ -505,6 +506,7 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
         lines = next(iter([*worded, *(other for other in numbered if other != key)]), None)
         for name in features:
             law = name == "wave_speed" and spans(np.asarray(study[key].values))
+            law = law and int(study[name].notnull().sum(key).min()) > 2
             draw = study_power_law if law else study_curves
             found[f"{name}-over-{key.replace('.', '-')}"] = partial(draw, study, name, key, lines)
     if len(numbered) > 1:

@@ -186,7 +186,7 @@ def spectrum(
         Label of a bead with a sensor, or a driven end; default: the driven end, else the first
         sensor.
     sensor : int, optional
-        Label of a bead with a sensor; default: the last one.
+        Label of a bead with a sensor; default: the last one, from the right end the first.
     segments : int
         Pieces without the overlap; fewer resolve the frequencies better.
 
@@ -212,10 +212,13 @@ def spectrum(
         )
     messages: list[str] = []
     time, interval = evenly_sampled(result, "time", "spectrum")
-    place = sensor_place(
-        result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor"
-    )
-    signal, source_name, unit = source_signal(result, source, time, place)
+    driven = driven_ends(result)
+    if source is None:
+        source = driven[0] if driven else int(result.sensor_bead[0])
+    if sensor is None:
+        sensor = int(result.sensor_bead[0 if source == "right" else -1])
+    place = sensor_place(result, sensor, "sensor")
+    signal, source_name, unit = source_signal(result, source, driven, time, place)
     length = piece_of(len(time), segments, "spectrum")
     cell = waves = None
     try:
@@ -333,18 +336,19 @@ def deviation(result: Result, name: str, count: int, places: Any = slice(None)) 
     return np.asarray(values - values[0])
 
 
-def source_signal(
-    result: Result, source: int | str | None, time: np.ndarray, sensor: int
-) -> tuple[np.ndarray, str, str]:
-    """The signal at the source, what it is called, and the unit of a force over it."""
+def driven_ends(result: Result) -> list[str]:
+    """The ends that are driven; none without a case that this version can read."""
     try:
         ends = result.case.ends
-        driven = [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
+        return [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
     except (CaseError, LawError, AttributeError):
-        # without a case that this version can read
-        driven = []
-    if source is None:
-        source = driven[0] if driven else int(result.sensor_bead[0])
+        return []
+
+
+def source_signal(
+    result: Result, source: int | str, driven: list[str], time: np.ndarray, sensor: int
+) -> tuple[np.ndarray, str, str]:
+    """The signal at the source, what it is called, and the unit of a force over it."""
     if isinstance(source, str):
         if source not in driven:
             known = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
@@ -359,7 +363,7 @@ def source_signal(
         curve = (
             PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
         )
-        unit = "N/m" if getattr(ends, source).drive == "displacement" else "1"
+        unit = "N/m" if getattr(result.case.ends, source).drive == "displacement" else "1"
         return np.asarray(curve(np.clip(time, at[0], at[-1]))), f"{source} drive", unit
     place = sensor_place(result, source, "source")
     if place == sensor:
