@@ -84,7 +84,6 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
 
 @pytest.fixture(autouse=True)
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a member each."""
     monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
 
 
@@ -95,10 +94,10 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     case, vary = elastic(), {"striker.speed": SPEEDS}
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor())
-    assert f"executor: got one that {words}" in str(
-        raised.value
-    ) and "allowed a concurrent.futures.Executor" in str(raised.value)
-    assert f"\n{kept}, in the error's result; with out= they go to a file" in str(raised.value)
+    said = str(raised.value)
+    assert f"executor: got one that {words}" in said
+    assert "allowed a concurrent.futures.Executor" in said
+    assert f"\n{kept}, in the error's result; with out= they go to a file" in said
     study = raised.value.result
     count = int(kept[0])
     assert study.status.values.tolist() == ["complete"] * count + ["interrupted"] * (4 - count)
@@ -119,7 +118,6 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     assert [path.name for path in tmp_path.iterdir()] == ["study.h5"]
 
 
-@pytest.mark.long
 class DaskClient:
     """What counts of a dask Client: its futures are its own, its executor's those of Python."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from support.disks import mounting
-from support.processes import Stop
+from support.processes import Stop, left_in, python
 
 import granchain as gc
 from granchain.cli import obey
@@ -25,23 +23,23 @@ from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.files import OUTPUT_MARK
 from granchain.store.study import StudyPart
 
-SMALL = (
+SMALL = [
     "chain.beads=20",
     "sensors.beads=[9]",
     "sensors.contacts=[0]",
     "time.end=1e-4",
     "snapshots.interval=2e-5",
-)
-RUN = ("steel-chain-hertz", *(word for key in SMALL for word in ("--set", key)))
+]
+RUN = " ".join(["run steel-chain-hertz", *(f"--set {word}" for word in SMALL)])
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of a run and of one without sensors, and a trace to import."""
     folder = tmp_path_factory.mktemp("made")
-    bare = ("--set=sensors.beads=[]", "--set=sensors.contacts=[]", "--set=snapshots.interval=1e-4")
-    assert obey(["run", *RUN, *bare, "--out", str(folder / "bare.h5")]) == 0
-    assert obey(["run", *RUN, "--out", str(folder / "run.h5")]) == 0
+    bare = "--set sensors.beads=[] --set sensors.contacts=[] --set snapshots.interval=1e-4"
+    assert obey(f"{RUN} {bare} --out {folder}/bare.h5".split()) == 0
+    assert obey(f"{RUN} --out {folder}/run.h5".split()) == 0
     (folder / "rig.csv").write_text(
         "time [s],force at bead 1 [N]\n"
         + "".join(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40))
@@ -53,19 +51,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Writer = Callable[[Path, str], int]
 
 
-def by_command(*words: str) -> Writer:
-    def write(made: Path, name: str) -> int:
-        return obey([word.format(made=made, name=name) for word in words])
+def by_command(words: str) -> Writer:
+    return lambda made, name: obey(
+        f"{words} --overwrite".format(made=made, name=name, run=RUN).split()
+    )
 
-    return write
 
-
-def with_claim(function: Callable[[str, bool], Any]) -> Writer:
-    """The exit code of a function of the library."""
-
+def with_claim(function: Callable[[str], Any]) -> Writer:
     def write(made: Path, name: str) -> int:
         try:
-            function(name, True)
+            function(name)
         except FileError:
             return 4
         return 0
@@ -73,44 +68,29 @@ def with_claim(function: Callable[[str, bool], Any]) -> Writer:
     return write
 
 
-def concluded(name: str, overwrite: bool) -> None:
-    with claim_conclusion(name, overwrite):
-        save_conclusion(name, "fit", None, {"number": 1.0}, overwrite)
+def ensemble(name: str) -> None:
+    gc.run_many([gc.load_case("steel-chain-hertz", SMALL)], name, overwrite=True)
+
+
+def concluded(name: str) -> None:
+    with claim_conclusion(name, True):
+        save_conclusion(name, "fit", None, {"number": 1.0}, True)
 
 
 WRITERS: dict[str, tuple[str, Writer]] = {
-    "run": ("out.h5", by_command("run", *RUN, "--out", "{name}", "--overwrite")),
-    "ensemble": (
-        "out.h5",
-        with_claim(
-            lambda name, new: gc.run_many(
-                [gc.load_case("steel-chain-hertz", list(SMALL))], name, overwrite=new
-            )
-        ),
-    ),
-    "study": ("out.h5", by_command("sweep", "{made}/study.toml", "--out", "{name}", "--overwrite")),
+    "run": ("out.h5", by_command("{run} --out {name}")),
+    "ensemble": ("out.h5", with_claim(ensemble)),
+    "study": ("out.h5", by_command("sweep {made}/study.toml --out {name}")),
     "conclusion": ("out.json", with_claim(concluded)),
     "figure": (
         "run-force-traces.png",
-        by_command("plot", "{made}/run.h5", "--out", ".", "--only", "force-traces", "--overwrite"),
+        by_command("plot {made}/run.h5 --out . --only force-traces"),
     ),
-    "page": ("out.html", by_command("report", "{made}/bare.h5", "--out", "{name}", "--overwrite")),
-    "animation": (
-        "out.gif",
-        by_command("animate", "{made}/run.h5", "--out", "{name}", "--frames", "2", "--overwrite"),
-    ),
+    "page": ("out.html", by_command("report {made}/bare.h5 --out {name}")),
+    "animation": ("out.gif", by_command("animate {made}/run.h5 --out {name} --frames 2")),
     "trace": (
         "rig/trace.csv",
-        by_command(
-            "traces",
-            "import",
-            "{made}/rig.csv",
-            "--kind",
-            "measured",
-            "--out",
-            "rig",
-            "--overwrite",
-        ),
+        by_command("traces import {made}/rig.csv --kind measured --out rig"),
     ),
 }
 
@@ -132,7 +112,7 @@ def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
     monkeypatch.setattr("matplotlib.animation.Animation.save", blank_frame)
     name, write = WRITERS[writer]
     (made / "study.toml").write_text('case = "small.toml"\n[vary]\nstriker.speed = [0.5, 1.0]\n')
-    (made / "small.toml").write_text(gc.load_case("steel-chain-hertz", list(SMALL)).toml)
+    (made / "small.toml").write_text(gc.load_case("steel-chain-hertz", SMALL).toml)
     if "/" in name:
         Path(name).parent.mkdir()
     if writer == "trace":
@@ -146,37 +126,26 @@ def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
     for _ in range(2):
         before = kept.stat().st_ino if kept.exists() else 0
         assert write(made, name) == 0, capsys.readouterr().err
-        assert (
-            link.is_symlink()
-            and os.readlink(link) == str(kept)
-            and kept.is_file()
-            and kept.stat().st_ino != before
-        )
-        assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+        assert link.is_symlink() and os.readlink(link) == str(kept)
+        assert kept.is_file() and kept.stat().st_ino != before
+        assert left_in(kept.parent) == [kept.name]
     link.unlink()
     link.symlink_to("/proc/self/fd/1")
     assert write(made, name) == 4, capsys.readouterr().err
     assert os.readlink(link) == "/proc/self/fd/1"
 
 
+DEVICE = "a name of the system's for a device or a process"
 LINKS = {
     "itself": ("a", "a", "got a link that leads in a circle"),
     "a circle": ("b", "a", "got a link that leads in a circle"),
     "a folder": ("folder", "folder", "got a folder, allowed a file"),
     "nothing, in no folder": ("none/x", "none/x", "which does not exist"),
-    "a descriptor": ("/proc/self/fd/1", "", "a name of the system's for a device or a process"),
-    "a name of a descriptor": (
-        "/dev/stdout",
-        "",
-        "a name of the system's for a device or a process",
-    ),
-    "a device": ("/dev/null", "", "a name of the system's for a device or a process"),
-    "a chain to a device": ("b", "/dev/null", "a name of the system's for a device or a process"),
-    "a folder of descriptors": (
-        "/dev/fd/2",
-        "",
-        "a name of the system's for a device or a process",
-    ),
+    "a descriptor": ("/proc/self/fd/1", "", DEVICE),
+    "a name of a descriptor": ("/dev/stdout", "", DEVICE),
+    "a device": ("/dev/null", "", DEVICE),
+    "a chain to a device": ("b", "/dev/null", DEVICE),
+    "a folder of descriptors": ("/dev/fd/2", "", DEVICE),
     "a file of somebody else": ("diary", "diary", "got a file that granchain did not write"),
     "a pipe": ("pipe", "pipe", "got a device, pipe or socket"),
 }
@@ -194,19 +163,16 @@ def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(
     if leads == "b":
         Path("b").symlink_to(on)
     before = sorted((path.name, path.is_symlink()) for path in here.iterdir())
-    attempts = (
+    for attempt in (
         lambda: write_whole("a", b"granchain_format", overwrite=True, marks=(OUTPUT_MARK,)),
         lambda: claim("a", overwrite=True).__enter__(),
         lambda: gc.run_many([gc.load_case("steel-chain-hertz")], "a", overwrite=True),
-    )
-    for attempt in attempts:
+    ):
         with pytest.raises(FileError) as raised:
             attempt()
         assert words in str(raised.value)
-    assert (
-        sorted((path.name, path.is_symlink()) for path in here.iterdir()) == before
-        and Path("diary").read_text() == "mine"
-    )
+    assert sorted((path.name, path.is_symlink()) for path in here.iterdir()) == before
+    assert Path("diary").read_text() == "mine"
     # without leave to replace anything, a link is something that is there
     if leads != "folder":
         with pytest.raises(FileError, match=r"allowed"), claim("a"):
@@ -223,9 +189,7 @@ def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: P
         "/dev/null",
     ):
         with (
-            pytest.raises(
-                FileError, match=r"a name of the system's for a device or a process, allowed a file"
-            ),
+            pytest.raises(FileError, match=f"{DEVICE}, allowed a file"),
             claim(name, overwrite=True),
         ):
             pass
@@ -250,13 +214,10 @@ def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: P
 def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
     Path("one").symlink_to("run.h5")
     Path("other").symlink_to("run.h5")
-    code = (
-        "import sys; from granchain.store import claim\nwith claim('other', overwrite=True): pass"
-    )
     with claim("one", overwrite=True):
         assert Path(".run.h5.lock").exists()
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        done = python(
+            "from granchain.store import claim\nwith claim('other', overwrite=True): pass"
         )
     assert done.returncode == 1 and "run.h5: got a file that another run is writing" in done.stderr
 
@@ -267,9 +228,8 @@ def test_what_is_written_beside_a_file_follows_no_link(here: Path) -> None:
     Path("run.h5.part").symlink_to("diary")
     with claim("run.h5"), pytest.raises(FileError, match=r"run\.h5\.part: got "):
         StudyPart("run.h5", anew=True)
-    assert (
-        Path("run.h5.part").is_symlink() and Path("diary").read_bytes() == b"granchain_format mine"
-    )
+    assert Path("run.h5.part").is_symlink()
+    assert Path("diary").read_bytes() == b"granchain_format mine"
 
 
 @pytest.mark.promise("R5")
@@ -280,18 +240,12 @@ def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(h
     checkpoint = Checkpoint("run.h5.chk")
     assert not checkpoint.exists
     assert gc.run(case, checkpoint=checkpoint, watch=Stop()).status is Status.INTERRUPTED
-    assert (
-        checkpoint.exists
-        and Path("run.h5.chk").is_symlink()
-        and (here / "scratch/run.chk").is_file()
-    )
+    assert checkpoint.exists and Path("run.h5.chk").is_symlink()
+    assert (here / "scratch/run.chk").is_file()
     again = gc.run(case, checkpoint="run.h5.chk", resume=True)
     assert again.provenance["data_sha256"] == gc.run(case).provenance["data_sha256"]
     checkpoint.remove()
-    assert Path("run.h5.chk").is_symlink() and list(Path("scratch").iterdir()) == []
-
-
-# --- Folders
+    assert Path("run.h5.chk").is_symlink() and left_in(Path("scratch")) == []
 
 
 @pytest.mark.promise("R5")
@@ -302,20 +256,17 @@ def test_a_failed_write_leaves_no_folder_that_it_has_made(
         full = mount("size=16k")
         # no file of 16 kB has room there
         (full / "filler").write_bytes(bytes(8192))
-        commands = (
-            ("plot", f"{made}/run.h5", "--out", f"{full}/pictures"),
-            ("traces", "import", f"{made}/long.csv", "--kind", "measured", "--out", f"{full}/rig"),
-        )
         shutil.copy(made / "rig.csv", made / "long.csv")
         with (made / "long.csv").open("a") as file:
             file.writelines(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40, 4000))
-        for command in commands:
-            assert obey(command) == 4
+        for command in (
+            f"plot {made}/run.h5 --out {full}/pictures",
+            f"traces import {made}/long.csv --kind measured --out {full}/rig",
+        ):
+            assert obey(command.split()) == 4
             assert "the disk is full" in capsys.readouterr().err
-            assert [path.name for path in full.iterdir()] == ["filler"], command
+            assert left_in(full) == ["filler"], command
     # one that was there stays
     (tmp_path / "mine").mkdir()
-    assert (
-        obey(["plot", f"{made}/run.h5", "--out", str(tmp_path / "mine"), "--only", "nonsense"]) == 2
-    )
+    assert obey(f"plot {made}/run.h5 --out {tmp_path}/mine --only nonsense".split()) == 2
     assert (tmp_path / "mine").is_dir()

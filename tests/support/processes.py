@@ -15,17 +15,8 @@ from typing import Any
 def python(
     code: str, cache: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run code in a new interpreter; NUMBA_CACHE_DIR is the given folder.
-
-    Parameters
-    ----------
-    code : str
-        Python source.
-    cache : Path, optional
-        Cache folder; the inherited one where none is given.
-    **environment : str
-        More environment variables.
-    """
+    """Run code in a new interpreter, with more environment variables; NUMBA_CACHE_DIR is the cache
+    folder, where one is given."""
     env = {**os.environ, **environment}
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = str(cache)
@@ -68,7 +59,6 @@ def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def left_in(folder: Path) -> list[str]:
-    """Names of what a folder holds."""
     return sorted(path.name for path in folder.iterdir())
 
 
