@@ -178,21 +178,24 @@ def at_end(result: gc.Result) -> np.ndarray:
     return np.concatenate(found)
 
 
-@pytest.mark.long
+# The first has three laws, resonators, a driven end and beads that are placed and pushed.
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30))]
+
+
 @pytest.mark.usefixtures("plain_loop")
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_chain_with_everything_moves_as_its_equations_say_to_order_two(seed: int) -> None:
     case = drawn(seed)
     exact, coarsest = reference(case), math.ceil(0.25 * END / prepare(case)[2].value)
-    steps = [END / (coarsest * n) for n in (1, 2, 4)]
+    steps = [END / (coarsest * n) for n in (1, 2)]
     runs = [gc.run(case.replace(**{"time.step": step})) for step in steps]
     errors = [float(abs(at_end(one) - exact).max()) for one in runs]
-    # at auto, w dt = .02 at the highest frequency
-    assert errors[2] < 3e-4 * abs(exact).max()
+    # at twice auto, w dt = .04 at the highest frequency
+    assert errors[1] < 1.2e-3 * abs(exact).max()
     assert observed_order(steps, errors) == pytest.approx(2.0, abs=0.15)
     leaks = [float(abs(one.energy_residual).max()) for one in runs]
     assert observed_order(steps, leaks) == pytest.approx(2.0, abs=0.15)
-    assert leaks[2] < 1e-4 * max(runs[2].energy_kinetic.max(), abs(runs[2].energy_external).max())
+    assert leaks[1] < 4e-4 * max(runs[1].energy_kinetic.max(), abs(runs[1].energy_external).max())
 
 
 @pytest.mark.long

@@ -19,7 +19,6 @@ from support.rows import (
     velocities,
 )
 
-from granchain import theory
 from granchain.chain import RIGID, Chain, End, check_loads
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
@@ -41,20 +40,14 @@ LOADED_ROWS = {
     ),
 }
 
-# Every law has a loop of its own for loads, and one for drives: one of each at once, the others in
-# the long run, and of drives that of the cases.
-LAWS = ("hertz", "ma-liu", "tsuji", "flores", "wang-liu-viscous")
-LOADED, DRIVEN = (
-    [pytest.param(law, marks=() if law == first else pytest.mark.long) for law in LAWS]
-    for first in ("ma-liu", "hertz")
-)
+# Every law has a loop of its own for drives: that of the cases at once, the others in the long run.
+LATER = ("hertz", "ma-liu", "tsuji", "wang-liu-viscous")
 
 
 @pytest.mark.parametrize("name", LOADED_ROWS)
-@pytest.mark.parametrize("law", LOADED)
-def test_a_static_start_stays_at_rest_for_100000_steps(name, law):
+def test_a_static_start_stays_at_rest_for_100000_steps(name):
     chain = LOADED_ROWS[name]()
-    state = run_row(chain, law, 1e-2, 1e-7)
+    state = run_row(chain, "hertz", 1e-2, 1e-7)
     assert state.time_step.n_steps == 100_000
     # within 1e-12 of a bead's radius
     assert np.abs(state.bodies.u).max() < 1e-12 * RADIUS
@@ -62,17 +55,14 @@ def test_a_static_start_stays_at_rest_for_100000_steps(name, law):
     expected = chain.static_forces()
     assert np.abs(state.contacts.force[: expected.size] - expected).max() < 1e-9 * expected.max()
     assert expected.max() > 0.0
+    if name == "gravity on a wall":
+        # contact k carries k beads
+        assert expected == pytest.approx(MASS * 9.81 * np.arange(31), rel=1e-12)
 
 
 @pytest.mark.plain
-def test_static_forces_add_up_the_weights_above():
-    chain = standing_row(30, right=WALL, gravity=9.81)
-    # contact k carries k beads
-    assert chain.static_forces() == pytest.approx(MASS * 9.81 * np.arange(31), rel=1e-12)
-
-
-@pytest.mark.plain
-def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_one():
+@PLAIN_ALONE
+def test_the_static_start_of_many_kinds_has_the_same_bits_as_that_of_few():
     long = standing_row(PLAIN_KINDS + 40, right=WALL, gravity=9.81)
     short = standing_row(PLAIN_KINDS - 10, right=WALL, gravity=9.81)
     many, few = (
@@ -97,7 +87,7 @@ def test_the_largest_force_of_a_law_without_one_is_not_named():
 
 
 @pytest.mark.plain
-def test_gravity_without_a_wall_and_precompression_beyond_the_law_are_refused():
+def test_loads_that_the_row_or_its_law_cannot_carry_are_refused():
     with pytest.raises(CaseError, match="without a wall at the right end"):
         check_loads(standing_row(4, gravity=9.81))
     # Hertz at an overlap of one radius: (4/3) E sqrt(R*) R^1.5 = 4.88e9 * (2.38e-3)^1.5 = 5.7e5 N
@@ -109,6 +99,11 @@ def test_gravity_without_a_wall_and_precompression_beyond_the_law_are_refused():
         contacts_of(laws()["hertz"], standing_row(4, precompression=1e6), inputs_for("hertz"))
     with pytest.raises(CaseError, match="would have to pull"):
         check_loads(standing_row(4, WALL, WALL, gravity=-9.81, precompression=0.0))
+    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no
+    # overlap
+    jumping = "wang-liu-hysteretic"
+    with pytest.raises(CaseError, match=jumping):
+        contacts_of(laws()[jumping], standing_row(4, precompression=5.0), inputs_for(jumping))
 
 
 @pytest.mark.plain
@@ -126,42 +121,6 @@ def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
         for row in (standing_row(3, End("wall", RIGID)), chain)
     )
     assert rigid / soft == pytest.approx(2.0, rel=1e-12)
-
-
-@pytest.mark.promise("N7")
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("law", ["hertz", pytest.param("tsuji", marks=pytest.mark.long)])
-def test_speed_of_small_waves_in_a_precompressed_chain(side, law, figure):
-    # a wall that moves by 1e-5 of the static overlap, as one hump of sine squared, sends a small
-    # wave; small waves travel at 1.6e5 beads per second here, so the hump is 75 beads long
-    # (dispersion: (pi/75)^2/24 = 7e-5 of the speed) and 400 beads keep the far end silent
-    n, precompression, end = 400, 20.0, 1.8e-3
-    speed = theory.small_wave_speed(_hertz(), MASS, precompression)
-    length = 75.0 / speed
-    time = np.linspace(0.0, length, 200)
-    overlap = (precompression / _hertz()) ** (2.0 / 3.0)
-    drive = End("displacement", None, time, 1e-5 * overlap * np.sin(np.pi * time / length) ** 2)
-    ends = {"left": drive, "right": WALL} if side == "left" else {"left": WALL, "right": drive}
-    beads = (40, 200) if side == "left" else (200, 360)
-    damping = {"restitution": 1.0} if law == "tsuji" else {}
-    chain = standing_row(n, precompression=precompression, **ends)
-    state = run_row(chain, law, end, recording=Recording(beads, (), 2e-7), **damping)
-    t = state.sample_step * state.time_step.value
-    arrival = []
-    for column in state.records.sensor_force.T - precompression:
-        # the centre of the hump
-        hump = np.where(column > 0.1 * column.max(), column, 0.0)
-        arrival.append((t * hump).sum() / hump.sum())
-    found = (beads[1] - beads[0]) / abs(arrival[1] - arrival[0])
-    figure(
-        "speed of small waves in a precompressed chain, relative error",
-        abs(found / speed - 1.0),
-        at_most=1e-3,
-    )
-
-
-def _hertz() -> float:
-    return theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * RADIUS)
 
 
 # Seconds of a driven run, a few contact times of the struck chain; loads [N]; where the tables
@@ -202,44 +161,29 @@ def randomly_driven(seed: int, spans: list) -> Chain:
     )
 
 
-# Tables at once, and in the long run.
-TABLES = [
-    pytest.param(range(4), id="few"),
-    pytest.param(range(4, 44), id="many", marks=pytest.mark.long),
-]
-ORDERS = [
-    pytest.param(range(3), id="few"),
-    pytest.param(range(3, 13), id="many", marks=pytest.mark.long),
-]
+def each(few: int, many: int) -> list:
+    """Laws and seeds of tables, at once and in the long run."""
+    first = pytest.param("hertz", range(few), id="few-hertz")
+    seeds = range(few, many)
+    return [first] + [
+        pytest.param(law, seeds, marks=pytest.mark.long, id=f"many-{law}") for law in LATER
+    ]
 
 
 @pytest.mark.promise("N3")
-@pytest.mark.parametrize("law", DRIVEN)
-@pytest.mark.parametrize("seeds", TABLES)
+@pytest.mark.parametrize(("law", "seeds"), each(4, 24))
 def test_the_ledger_closes_under_drives_of_random_tables(law, seeds, figure):
+    chains = [randomly_driven(seed, ANYWHERE) for seed in seeds]
+    recording, what = Recording(energy_interval=1e-6), "random tables of drives: largest residual "
     coarse, fine = (
-        [
-            ledger_residual(
-                run_row(
-                    chain, law, DRIVEN_END, refine=refine, recording=Recording(energy_interval=1e-6)
-                )
-            )
-            for chain in (randomly_driven(seed, ANYWHERE) for seed in seeds)
-        ]
+        max(
+            ledger_residual(run_row(chain, law, DRIVEN_END, refine=refine, recording=recording))
+            for chain in chains
+        )
         for refine in (1.0, 10.0)
     )
-    figure(
-        "random tables of drives: largest residual of the ledger",
-        max(coarse),
-        at_least=1e-7,
-        at_most=5e-5,
-    )
-    figure(
-        "random tables of drives: largest residual at a tenth of the step",
-        max(fine),
-        at_least=1e-9,
-        at_most=1e-6,
-    )
+    figure(f"{what}of the ledger", coarse, at_least=1e-7, at_most=5e-5)
+    figure(f"{what}at a tenth of the step", fine, at_least=1e-9, at_most=1e-6)
 
 
 def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np.ndarray:
@@ -253,8 +197,7 @@ def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np
 
 
 @pytest.mark.promise("N4")
-@pytest.mark.parametrize("law", DRIVEN)
-@pytest.mark.parametrize("seeds", ORDERS)
+@pytest.mark.parametrize(("law", "seeds"), each(3, 10))
 def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, seeds, figure):
     # where the force jumps at each onset, rows at ten automatic steps are not yet where the error
     # is that of the second order alone
@@ -280,24 +223,20 @@ def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, 
         )
 
 
+def driven_at(side: str, drive: End) -> Chain:
+    ends = (drive, WALL) if side == "left" else (WALL, drive)
+    return standing_row(2, *ends, precompression=20.0)
+
+
 @pytest.mark.uncounted
 @PLAIN_ALONE
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
+@pytest.mark.parametrize(("side", "contact"), [("left", 0), ("right", 2)])
+def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side, contact):
     # v t, from a row that stands pressed: at t = 0 the dashpot of the end contact feels v
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
-    ends = {"left": push, "right": WALL} if side == "left" else {"left": WALL, "right": push}
-    chain = standing_row(2, precompression=20.0, **ends)
-    contacts = (0,) if side == "left" else (2,)
-    state = run_row(
-        chain,
-        "tsuji",
-        4e-6,
-        1e-7,
-        recording=Recording(sensor_contacts=contacts, interval=1e-7, energy_interval=1e-6),
-    )
-    c = state.c[:, 0 if side == "left" else 2]
-    overlap = state.records.contact_overlap[0, 0]
+    recording = Recording(sensor_contacts=(contact,), interval=1e-7, energy_interval=1e-6)
+    state = run_row(driven_at(side, push), "tsuji", 4e-6, 1e-7, recording=recording)
+    c, overlap = state.c[:, contact], state.records.contact_overlap[0, 0]
     # F = K d^1.5 + c d^.25 v
     assert state.records.contact_force[0, 0] == pytest.approx(
         c[0] * overlap**1.5 + c[1] * overlap**0.25 * 0.1, rel=1e-12
@@ -307,20 +246,18 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
 @pytest.mark.uncounted
 @PLAIN_ALONE
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("law", ["hertz", "tsuji"])
-def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_balance(law, side):
+def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_balance(side):
     # at rest, then .1 m/s, then at rest: between two steps each time, and at last within the last
     # step
     for first, last in ((11.7, 61.3), (12.2, 60.6), (13.0, 99.4), (13.1, 99.9)):
         time = np.array([first, last]) * 1e-7
         push = End("displacement", None, time, np.array([0.0, 0.1 * (time[1] - time[0])]))
-        ends = {"left": push, "right": WALL} if side == "left" else {"left": WALL, "right": push}
-        row = standing_row(2, precompression=20.0, **ends)
+        recording = Recording(energy_interval=1e-6)
         coarse, fine = (
             ledger_residual(
-                run_row(row, law, 1e-5, 1e-5 / n_steps, recording=Recording(energy_interval=1e-6))
+                run_row(driven_at(side, push), "tsuji", 1e-5, 1e-5 / n, recording=recording)
             )
-            for n_steps in (50, 400)
+            for n in (50, 400)
         )
         # half the power of one of the 25 or 45 steps under way would be 1e-2 of the work, and an
         # eighth of that where steps are an eighth
@@ -346,15 +283,3 @@ def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
     # last
     assert errors[0] < 1e-3
     assert 10.0 < errors[0] / errors[2] < 40.0
-
-
-@pytest.mark.plain
-def test_a_static_force_inside_a_jump_of_the_law_is_refused():
-    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no
-    # overlap
-    with pytest.raises(CaseError, match="wang-liu-hysteretic"):
-        contacts_of(
-            laws()["wang-liu-hysteretic"],
-            standing_row(4, precompression=5.0),
-            inputs_for("wang-liu-hysteretic"),
-        )

@@ -71,15 +71,11 @@ def test_the_second_law_of_lee_and_wang_names_its_kink():
     law, epsilon = laws()["lee-wang-transition"], TRANSITION["epsilon"]
     c = (1e7, 30.0, 0.0, 2.0 * TRANSITION["q"] / epsilon, epsilon)
     assert law.jumps(c) == (epsilon,)
-
-    def slope(low: float, high: float) -> float:
-        rate, h = 1.0, (1.0, 1.0)
-        return (law.force(high, rate, c, h) - law.force(low, rate, c, h)) / (high - low)
-
     # F = K d + C exp(2 q (d/epsilon - 1)) rate below epsilon, and without the exponential above:
     # the slope falls by C 2 q/epsilon rate
     step = 1e-6 * epsilon
-    below, above = slope(epsilon - step, epsilon), slope(epsilon, epsilon + step)
+    force = [law.force(epsilon + i * step, 1.0, c, (1.0, 1.0)) for i in (-1, 0, 1)]
+    below, above = np.diff(force) / step
     assert below - above == pytest.approx(30.0 * 2.0 * TRANSITION["q"] / epsilon, rel=1e-4)
     assert above == pytest.approx(1e7, rel=1e-4)
 
@@ -89,23 +85,6 @@ def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
     known = laws()["kelvin-voigt"]
     with pytest.raises(LawError, match="onset_jump: needs the onset weight"):
         type("Bare", (known,), {"name": "bare", "history": (), "__doc__": "A dashpot."})
-
-
-@pytest.mark.promise("N13")
-@pytest.mark.parametrize("refine", [0.2, 1.0, 3.0])
-def test_the_largest_force_of_a_strong_dashpot_is_the_one_at_first_touch(refine, figure):
-    # F = c v at first touch, c = 2 zeta sqrt(K m), and then falls: zeta = .5912 at e = .1, and
-    # (c/m) c v > K v from zeta = 1/2 on
-    one = gc.impact(
-        law="kelvin-voigt", pair=PAIR, speed=1.0, refine=refine, restitution=0.1, stiffness=1e7
-    )
-    first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * PAIR.effective_mass)
-    assert first == pytest.approx(56.08, abs=0.005)
-    figure(
-        "largest force of a dashpot without a spring's share, relative error",
-        abs(one.max_force / first - 1.0),
-        at_most=1e-12,
-    )
 
 
 @pytest.mark.plain
@@ -159,15 +138,19 @@ def test_forces_read_after_an_onset_are_of_order_two():
 @pytest.mark.parametrize("law", EVERY)
 def test_the_largest_force_of_an_impact_is_known_to_a_thousandth(law, figure):
     for speed in (0.15, 1.0):
-        coarse, fine = (
+        found = [
             gc.impact(law=law, pair=PAIR, speed=speed, refine=refine, **JUMPING[law]).max_force
-            for refine in (1.0, 20.0)
-        )
-        figure(
-            "largest force of an impact against a twentieth of the step",
-            abs(coarse / fine - 1.0),
-            at_most=1e-3,
-        )
+            for refine in (0.2, 1.0, 20.0)
+        ]
+        what = "largest force of an impact against a twentieth of the step"
+        figure(what, abs(found[1] / found[2] - 1.0), at_most=1e-3)
+        if law == "kelvin-voigt":
+            # F = c v at first touch, c = 2 zeta sqrt(K m), and then falls: zeta = .5912 at e = .1,
+            # and (c/m) c v > K v from zeta = 1/2 on
+            first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * PAIR.effective_mass) * speed
+            assert first == pytest.approx(56.08 * speed, abs=0.005)
+            what = "largest force of a dashpot without a spring's share, relative error"
+            figure(what, np.abs(np.divide(found, first) - 1.0).max(), at_most=1e-12)
 
 
 def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
@@ -212,7 +195,7 @@ def compared(case: Case, figure: Any, words: str = "") -> list[float]:
 
 @pytest.mark.promise("N13")
 @pytest.mark.parametrize(("gap", "speed"), [(0.0, 0.3), (1e-6, 1.77)])
-@pytest.mark.parametrize("law", EVERY)
+@pytest.mark.parametrize("law", KINDS)
 def test_peaks_of_sensors_and_contacts_in_a_chain_are_known_to_a_thousandth(
     law, gap, speed, figure
 ):
@@ -224,23 +207,20 @@ def test_peaks_of_sensors_and_contacts_in_a_chain_are_known_to_a_thousandth(
 
 @pytest.mark.long
 @pytest.mark.promise("N13")
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(18))
 def test_peaks_of_random_chains_under_laws_with_jumps(seed, figure):
     rng = np.random.default_rng(seed)
-    law = sorted(JUMPING)[seed % len(JUMPING)]
-    gap = float(rng.choice([0.0, 2e-7, 1e-6, 5e-6]))
-    case = row(
-        law,
-        gap,
-        float(rng.uniform(0.15, 2.0)),
-        **{"sensors.interval": float(rng.uniform(2e-7, 4e-7))},
-    )
-    compared(case, figure, "random chains: ")
+    law, gap = sorted(JUMPING)[seed % len(JUMPING)], float(rng.choice([0.0, 2e-7, 1e-6, 5e-6]))
+    speed, interval = float(rng.uniform(0.15, 2.0)), float(rng.uniform(2e-7, 4e-7))
+    compared(row(law, gap, speed, **{"sensors.interval": interval}), figure, "random chains: ")
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("law", [*KINDS, "kogut-etsion"])
-def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loop):
+def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, request):
+    if law not in KINDS:
+        request.getfixturevalue("plain_loop")
+
     def state_at(stride: int) -> State:
         chain = steel_row(4, gap=np.array([3e-7, 0.0, 2e-6]))
         dt = 5e-8
@@ -266,43 +246,26 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loo
 
 
 @pytest.mark.plain
-def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together(plain_loop):
-    # a bead between two that fly at it: each contact jumps to c v, and so does their mean
-    chain = steel_row(
-        3, gap=np.array([3.3e-7, 3.3e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False
-    )
-    state = run_row(
-        chain,
-        "kelvin-voigt",
-        1e-6,
-        1e-7,
-        recording=Recording((2,), (), 1e-7),
-        **JUMPING["kelvin-voigt"],
-    )
+def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
+    def jumped(dt: float, *gaps: float) -> float:
+        # a bead between two that fly at it: each contact jumps to c v, and so does their mean
+        speeds = np.array([1.0, 0.0, -1.0])
+        chain = steel_row(3, gap=np.array(gaps), velocity=speeds, has_striker=False)
+        recording, inputs = Recording((2,), (), dt), JUMPING["kelvin-voigt"]
+        state = run_row(chain, "kelvin-voigt", 1e-6, dt, recording=recording, **inputs)
+        return float(np.nanmax(state.records.jump_force))
+
     first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * 0.225e-3)
-    assert np.nanmax(state.records.jump_force) == pytest.approx(first, rel=1e-9)
+    assert jumped(1e-7, 3.3e-7, 3.3e-7) == pytest.approx(first, rel=1e-9)
     # and where one is later within the same step, it begins from what the other has come to by
     # then; at a rate that knows nothing yet of the other's jump: off by less than half of (c/m) dt,
     # 1.2 % at this step
-    chain = steel_row(
-        3, gap=np.array([3.1e-7, 3.8e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False
-    )
-    peaks = []
-    for dt in (1e-7, 1e-9):
-        state = run_row(
-            chain,
-            "kelvin-voigt",
-            1e-6,
-            dt,
-            recording=Recording((2,), (), dt),
-            **JUMPING["kelvin-voigt"],
-        )
-        peaks.append(np.nanmax(state.records.jump_force))
-    assert peaks[0] == pytest.approx(peaks[1], rel=7e-3)
+    fine = jumped(1e-9, 3.1e-7, 3.8e-7)
+    assert jumped(1e-7, 3.1e-7, 3.8e-7) == pytest.approx(fine, rel=7e-3)
 
 
 @pytest.mark.plain
-def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(plain_loop):
+def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record():
     chain = steel_row(3, gap=np.array([0.0, 1e-8]))
     inputs = {**JUMPING["kelvin-voigt"], "separation": "tensile"}
     coarse, fine = (
@@ -352,7 +315,6 @@ def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law):
             )
 
 
-# --- In results and files
 @pytest.fixture(scope="module")
 def run() -> Result:
     return gc.run(row("kelvin-voigt", 1e-6, 1.77))
@@ -361,30 +323,21 @@ def run() -> Result:
 def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
     run.save(tmp_path / "a.h5")
     back = gc.open_result(tmp_path / "a.h5")
-    np.testing.assert_array_equal(back.sensor_beside_force, run.sensor_beside_force)
-    np.testing.assert_array_equal(back.sensor_beside_time, run.sensor_beside_time)
-    assert summary(back) == summary(run)
+    assert back.equals(run) and summary(back) == summary(run)
     assert np.isnan(back.to_xarray().sensor_beside_force.values).any()
     # of each sensor's first pulse the largest, and its time
     for s in range(5):
-        known = sensor_peak(run, s)
-        assert (
-            back.sensor_jump_force[s] in run.sensor_beside_force[:, s]
-            and back.sensor_jump_time[s] in run.sensor_beside_time[:, s]
+        known, force, time = (
+            sensor_peak(run, s),
+            back.sensor_jump_force[s],
+            back.sensor_jump_time[s],
         )
-        if known.jump:
-            assert (known.force, known.time) == (
-                back.sensor_jump_force[s],
-                back.sensor_jump_time[s],
-            )
-        else:
-            assert back.sensor_jump_force[s] < known.force
+        assert force in run.sensor_beside_force[:, s] and time in run.sensor_beside_time[:, s]
+        assert (known.force, known.time) == (force, time) if known.jump else force < known.force
     assert sensor_peak(run, 0).jump
     # a law without jumps has nothing to say of them
-    assert (
-        "sensor_beside_force"
-        not in gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6})).variables
-    )
+    smooth = gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6}))
+    assert "sensor_beside_force" not in smooth.variables
 
 
 def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Result):
@@ -422,7 +375,7 @@ def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own(plain_loop):
     assert state.contacts.peak[0] >= state.c[1, 0] * 0.1 * (1.0 - 1e-12)
 
 
-def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two(plain_loop):
+def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
     # the last step of a contact is cut where its overlap is zero: without that the error is four
     # times as large, and halves only
     apart = []
@@ -438,7 +391,9 @@ def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two(pla
 
 
 @pytest.mark.parametrize("law", ["kogut-etsion", "wang-liu-hysteretic"])
-def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between(law, plain_loop):
+def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between(law, request):
+    if law not in KINDS:
+        request.getfixturevalue("plain_loop")
     # every contact is loaded through the jump, the dashpot's unloads through it too; without that
     # kick the ledger is open by 2e-5 and 6e-4
     inputs = {"restitution": 0.7, "psi": 2.84, "xi": 13.0} if law == "wang-liu-hysteretic" else {}
@@ -447,34 +402,24 @@ def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between
         run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)
         for refine in (1.0, 4.0)
     )
-    c = tuple(coarse.c[:, 2])
-    law_as_run = coarse.functions
-    (place, *_) = law_as_run.jumps(c)
-    assert (coarse.records.contact_overlap[:, 0] > place).any() and coarse.records.contact_overlap[
-        -1, 0
-    ] < place
-    fresh = law_as_run.history_of(c)
-    aside = 1e-7 * place
-    jump = law_as_run.force(place + aside, 1.0, c, fresh) - law_as_run.force(
-        place - aside, 1.0, c, fresh
-    )
-    if law == "wang-liu-hysteretic":
-        assert law_as_run.jump(place, 1.0, c, fresh) == pytest.approx(jump, rel=1e-5)
+    c, functions = tuple(coarse.c[:, 2]), coarse.functions
+    (place, *_), overlap = functions.jumps(c), coarse.records.contact_overlap[:, 0]
+    assert (overlap > place).any() and overlap[-1] < place
+    fresh, aside = functions.history_of(c), 1e-7 * place
     if law == "kogut-etsion":
         assert ledger_residual(coarse) < 1.5e-5
     else:
+        jump = np.diff([functions.force(place + i * aside, 1.0, c, fresh) for i in (-1, 1)])
+        assert functions.jump(place, 1.0, c, fresh) == pytest.approx(jump[0], rel=1e-5)
         # where in its step a contact crosses the jump does not matter: at four steps the residual
         # is 1.52e-5 to 1.54e-5 of the square of the step; with a crossing on a straight line and a
         # kick alone it was 1.1e-5, 1.9e-5, 1.6e-5 and 2.1e-5 there
         refines = (1.0, 1.14, 1.27, 1.36)
-        scaled = [
-            ledger_residual(
-                run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)
-            )
-            * refine**2
+        runs = (
+            run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)
             for refine in refines
-        ]
-        assert max(scaled) < 1.6e-5
-        assert max(scaled) < 1.05 * min(scaled)
+        )
+        scaled = np.square(refines) * [ledger_residual(one) for one in runs]
+        assert scaled.max() < min(1.6e-5, 1.05 * scaled.min())
     assert ledger_residual(fine) < ledger_residual(coarse) / 8.0
     assert ContactLaw.jump(place, 0.0, c, fresh) == 0.0

@@ -28,9 +28,8 @@ RIDING = {"mass": 2e-4, "stiffness": 4e6, "damping": 2.0}
 TWO = [RIDING, {"mass": 5e-5, "stiffness": 3e6, "damping": 1.0}]
 HELD = {"on_site_stiffness": 3e6, "on_site_damping": 3.0}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
-# Each compiles a loop of its own.
-OTHERS = (
-    {"law": "hertz"},
+LAWS = (
+    TSUJI,
     {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
     {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 0.6},
 )
@@ -72,13 +71,14 @@ def orders(case: Case, exact: np.ndarray) -> tuple[float, list[Any]]:
 
 def at_end(result: Any) -> np.ndarray:
     """Displacements [um] and velocities [m/s] of beads and resonators."""
-    names = ("displacement", "velocity")
-    found = [[1e6, 1.0][i] * getattr(result, f"final_{one}") for i, one in enumerate(names)]
-    if "resonator" in result.variables:
-        found += [
-            [1e6, 1.0][i] * getattr(result, f"final_resonator_{one}") for i, one in enumerate(names)
+    kinds = ("", "resonator_") if "resonator" in result.variables else ("",)
+    return np.concatenate(
+        [
+            scale * getattr(result, f"final_{kind}{name}")
+            for kind in kinds
+            for name, scale in (("displacement", 1e6), ("velocity", 1.0))
         ]
-    return np.concatenate(found)
+    )
 
 
 @pytest.mark.plain
@@ -134,24 +134,32 @@ def test_a_bead_with_resonators_is_the_exponential_of_its_matrix_to_order_two(
     assert runs[0].resonator_bead.tolist() == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(
-    "law", [TSUJI, *(pytest.param(law, marks=pytest.mark.long) for law in OTHERS)], ids=str
-)
-def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(law: dict[str, Any]) -> None:
-    case = row({**HELD, "resonator": TWO, "drag": 1e3, "gravity": 9.81}, contact=law)
-    steps = round(case.time.end / prepare(case)[2].value)
-    runs = [gc.run(case.replace(**{"time.step": 4e-5 / (steps * n)})) for n in (1, 2, 4)]
+@pytest.mark.plain
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
+def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(
+    law: dict[str, Any], plain_loop: None
+) -> None:
+    chain, end = {**HELD, "resonator": TWO, "drag": 1e3, "gravity": 9.81}, 1e-5
+    case = row(chain, contact=law, time={"end": end})
+    steps = round(0.5 * end / prepare(case)[2].value)
+    runs = [gc.run(case.replace(**{"time.step": end / (steps * n)})) for n in (1, 2, 4)]
     found = energy_balance(runs[0])
-    # (w dt)^2/8 of Verlet's energy, w dt = .02 of the bound on the frequency at auto
-    assert found is not None and found.largest_residual < 5e-5
+    # (w dt)^2/8 of Verlet's energy, w dt = .04: twice that of the bound on the frequency at auto
+    assert found is not None and found.largest_residual < 2e-4
     assert found.largest_residual > 3.5 * energy_balance(runs[1]).largest_residual
     lost = ("drag", "on_site_damping", "resonator_damping")
     assert all(found.parts[name] > 0.0 for name in lost)
-    assert (found.viscous > 0.0) == (law != OTHERS[0] and law != OTHERS[1])
+    assert (found.viscous > 0.0) == (law["law"] != "ma-liu")
     first, second = (np.abs(at_end(runs[i + 1]) - at_end(runs[i])).max() for i in range(2))
     assert math.log2(first / second) == pytest.approx(2.0, abs=0.15)
-    _, axes = figures.energy(runs[0])
-    assert "dashpots of a bead's own" in axes[0].get_legend_handles_labels()[1]
+    if law is TSUJI:
+        held = ("kinetic", "recoverable", "on_site", "resonator_kinetic", "resonator_elastic")
+        assert bead_energy(runs[0])[-1].sum() == pytest.approx(
+            sum(found.parts[name] for name in held), rel=1e-9
+        )
+        assert contact_forces(runs[0], np.array([0, 1])) is None
+        _, axes = figures.energy(runs[0])
+        assert "dashpots of a bead's own" in axes[0].get_legend_handles_labels()[1]
 
 
 @pytest.mark.plain
@@ -255,9 +263,7 @@ def test_members_checkpoints_and_plain_python_have_the_same_bits(
 ) -> None:
     # the loop of the chain with all of it
     more = {"drag": 1e3, "gravity": 9.81}
-    case, held = (
-        row({**HELD, **more, **riding}, contact=TSUJI) for riding in ({"resonator": TWO}, {})
-    )
+    case, held = (row({**HELD, **more, **riding}) for riding in ({"resonator": TWO}, {}))
     cases = [case, held, case.replace(**{"chain.on_site_damping": 1.0})]
     gc.run_many(cases, threads=1, out=tmp_path / "many.h5")
     together = gc.open_ensemble(tmp_path / "many.h5")
@@ -308,41 +314,6 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(
     assert "resonators" not in gc.run(row()).state
 
 
-def test_energies_of_beads_add_up_and_what_springs_take_is_not_transmitted(
-    plain_loop: None,
-) -> None:
-    case = row({**HELD, "resonator": TWO}, contact=TSUJI)
-    found = gc.run(case)
-    parts = energy_balance(found).parts
-    held = ("kinetic", "recoverable", "on_site", "resonator_kinetic", "resonator_elastic")
-    assert bead_energy(found)[-1].sum() == pytest.approx(
-        sum(parts[name] for name in held), rel=1e-9
-    )
-    assert contact_forces(found, np.array([0, 1])) is None
-    struck = row({"precompression": 0.0}, striker={"speed": 1.0}, initial=None, ends={})
-    held = struck.replace(**{"chain.on_site_damping": 1.0})
-    assert (can_transmit(struck), can_transmit(held)) == (True, False)
-
-
-@pytest.mark.plain
-def test_beads_that_move_together_against_their_resonators_are_linear_at_any_amplitude(
-    plain_loop: None,
-) -> None:
-    # the edge at q = 0 of the upper band: no Hertz contact feels it; two free ends
-    k, m, case = 4e6, 2e-4, row({"resonator": {"mass": 2e-4, "stiffness": 4e6}}, ends={})
-    end = 2.0 * math.pi / math.sqrt(k * (1.0 / m + 1.0 / MASS))
-    case = case.replace(**{"initial.velocity": [5.0] * 6, "time.end": end, "time.step": end / 400})
-    result = gc.run(case)
-    # after one period all is as it was, further on with the centre of mass
-    moved = 5.0 * MASS / (MASS + m) * end
-    assert result.final_displacement == pytest.approx(np.full(6, moved), rel=2e-4)
-    assert result.final_resonator_displacement == pytest.approx(np.full(6, moved), rel=2e-4)
-    assert result.contact_peak_force == pytest.approx(np.full(5, 20.0), rel=1e-9)
-    for load in (1.0, 100.0):
-        pressed = case.replace(**{"chain.precompression": load})
-        assert gc.dispersion(pressed).gaps[0, 1] == pytest.approx(1.0 / end, rel=1e-12)
-
-
 @pytest.mark.plain
 def test_segments_have_their_own_and_the_striker_has_none() -> None:
     segments = [
@@ -362,6 +333,10 @@ def test_segments_have_their_own_and_the_striker_has_none() -> None:
     # one that moves moves its bead, and the beads up to it
     moving = case.replace(initial={"resonator_velocity": [0.0] * 7 + [0.1] + [0.0] * 4})
     assert (chain_of(case).at_rest_ahead, chain_of(moving).at_rest_ahead) == (0, 7)
+    # what springs take is not transmitted
+    struck = row({"precompression": 0.0}, striker={"speed": 1.0}, initial=None, ends={})
+    held = struck.replace(**{"chain.on_site_damping": 1.0})
+    assert can_transmit(struck) and not can_transmit(held)
     # at nothing they change nothing, and no loop carries them
     plain = row()
     off = plain.replace(**{"chain.resonator": [], "chain.on_site_stiffness": 0.0})
@@ -369,12 +344,6 @@ def test_segments_have_their_own_and_the_striker_has_none() -> None:
     chain, contacts, step = prepare(plain)
     state = State(contacts, chain, step, recording_of(plain))
     assert not state.features.sites and not {"sites", "resonators"} & state.arrays().keys()
-
-
-def test_lists_of_resonators_are_as_long_as_there_are() -> None:
-    sentence = r"initial.resonator_velocity: got 2 numbers, allowed 6, one for each resonator"
-    with pytest.raises(CaseError, match=sentence):
-        row({"resonator": RIDING}, initial={"resonator_velocity": [0.1, 0.2]})
 
 
 @pytest.mark.parametrize(
@@ -385,24 +354,12 @@ def test_lists_of_resonators_are_as_long_as_there_are() -> None:
         ({"resonator": [RIDING, {"mass": 1e-4}]}, r"chain.resonator.1.stiffness: got nothing"),
         ({"resonator": 3}, r"chain.resonator: got 3, allowed a table \{ mass, stiffness, damping"),
         ({"beads": int(1e8), "resonator": RIDING}, r"chain.beads: got 1e\+08|100000000 bodies"),
+        (
+            {"resonator": RIDING},
+            r"initial.resonator_velocity: got 2 numbers, allowed 6, one for each resonator",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_spring_or_resonator_is_refused(chain: dict[str, Any], sentence: str) -> None:
     with pytest.raises(CaseError, match=sentence):
-        row(chain, initial=None)
-
-
-@pytest.mark.long
-def test_multipliers_of_beads_held_by_equal_dashpots_have_the_modulus_of_the_scheme() -> None:
-    # c/m of each bead is a rate g of every mode: (1 - g dt/2)/(1 + g dt/2) for two steps of each
-    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-9, "frequency": 8e3}
-    line = {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 1.0}
-    case = row(
-        {"beads": 5, "on_site_stiffness": 1e6, "on_site_damping": 5e3 * MASS},
-        contact=line, ends={"left": drive, "right": "wall"}, initial=None,
-    )  # fmt: skip
-    found = gc.orbit(case)
-    dt = found.result.time_step
-    known = ((1.0 - 2.5e3 * dt) / (1.0 + 2.5e3 * dt)) ** (0.5 * found.period / dt)
-    assert np.abs(np.abs(found.multipliers) - known).max() < 1e-10
-    assert found.energy_lost == pytest.approx(found.energy_in, rel=1e-5)
+        row(chain, initial={"resonator_velocity": [0.1, 0.2]} if "initial" in sentence else None)
