@@ -120,6 +120,16 @@ def test_a_drive_has_numbers_too():
     assert found[key] * 1e-9 == pytest.approx(found.value, rel=2e-3)
 
 
+def test_a_gap_of_0_has_a_derivative_to_its_one_side():
+    key, scale = "chain.gap", {"chain.gap": 1e-4}
+    closed = gc.gradient(row(4, 4e-5), ("peak", np.int64(2)), key, scale=scale)
+    open_ = gc.gradient(row(4, 4e-5, **{key: 1e-9}), ("peak", 2), key, error=False)
+    assert closed[key] == pytest.approx(open_[key], rel=5e-3) and closed[key] < 0.0
+    assert "to the other side" in closed.messages[0]
+    with pytest.raises(CaseError, match="scale: got a list, allowed a size by key"):
+        gc.gradient(row(4, 4e-5), "peak", key, scale=[1e-4])
+
+
 @pytest.mark.parametrize(
     ("of", "keys", "changes", "said"),
     [
@@ -127,6 +137,7 @@ def test_a_drive_has_numbers_too():
         ("peak", "time.end", {}, "allowed a key of chain, striker"),
         ("peak", [], {}, "keys: got none"),
         ("peak", "chain.radius_factor.10", {}, "allowed 0 to 9"),
+        ("peak", ["chain.radius_factor", "chain.radius_factor.1"], {}, "radius_factor.1 twice"),
         ("peak", "contact.psi", {}, "an unknown input"),
         ("peaks", "striker.speed", {}, 'allowed "peak"'),
         (("peak", 11), "striker.speed", {}, "allowed 1 to 10"),

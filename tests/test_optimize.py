@@ -86,7 +86,14 @@ def few_steps(monkeypatch):
 @pytest.mark.usefixtures("few_steps")
 def test_a_search_goes_on_to_what_it_would_have_found(here, monkeypatch):
     over, options = {FACTORS: (0.7, 1.3)}, {"generations": 2, "seed": 3, "progress": False}
-    whole = gc.optimize(row(), "peak", over, **options)
+
+    def narrow(result):
+        if result.radius[1] > 2.6e-3:
+            raise ValueError("too large")
+        return float(result.contact_peak_force.max())
+
+    whole = gc.optimize(row(), narrow, over, **options)
+    assert "designs were left out" in whole.messages[0]
     run, count = Designs._run, []
 
     def dying(self, points):
@@ -97,14 +104,14 @@ def test_a_search_goes_on_to_what_it_would_have_found(here, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Designs, "_run", dying)
-        gc.optimize(row(), "peak", over, out="best.toml", **options)
+        gc.optimize(row(), narrow, over, out="best.toml", **options)
     so_far = gc.load_case("best.toml")
     assert so_far.chain.radius_factor is not None
     with pytest.raises(FileError):
-        gc.optimize(row(), "peak", over, out="best.toml", **options)
+        gc.optimize(row(), narrow, over, out="best.toml", **options)
     count.clear()
     monkeypatch.setattr(Designs, "_run", lambda *both: count.append(len(both[1])) or run(*both))
-    again = gc.optimize(row(), "peak", over, out="best.toml", resume=True, **options)
+    again = gc.optimize(row(), narrow, over, out="best.toml", resume=True, **options)
     # the case itself and the first generation were there
     assert count[:2] == [0, 0] and np.array_equal(again.history, whole.history)
     assert again.as_dict() == whole.as_dict()
@@ -129,7 +136,9 @@ def test_a_design_that_fails_is_left_out():
     ("minimize", "over", "more", "said"),
     [
         ("peak", {}, {}, "over: got none"),
-        ("peak", {FACTORS: (1.2, 0.7)}, {}, "(low, high), the lower first"),
+        ("peak", {FACTORS: (1.2, 0.7)}, {}, 'got "(1.2, 0.7)", allowed (low, high), the lower'),
+        ("peak", {f"{FACTORS}.1": (0.7, 1.3), FACTORS: (0.7, 1.3)}, {}, f"{FACTORS} twice"),
+        ("peak", {FACTORS: (0.7, 1.3)}, {"subject_to": np.ones(2)}, "subject_to[0]: got"),
         ("peak", {FACTORS: (1.1, 1.3)}, {}, "a box with the case in it"),
         ("peak", {FACTORS: ([0.7] * 2, 1.3)}, {}, "numbers, or lists of 3"),
         ("peek", {FACTORS: (0.7, 1.3)}, {}, 'minimize: got "peek"'),

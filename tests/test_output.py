@@ -353,6 +353,7 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
         ),
         ("notes.txt/a.h5", "got the folder .*notes.txt, which does not exist"),
         ("folder", "folder: got a folder, allowed a file; name one in it"),
+        ("a\0b", "got a name with a null character"),
         ("pipe", "got a device, pipe or socket, allowed a file; name one"),
         ("x" * 300, "the name is too long"),
     ],
@@ -368,6 +369,8 @@ def test_what_stands_in_the_way_is_said_before_the_run(tmp_path, name, sentence)
     assert not ran
     assert str(tmp_path / name)[:60] in str(caught.value)
     assert left_in(tmp_path) == before
+    with pytest.raises(FileError, match="got a folder, allowed a file"), claim("."):
+        ran = True
 
 
 @pytest.mark.promise("R5")

@@ -94,7 +94,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     from filelock import FileLock, Timeout
 
     target = end_of_links(path, overwrite)
-    lock = FileLock(target.with_name(f".{target.name}.lock"), blocking=False)
+    lock = FileLock(target.parent / f".{target.name}.lock", blocking=False)
     mine, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
     # inside another claim of the same run
     nested = _HELD.get(key) == mine
@@ -151,6 +151,11 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
         `overwrite` for every link.
     """
     place = Path(path)
+    if "\0" in str(place):
+        raise FileError(
+            f"{printable(str(place))}: got a name with a null character, allowed a file's; name "
+            "another"
+        )
     for links in range(MOST_LINKS):
         # links in the folder's own name are followed by the system
         name = Path(os.path.realpath(place.parent)) / place.name

@@ -148,30 +148,31 @@ def gradient(
     """
     numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
     step = prepare(case)[2].value
-    apart = np.diag(PART * sizes_of(numbers, scale or {}))
-    start, rows = numbers.start, len(numbers.start)
-    points = [start + apart, start - apart]
-    wide = [start + 2.0 * apart, start - 2.0 * apart]
-    here = np.vstack([start[np.newaxis], *points, *(wide if error else [])])
-    cases = [summary.recorded(numbers.case_at(point), step) for point in here]
+    sizes, rows = PART * sizes_of(numbers, {} if scale is None else scale), len(numbers.start)
+    (near, beside), (far, further) = (numbers.beside(part * sizes) for part in (1.0, 2.0))
+    here = [numbers.case_at(numbers.start), *beside, *(further if error else [])]
+    cases = [summary.recorded(one, step) for one in here]
     if error:
-        cases += [
-            summary.recorded(numbers.case_at(point), 0.5 * step) for point in np.vstack(points)
-        ]
+        cases += [summary.recorded(one, 0.5 * step) for one in beside]
     value, *ends = found_in(cases, summary, threads)
 
-    def slopes(first: int, near: Sequence[np.ndarray]) -> np.ndarray:
+    def slopes(first: int, apart: np.ndarray) -> np.ndarray:
         above, below = (np.array(ends[first + k * rows :][:rows]) for k in (0, 1))
-        return np.asarray((above - below) / (np.diag(near[0]) - np.diag(near[1])))
+        return np.asarray((above - below) / (apart[0] - apart[1]))
 
-    slope, messages = slopes(0, points), []
+    slope = slopes(0, near)
+    messages = [
+        f"{key}: the case allows no number to the other side, so that the difference is to one"
+        for key, part in numbers.parts((near == numbers.start).any(axis=0))
+        if part.any()
+    ]
     of_differences = of_step = np.full(rows, math.nan)
     if error:
-        of_differences = np.abs(slopes(2 * rows, wide) - slope)
+        of_differences = np.abs(slopes(2 * rows, far) - slope)
         # what halving an error of this order takes off is this part of it; two steps do not
         # confirm the order
         part = 1.0 - 0.5 ** law_named(case.contact.law).order
-        of_step = UNCONFIRMED * np.abs(slopes(4 * rows, points) - slope) / part
+        of_step = UNCONFIRMED * np.abs(slopes(4 * rows, near) - slope) / part
         # that of one of many may pass through 0: it is theirs at least
         for _, own in numbers.parts(of_step):
             np.maximum(own, math.sqrt(np.mean(own**2)), out=own)
@@ -195,6 +196,11 @@ def gradient(
 def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
     """What counts as a step of 1 of each number."""
     problems = Problems()
+    if not isinstance(scale, Mapping):
+        raise CaseError(
+            f"scale: got {shown(scale)}, allowed a size by key; write for example "
+            f'scale={{"{next(iter(numbers.keys))}": 1e-6}}'
+        )
     for key, size in scale.items():
         good = isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < math.inf
         problems.check(
@@ -248,15 +254,19 @@ class Numbers:
         given: list[Any] = list(keys) if isinstance(keys, (list, tuple)) else [keys]
         problems.check(bool(given), where, "none", "one or more", "name keys of the case")
         parts: list[np.ndarray] = []
+        taken: set[tuple[str, int]] = set()
         for key in given:
-            problems.check(
-                key not in self.keys, where, f"{key} twice", "each key once", "take one out"
-            )
             try:
                 self._values[key] = value = number_or_list(case, tables, key, where)
             except CaseError as error:
                 problems.repeat(error.problems)
                 continue
+            whole, place = whole_list(case, key)
+            own = {(whole, i) for i in (range(np.size(value)) if place is None else [place])}
+            problems.check(
+                not taken & own, where, f"{key} twice", "each number once", "take one out"
+            )
+            taken |= own
             at = sum(part.size for part in parts)
             parts.append(np.atleast_1d(value))
             self.keys[key] = slice(at, at + parts[-1].size)
@@ -273,6 +283,22 @@ class Numbers:
             key: part.copy() if np.ndim(self._values[key]) else float(part[0])
             for key, part in self.parts(vector)
         }
+
+    def beside(self, apart: np.ndarray) -> tuple[np.ndarray, list[Case]]:
+        """Each number with its part added and taken off (2, numbers), and the cases there, first
+        those with it added; the case itself where it allows one of the two alone."""
+        ends, cases = self.start + np.outer([1.0, -1.0], apart), []
+        for side, place in np.ndindex(*ends.shape):
+            point = self.start.copy()
+            point[place] = ends[side, place]
+            try:
+                cases.append(self.case_at(point))
+            except CaseError:
+                if side and ends[0, place] == self.start[place]:
+                    raise
+                ends[side, place] = self.start[place]
+                cases.append(self.case)
+        return ends, cases
 
     def case_at(self, point: np.ndarray) -> Case:
         """The case with other numbers."""
@@ -375,12 +401,13 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
         own = {"sensors.beads": [], "sensors.contacts": [case.beads]}
         return RunSummary(where, BARE | own, True, force_on_wall)
     elif isinstance(of, tuple) and len(of) == 2 and of[0] == "peak":
-        if isinstance(of[1], bool) or not isinstance(of[1], int) or not 1 <= of[1] <= case.beads:
+        whole = isinstance(of[1], (int, np.integer)) and not isinstance(of[1], bool)
+        if not (whole and 1 <= of[1] <= case.beads):
             raise CaseError(
                 f"{where}: got the peak of bead {shown(of[1])}, allowed 1 to {case.beads}; name "
                 "a bead"
             )
-        beads = [of[1]]
+        beads = [int(of[1])]
     else:
         raise CaseError(
             f'{where}: got {shown(of)}, allowed "peak", ("peak", bead), "wall_force", '
@@ -439,7 +466,7 @@ def no_number(case: Case, summary: RunSummary, message: str) -> str:
             f"{beads}, allowed an end behind it; take a "
             "later time.end"
         )
-    _, _, problem = message.partition(": got ")
+    problem = message.partition(": got ")[2].partition(", allowed")[0]
     return (
         f"{summary.where}: got {problem or 'nan'}, allowed a function that gives a finite "
         "number; mend it"

@@ -8,6 +8,7 @@ import math
 import os
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -167,7 +168,7 @@ def optimize(
     FileError
         Where `out` cannot be written.
     """
-    designs = Designs(case, minimize, over, subject_to or (), threads)
+    designs = Designs(case, minimize, over, () if subject_to is None else subject_to, threads)
     problems = Problems()
     check_whole("generations", generations, problems, "give for example 100", least=0)
     check_whole("seed", seed, problems, "give for example seed=0", least=0)
@@ -244,7 +245,8 @@ class Designs:
         self.known: dict[bytes, np.ndarray] = {}
         self._kept: dict[bytes, np.ndarray] = {}
         self.best, self.history = self.start, np.zeros((0, 2))
-        self.failed: dict[str, int] = {}
+        # why a design has failed, by point
+        self.failed: dict[bytes, str] = {}
         self._part: StudyPart | None = None
         self._out: Any = None
         self._replace = False
@@ -262,14 +264,14 @@ class Designs:
             problems.check(
                 good,
                 f"over.{key}",
-                shown(over[key]),
+                shown(str(over[key])),
                 f"(low, high), the lower first: numbers, or lists of {own.size}",
                 "give the two bounds",
             )
             if good and problems.check(
                 inside,
                 f"over.{key}",
-                f"bounds {shown(over[key])}, beside which the case has {shown(own.tolist()[:8])}",
+                f"bounds {shown(str(over[key]))}, beside which the case has {shown(own.tolist()[:8])}",
                 "a box with the case in it",
                 "widen it, or change the case",
             ):
@@ -290,7 +292,7 @@ class Designs:
             if problems.check(
                 good,
                 f"subject_to[{i}]",
-                shown(one),
+                shown(str(one)),
                 "(function of a Result, low, high)",
                 'write for example (("peak", 5), 0.0, 40.0)',
             ):
@@ -315,6 +317,9 @@ class Designs:
             if block["name"] == [self._name]:
                 rows = zip(block["points"], block["values"], strict=True)
                 self._kept |= {np.asarray(point).tobytes(): value for point, value in rows}
+                self.failed |= {
+                    np.asarray(block["points"][i]).tobytes(): why for i, why in block["failed"]
+                }
 
     def at(self, points: np.ndarray) -> np.ndarray:
         """(n, 1 + limits) What the runs of some points give; each is run once."""
@@ -325,7 +330,10 @@ class Designs:
         run = [point for name, point in new.items() if name not in self._kept]
         computed = self._run(run)
         if run and self._part is not None:
-            self._part.add({"name": [self._name], "points": np.array(run), "values": computed})
+            why = [self.failed.get(point.tobytes()) for point in run]
+            failed = [[i, one] for i, one in enumerate(why) if one is not None]
+            name, rows = [self._name], np.array(run)
+            self._part.add({"name": name, "points": rows, "values": computed, "failed": failed})
         fresh = {point.tobytes(): value for point, value in zip(run, computed, strict=True)}
         for name, point in new.items():
             self.known[name] = fresh[name] if name in fresh else self._kept[name]
@@ -357,8 +365,7 @@ class Designs:
         """The case itself has to run; another design that does not is none."""
         if np.array_equal(point, self.start):
             raise error
-        sentence = str(error).split("\n")[0]
-        self.failed[sentence] = self.failed.get(sentence, 0) + 1
+        self.failed[point.tobytes()] = str(error).split("\n")[0]
 
     def kept(self, value: np.ndarray) -> bool:
         """Whether what is limited lies within its bounds."""
@@ -405,7 +412,8 @@ class Designs:
             )
         value = self.known[self.best.tobytes()]
         numbers = self.low + self.width * self.best
-        messages = [f"{n} designs were left out: {why}" for why, n in self.failed.items()]
+        failed = Counter(self.failed[name] for name in self.known if name in self.failed)
+        messages = [f"{n} designs were left out: {why}" for why, n in failed.items()]
         return Optimum(
             self.case_of(self.best),
             float(value[0]),
