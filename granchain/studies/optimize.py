@@ -261,17 +261,18 @@ class Designs:
                 inside = good and bool(((low <= own) & (own <= high)).all())
             except (TypeError, ValueError):
                 good = inside = False
+            got = shown(str(over[key]))
             problems.check(
                 good,
                 f"over.{key}",
-                shown(str(over[key])),
+                got,
                 f"(low, high), the lower first: numbers, or lists of {own.size}",
                 "give the two bounds",
             )
             if good and problems.check(
                 inside,
                 f"over.{key}",
-                f"bounds {shown(str(over[key]))}, beside which the case has {shown(own.tolist()[:8])}",
+                f"bounds {got}, beside which the case has {shown(str(own.tolist()))}",
                 "a box with the case in it",
                 "widen it, or change the case",
             ):
