@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import subprocess
@@ -10,6 +11,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Of tests of how long a process computes.
+COUNTED = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(),
+    reason="no /proc here: the time that a process computes is read from it",
+)
 
 
 def python(
@@ -49,6 +59,38 @@ def has_computed(running: subprocess.Popen[str], moment: float) -> None:
     """Wait until a process has been computing for so long [s]: on a busy machine that is later."""
     while computing(running.pid) < moment and running.poll() is None:
         time.sleep(0.005)
+
+
+def begun(*arguments: str, folder: Path) -> subprocess.Popen[str]:
+    """A process of the command line, in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "granchain", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def stopped(
+    process: subprocess.Popen[str], number: int, again: tuple[float, int] | None = None
+) -> tuple[float, str]:
+    """Send a process a signal, and after so long [s] another; how long it then computes [s], and
+    what it said."""
+    before = computing(process.pid)
+    process.send_signal(number)
+    if again is not None:
+        time.sleep(again[0])
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(again[1])
+    assert process.stderr is not None
+    with process.stderr:
+        said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert "Traceback" not in said and "ignored" not in said, said
+    return usage.ru_utime + usage.ru_stime - before, said
 
 
 def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
