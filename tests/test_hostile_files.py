@@ -262,7 +262,7 @@ from support.example_results import everything
 
 
 @pytest.mark.promise("R9")
-@pytest.mark.parametrize("count", [500, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [150, pytest.param(2000, marks=pytest.mark.long)])
 def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, content, count, figure):
     draw = random.Random(count)
     paths = [tmp_path / f"{k}.h5" for k in range(count)]

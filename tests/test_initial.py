@@ -415,12 +415,12 @@ def test_a_run_says_which_impact_speed_its_law_takes() -> None:
 
 
 # --- A run goes on from the state of another
-SHORT = 4e-5
+SHORT = 2e-5
 DRIVEN = {
     "chain": {"beads": 8, "radius": 2.38e-3, "material": STEEL, "precompression": 20.0},
     "ends": {
         "left": {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-6,
-                 "frequency": 2e4, "ramp": 3e-5},
+                 "frequency": 4e4, "ramp": 1.5e-5},
         "right": "wall",
     },
 }  # fmt: skip
@@ -430,7 +430,7 @@ INSIDE = {
     "ends": {"left": "wall", "right": "wall"},
     "drive": [
         {"bead": 5, "drive": "displacement", "signal": "harmonic", "amplitude": 1e-6,
-         "frequency": 2e4, "ramp": 3e-5, "dc": 2e-7},
+         "frequency": 4e4, "ramp": 1.5e-5, "dc": 2e-7},
         {"bead": 2, "drive": "force", "signal": "harmonic", "amplitude": 3.0, "frequency": 5e4},
     ],
 }  # fmt: skip
@@ -566,7 +566,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         going.replace(**{"striker.speed": 2.0})
     assert going.initial is not None and going.initial.state is not None
     text = going.initial.state
-    for bad in ("none", text[:400], text.replace('"steps":200', '"steps":-1'), text[:-1]):
+    for bad in ("none", text[:400], text.replace('"steps":100', '"steps":-1'), text[:-1]):
         with pytest.raises(CaseError, match=r"initial\.state: got no state"):
             case.replace(initial={"state": bad})
     (tmp_path / "bad.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))

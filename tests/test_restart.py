@@ -3,13 +3,13 @@ whole, guarded, and gone when it has ended."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -93,10 +93,8 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
         unbroken = fresh()
         assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
         # or a restart that loses the history, the motion or a record would be the same
-        assert (
-            unbroken.records.sensor_force.max() > 0.0
-            and unbroken.clock.sample == unbroken.records.sensor_force.shape[0]
-        )
+        forces = unbroken.records.sensor_force
+        assert forces.max() > 0.0 and unbroken.clock.sample == forces.shape[0]
         expected = bits(unbroken)
         state, by_rows = fresh(), Checkpoint(tmp_path / "rows.chk")
         for split in SPLITS:
@@ -110,16 +108,12 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
                 assert after.step == split
                 assert after.advance(N_STEPS + 1) is Status.COMPLETE
                 found = bits(after)
-                assert [one for one in expected if found[one] != expected[one]] == [], (
-                    f"split at step {split}"
-                )
+                differ = [one for one in expected if found[one] != expected[one]]
+                assert differ == [], f"split at step {split}"
                 compared += 1
         by_rows.remove()
-    figure(
-        "ends and split points of a law that restart with no differing bit",
-        compared,
-        at_least=2 * len(rows) * len(SPLITS),
-    )
+    what = "ends and split points of a law that restart with no differing bit"
+    figure(what, compared, at_least=2 * len(rows) * len(SPLITS))
 
 
 # --- The command
@@ -160,22 +154,38 @@ def unbroken() -> str:
     return gc.run(gc.load_case("steel-chain", KEYS)).provenance["data_sha256"]
 
 
+def told(capsys: pytest.CaptureFixture[str], *more: str, code: int) -> str:
+    """What the run says with more words on its command line."""
+    assert obey([*RUN, *more]) == code
+    return capsys.readouterr().err
+
+
 @pytest.mark.promise("R1")
 def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(
     stopping: Stopping, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for at, more in ((0.3, ()), (0.8, ("--resume",))):
         stopping.at = at
-        assert obey([*RUN, *more]) == 130
+        assert "to go on, give the same command with --resume" in told(capsys, *more, code=130)
         assert left() == ["run.h5", "run.h5.chk"]
         assert open_result("run.h5").status is Status.INTERRUPTED
-        assert "to go on, give the same command with --resume" in capsys.readouterr().err
+    left_behind = Path("run.h5.chk").read_bytes()
     stopping.at = 2.0
-    assert obey([*RUN, "--resume"]) == 0
-    assert "going on at 80" in capsys.readouterr().err
-    result = open_result("run.h5")
+    assert "going on at 80" in told(capsys, "--resume", code=0)
+    result, complete = open_result("run.h5"), Path("run.h5").read_bytes()
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, unbroken())
     assert left() == ["run.h5"]
+    # a kill came between the file and the removal of the checkpoint, which is the older one
+    Path("run.h5.chk").write_bytes(left_behind)
+    os.utime("run.h5.chk", (0.0, 0.0))
+    # of another case, the checkpoint goes on to be looked at, and says so
+    other = ("--set", "striker.speed=1.8", "--resume")
+    assert "run.h5.chk: is of another case" in told(capsys, *other, code=4)
+    said = told(capsys, "--resume", code=0)
+    assert "run.h5 is complete: there is nothing to go on with" in said
+    assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
+    assert "got the run of another case" in told(capsys, *other, code=4)
+    assert Path("run.h5").read_bytes() == complete
 
 
 @pytest.mark.promise("R1")
@@ -184,105 +194,61 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = gc.load_case(name)
+    case = case.replace(**{"time.end": 0.1 * case.time.end})
     expected = gc.run(case).provenance["data_sha256"]
     monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-5)
     monkeypatch.setattr(simulation, "FIRST_BLOCK", 1000)
-    for i, at in enumerate((0.05, 0.5, 0.9)):
-        part = gc.run(case, checkpoint=tmp_path / "run.chk", resume=i > 0, watch=Stop(at))
+    for at in (0.1, 0.7):
+        part = gc.run(case, checkpoint=tmp_path / "run.chk", resume=at > 0.5, watch=Stop(at))
         assert part.status is Status.INTERRUPTED
     whole_run = gc.run(case, checkpoint=tmp_path / "run.chk", resume=True)
     assert (whole_run.status, whole_run.provenance["data_sha256"]) == (Status.COMPLETE, expected)
 
 
-def test_a_run_killed_after_it_had_written_its_file_is_complete(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
+def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(
+    stopping: Stopping, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The kill came between the file and the removal of the checkpoint, which is the older one."""
-    stopping.at = 0.5
-    assert obey([*RUN]) == 130
-    left_behind = Path("run.h5.chk").read_bytes()
-    stopping.at = 2.0
-    assert obey([*RUN, "--resume"]) == 0
-    complete = Path("run.h5").read_bytes()
-    Path("run.h5.chk").write_bytes(left_behind)
-    os.utime("run.h5.chk", (0.0, 0.0))
-    # of another case, the checkpoint goes on to be looked at, and says so
-    assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
-    assert "run.h5.chk: is of another case" in capsys.readouterr().err
-    assert obey([*RUN, "--resume"]) == 0
-    assert "run.h5 is complete: there is nothing to go on with" in capsys.readouterr().err
-    assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
-
-
-def test_there_must_be_something_to_go_on_with(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey([*RUN, "--resume"]) == 4
-    assert (
-        "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume"
-        in capsys.readouterr().err
-    )
-    assert left() == []
+    none = "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume"
+    assert none in told(capsys, "--resume", code=4) and left() == []
     with pytest.raises(FileError, match="got no checkpoint"):
         gc.run(gc.load_case("steel-chain", KEYS), resume=True)
-
-
-def test_an_unfinished_run_is_not_begun_anew_by_mistake(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
     stopping.at = 0.5
-    assert obey([*RUN]) == 130
+    told(capsys, code=130)
     Path("run.h5").unlink()
-    capsys.readouterr()
     before = Path("run.h5.chk").read_bytes()
-    assert obey([*RUN]) == 4
-    said = capsys.readouterr().err
-    assert (
-        "run.h5.chk: got an unfinished run, which is kept" in said
-        and "--resume" in said
-        and "--overwrite" in said
-    )
+    said = told(capsys, code=4)
+    assert "run.h5.chk: got an unfinished run, which is kept" in said
+    assert "--resume" in said and "--overwrite" in said
+    assert "got both, allowed one" in told(capsys, "--resume", "--overwrite", code=2)
+    for changes, patched, by, sentence in OTHERS:
+        with monkeypatch.context() as other:
+            if patched:
+                other.setattr(checkpoint, patched, lambda by=by: by)
+            said = told(capsys, *changes, "--resume", code=4)
+        assert "run.h5.chk: " in said and sentence in said
+        assert "or begin anew with --overwrite" in said
     assert left() == ["run.h5.chk"] and Path("run.h5.chk").read_bytes() == before
-    assert obey([*RUN, "--resume", "--overwrite"]) == 2
-    assert "got both, allowed one" in capsys.readouterr().err
     stopping.at = 2.0
-    assert obey([*RUN, "--overwrite"]) == 0
+    told(capsys, "--overwrite", code=0)
     assert left() == ["run.h5"]
 
 
-OTHERS = {
-    "another case": (
+# Changes on the command line, what is patched and its value, and what is told.
+OTHERS = [
+    (
         ("--set", "striker.speed=1.8"),
+        "",
         None,
         "is of another case; give the case and the changes",
     ),
-    "another granchain": (
+    ((), "source_hash", "0" * 64, "was written by another granchain; go on with that one"),
+    (
         (),
-        "source_hash",
-        "was written by another granchain; go on with that one",
+        "versions",
+        json.dumps({"numpy": "0.1", "numba": "0.1"}),
+        "was written with other versions of numpy or numba",
     ),
-    "another numpy": ((), "versions", "was written with other versions of numpy or numba"),
-}
-
-
-@pytest.mark.parametrize(("changes", "patched", "sentence"), OTHERS.values(), ids=OTHERS)
-def test_a_checkpoint_of_another_run_is_refused(
-    changes: tuple[str, ...], patched: str | None, sentence: str,
-    stopping: Stopping, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    stopping.at = 0.5
-    assert obey([*RUN]) == 130
-    Path("run.h5").unlink()
-    if patched is not None:
-        other = {"source_hash": "0" * 64, "versions": json.dumps({"numpy": "0.1", "numba": "0.1"})}[
-            patched
-        ]
-        monkeypatch.setattr(checkpoint, patched, lambda: other)
-    capsys.readouterr()
-    assert obey([*RUN, *changes, "--resume"]) == 4
-    said = capsys.readouterr().err
-    assert "run.h5.chk: " in said and sentence in said and "or begin anew with --overwrite" in said
-    assert left() == ["run.h5.chk"]
+]
 
 
 @pytest.mark.promise("R4")
@@ -298,16 +264,11 @@ def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_tak
     gc.run(case, checkpoint=kept, watch=Stop(0.6))
     content = Path("run.chk").read_bytes()
     assert len(content) > last + 1000
-    for damaged in (
-        content[:-1],
-        content[: last + 20],
-        content[: last + 99] + b"x" + content[last + 100 :],
-    ):
+    changed = content[: last + 99] + b"x" + content[last + 100 :]
+    for damaged in (content[:-1], content[: last + 20], changed):
         Path("run.chk").write_bytes(damaged)
-        with pytest.warns(
-            GranchainWarning,
-            match=r"run\.chk: got a last state that is not whole, .*; the one before it is taken",
-        ):
+        words = r"run\.chk: got a last state that is not whole, .*; the one before it is taken"
+        with pytest.warns(GranchainWarning, match=words):
             assert gc.run(case, checkpoint="run.chk", resume=True).equals(whole_run)
     for damaged in (content[:200], content[:200] + b"x" + content[201:]):
         Path("run.chk").write_bytes(damaged)
@@ -322,20 +283,22 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(
 ) -> None:
     kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
     Stopping(monkeypatch)
-    with pytest.warns(
-        GranchainWarning,
-        match=r"no checkpoint, the run goes on: .*run\.chk.*which does not exist, allowed one that",
-    ) as told:
+    words = r"no checkpoint, the run goes on: .*run\.chk.*which does not exist, allowed one that"
+    with pytest.warns(GranchainWarning, match=words) as said:
         result = gc.run(gc.load_case("steel-chain", KEYS), checkpoint=kept)
-    assert len(told) == 1
-    assert result.provenance["data_sha256"] == unbroken()
+    assert len(said) == 1 and result.provenance["data_sha256"] == unbroken()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.promise("R1")
-@pytest.mark.parametrize("writing", [0.01, 2.0])
+# one of 10 ms every 30 s; one of 2 s every 102 s
+@pytest.mark.parametrize(("writing", "every"), [(0.01, 30.0), (2.0, 102.0)])
 def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
-    writing: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
+    writing: float,
+    every: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    figure: Callable[..., None],
 ) -> None:
     now, spent = [100.0], [0.0]
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
@@ -352,13 +315,9 @@ def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
         if kept.due:
             kept.save(Saved({}, "", 0.0))
     share = spent[0] / 3600.0
-    # one of 10 ms every 30 s; one of 2 s every 102 s
-    assert share == pytest.approx(writing / max(30.0, 51.0 * writing), rel=0.02)
-    figure(
-        f"share of a run's time for its checkpoints, where one takes {writing:g} s",
-        share,
-        at_most=0.02,
-    )
+    assert share == pytest.approx(writing / every, rel=0.02)
+    what = f"share of a run's time for its checkpoints, where one takes {writing:g} s"
+    figure(what, share, at_most=0.02)
 
 
 @pytest.mark.promise("R1")
@@ -366,32 +325,16 @@ def test_the_time_of_a_run_is_that_of_all_its_parts(
     stopping: Stopping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # a clock that a busy machine does not move: a thousandth of a second each time it is read
-    now = [0.0]
-
-    def read() -> float:
-        now[0] += 1e-3
-        return now[0]
-
-    monkeypatch.setattr(simulation, "time", SimpleNamespace(perf_counter=read))
-    case = gc.load_case("steel-chain", KEYS)
+    ticks = itertools.count(1)
+    monkeypatch.setattr(simulation.time, "perf_counter", lambda: 1e-3 * next(ticks))
     stopping.at = 0.5
     assert obey([*RUN]) == 130
     began = open_result("run.h5").provenance
-    now[0] += 1000.0
-    resumed = now[0]
+    # a pause of 1000 s between the two parts
+    ticks = itertools.count(resumed := 1_000_000 + next(ticks))
+    case = gc.load_case("steel-chain", KEYS)
     whole_run = gc.run(case, checkpoint="run.h5.chk", resume=True)
     assert whole_run.provenance["started"] == began["started"]
-    # the first part, to when its checkpoint was written, and the second: not the pause between them
-    assert whole_run.provenance["wall_time"] == pytest.approx(
-        began["wall_time"] + now[0] - resumed, abs=5e-3
-    )
-
-
-def test_the_file_of_another_run_is_kept(
-    stopping: Stopping, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert obey([*RUN]) == 0
-    before = Path("run.h5").read_bytes()
-    assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
-    assert "got the run of another case" in capsys.readouterr().err
-    assert Path("run.h5").read_bytes() == before
+    # the first part, to when its checkpoint was written, and the second
+    parts = began["wall_time"] + 1e-3 * (next(ticks) - resumed)
+    assert whole_run.provenance["wall_time"] == pytest.approx(parts, abs=5e-3)

@@ -83,7 +83,7 @@ NOT_NEEDED = (
 )
 
 
-@pytest.mark.parametrize("every_nth", [40, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every_nth", [80, pytest.param(1, marks=pytest.mark.long)])
 def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good(
     tmp_path, content, figure, every_nth
 ):

@@ -22,7 +22,7 @@ GAIN = 0.02
 
 
 # 10,000 in the long set, some at a time.
-CHUNKS = [(100, 0), *(pytest.param(2000, seed, marks=pytest.mark.long) for seed in range(1, 6))]
+CHUNKS = [(60, 0), *(pytest.param(2000, seed, marks=pytest.mark.long) for seed in range(1, 6))]
 
 
 class Made:
