@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import json
+import math
 import os
 import platform
 import sys
@@ -66,6 +67,12 @@ def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     from granchain.engine.loop import time_loop
 
     monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
+
+
+@pytest.fixture
+def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans of coefficients as plain Python, which take less than their compiling."""
+    monkeypatch.setattr("granchain.engine.scans.PLAIN_SECONDS", math.inf)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
-import granchain as gc
 from granchain import analysis, theory
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
@@ -30,35 +29,18 @@ def gaussian(time, height, at, width):
 TIME = np.arange(0.0, 10.0, 0.25)
 
 
-# --- peak
-def test_the_peak_of_a_parabola_is_exact_with_uneven_samples():
+def test_the_peak_of_a_parabola_is_exact_and_of_a_flat_top_its_middle():
     time = np.array([0.0, 2.0, 2.9, 3.15, 3.9, 4.0, 8.0])
     peak = analysis.peak(time, parabola(time))
     assert (peak.force, peak.time) == pytest.approx((7.0, 3.3), rel=1e-13)
-
-
-def test_the_parabola_finds_the_peak_of_the_elastic_wave_that_samples_miss():
-    # the wave of the chain of 70 steel beads as its sensors see it: stiffness, mass, contact force
-    # of theory.equal_striker at 1.77 m/s
-    wave, speed = (
-        theory.solitary_wave(),
-        theory.solitary_speed(4.877510e9, 0.45e-3, peak_force=93.466),
-    )
-    time = (np.arange(-200, 201) + 0.5) * 2e-7
-    contacts = [np.maximum(wave.overlap(speed * time + side), 0.0) ** 1.5 for side in (-0.5, 0.5)]
-    force = 0.5 * (contacts[0] + contacts[1]) / wave.bead_force
-    assert 1.0 - force.max() == pytest.approx(1.06e-4, abs=2e-6)
-    assert analysis.peak(time, force).force == pytest.approx(1.0, abs=2e-7)
-
-
-def test_the_peak_of_a_trace_cut_off_at_a_limit_is_the_middle_of_its_flat_top():
-    assert analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])[:3] == (
-        4.0,
-        3.5,
-        True,
-    )
+    # cut off at a limit
+    flat = analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])
+    assert flat[:3] == (4.0, 3.5, True)
     # two equal samples are the two sides of a peak between them
     assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])[:3] == (4.5, 1.5, True)
+    # a dip to more than half does not end the first pulse
+    assert analysis.first_pulse([0.0, 4.0, 2.01, 5.0, 1.0, 0.0]) == slice(1, 4)
+    assert analysis.first_pulse([0.0, 4.0, 1.99, 5.0, 1.0, 0.0]) == slice(1, 2)
 
 
 def jumps_at(count, *known):
@@ -74,20 +56,20 @@ def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
     # back to 0
     time = np.arange(0.0, 8.0)
     top = np.where(time < 6.5, 7.0 - 0.05 * (time - 1.7) ** 2, 0.0)
-    behind = analysis.peak(time, np.where(time < 0.5, 0.0, top), jumps=jumps_at(8, (1, 6.9, 0.5)))
-    assert behind[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
-    # the largest sample, at 2, has a jump on its left at 1.2: samples on its right alone
-    behind = analysis.peak(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.2)))
-    assert behind[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
-    before = analysis.peak(time, np.where(time > 2.5, 0.0, top), jumps=jumps_at(8, (3, 6.9, 2.9)))
-    assert before[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
+    for force, jump in (
+        (np.where(time < 0.5, 0.0, top), (1, 6.9, 0.5)),
+        # the largest sample, at 2, has a jump on its left at 1.2: samples on its right alone
+        (np.where(time < 1.5, 0.0, top), (2, 6.9, 1.2)),
+        (np.where(time > 2.5, 0.0, top), (3, 6.9, 2.9)),
+    ):
+        found = analysis.peak(time, force, jumps=jumps_at(8, jump))
+        assert found[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
     # a top on the other side of the jump is none
     later = analysis.peak(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.9)))
     assert later[:4] == (top[2], 2.0, True, False)
     # between two jumps there is the sample
-    both = analysis.peak(
-        time, np.where(time == 2.0, 7.0, 1.0), jumps=jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1))
-    )
+    two = jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1))
+    both = analysis.peak(time, np.where(time == 2.0, 7.0, 1.0), jumps=two)
     assert both[:4] == (7.0, 2.0, True, False)
 
 
@@ -112,49 +94,29 @@ def test_a_jump_counts_where_it_lies_in_the_first_pulse():
     ]
 
 
-def test_a_dip_to_more_than_half_does_not_end_the_first_pulse():
-    shallow = [0.0, 4.0, 2.01, 5.0, 1.0, 0.0]
-    deep = [0.0, 4.0, 1.99, 5.0, 1.0, 0.0]
-    assert analysis.first_pulse(shallow) == slice(1, 4)
-    assert analysis.first_pulse(deep) == slice(1, 2)
-
-
 def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_merged_with_it():
+    # apart the first pulse is whole and is taken; behind it the second does not pass it
     apart, close, behind = (
         gaussian(TIME, 13.7, 3.0, 0.5) + gaussian(TIME, height, at, 0.5)
         for height, at in ((25.6, 6.5), (25.6, 4.8), (12.0, 4.8))
     )
-    # apart the first pulse is whole and is taken; behind it the second does not pass it
-    assert (
-        analysis.peak(TIME, apart).force == pytest.approx(13.7, abs=0.1)
-        and not analysis.peak(TIME, apart).merged
-    )
-    assert (
-        analysis.peak(TIME, behind).force == pytest.approx(13.7, abs=0.1)
-        and not analysis.peak(TIME, behind).merged
-    )
-    assert (
-        analysis.peak(TIME, close).force == pytest.approx(25.6, abs=0.1)
-        and analysis.peak(TIME, close).merged
-    )
+    for force, height, merged in ((apart, 13.7, False), (behind, 13.7, False), (close, 25.6, True)):
+        peak = analysis.peak(TIME, force)
+        assert peak.force == pytest.approx(height, abs=0.1) and peak.merged is merged
     # whether or not the peak is in the trace, and above a static force
-    assert (
-        analysis.peak(TIME[:19], close[:19]).merged
-        and not analysis.peak(TIME[:19], close[:19]).complete
-    )
+    cut = analysis.peak(TIME[:19], close[:19])
+    assert cut.merged and not cut.complete
     assert analysis.has_merged(10.0 + close, 10.0) and not analysis.has_merged(10.0 + apart, 10.0)
 
 
-@pytest.mark.parametrize(
-    "force", [np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)]
-)
-def test_a_trace_without_a_pulse_has_peak_0_and_no_arrival(force):
-    time = TIME[: len(force)]
-    peak = analysis.peak(time, force)
-    assert peak.force == 0.0 and math.isnan(peak.time) and not peak.complete
-    assert math.isnan(analysis.pulse_width(time, force))
-    assert analysis.pulse_impulse(time, force) == 0.0
-    assert analysis.first_pulse(force) == slice(0, 0)
+def test_a_trace_without_a_pulse_has_peak_0_and_no_arrival():
+    for force in (np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)):
+        time = TIME[: len(force)]
+        peak = analysis.peak(time, force)
+        assert peak.force == 0.0 and math.isnan(peak.time) and not peak.complete
+        assert math.isnan(analysis.pulse_width(time, force))
+        assert analysis.pulse_impulse(time, force) == 0.0
+        assert analysis.first_pulse(force) == slice(0, 0)
 
 
 def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
@@ -170,7 +132,6 @@ def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     )
 
 
-# --- all pulses
 def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     time = np.linspace(0.0, 100.0, 2001)
     parts = [(7.0, 20.0, 1.0), (0.5, 35.0, 1.0), (3.0, 50.0, 2.0), (9.0, 80.0, 1.5)]
@@ -180,45 +141,30 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     for one, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
         assert (one.peak, one.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
         # half of the height is sqrt(2 ln 2) standard deviations away
-        assert (
-            one.width == pytest.approx(2.0 * math.sqrt(2.0 * math.log(2.0)) * width, rel=1e-3)
-            and one.complete
-            and not one.merged
-        )
-    assert (
-        len(analysis.pulses(time, force, 2.0, 0.05)) == 4
-        and len(analysis.pulses(time, force, 2.0, 0.5)) == 2
-    )
+        half = math.sqrt(2.0 * math.log(2.0)) * width
+        assert one.width == pytest.approx(2.0 * half, rel=1e-3) and one.complete and not one.merged
+    assert [len(analysis.pulses(time, force, 2.0, share)) for share in (0.05, 0.5)] == [4, 2]
     top = analysis.peak(time, force, 2.0)
     assert found[0][:3] == (top.force, top.time, analysis.pulse_width(time, force, baseline=2.0))
     # noise below the share makes none, and what is pulled down makes none
     noisy = force + np.random.default_rng(1).normal(0.0, 0.05, len(force))
-    assert [one.arrival for one in analysis.pulses(time, noisy, 2.0, noise=0.05)] == pytest.approx(
-        [20.0, 50.0, 80.0], abs=0.5
-    )
-    assert (
-        analysis.pulses(time, -force)
-        == analysis.pulses(time, 0.0 * force)
-        == analysis.pulses([], [])
-        == ()
-    )
+    arrivals = [one.arrival for one in analysis.pulses(time, noisy, 2.0, noise=0.05)]
+    assert arrivals == pytest.approx([20.0, 50.0, 80.0], abs=0.5)
+    for none in (-force, 0.0 * force):
+        assert analysis.pulses(time, none) == ()
+    assert analysis.pulses([], []) == ()
     assert len(analysis.pulses(time, np.where(time < 30.0, force - 2.0, -4.0 - np.cos(time)))) == 1
     for share in (0.0, 1.5, math.nan, "much"):
-        with pytest.raises(
-            GranchainError, match=r"pulses: share: got .*, allowed a number above 0, at most 1"
-        ):
+        allowed = r"pulses: share: got .*, allowed a number above 0, at most 1"
+        with pytest.raises(GranchainError, match=allowed):
             analysis.pulses(time, force, 2.0, share)
 
 
-# --- width, impulse, momentum
-def test_the_width_of_a_triangle_is_half_its_base():
+def test_the_width_of_a_triangle_is_half_its_base_and_an_impulse_is_of_the_first_pulse():
     time = np.linspace(0.0, 8.0, 9)
     triangle = np.maximum(4.0 - np.abs(time - 4.0), 0.0)
     assert analysis.pulse_width(time, triangle) == pytest.approx(4.0, rel=1e-14)
     assert analysis.pulse_width(time, triangle, 0.125) == pytest.approx(7.0, rel=1e-14)
-
-
-def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
     time = np.linspace(0.0, 30.0, 3001)
     force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
     # area of a gaussian; what is left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of
@@ -227,93 +173,9 @@ def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
     assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
 
 
-# --- positions and speed
 def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     speeds = analysis.speeds_between([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 1.5, math.nan, 9.0])
-    assert speeds[:2].tolist() == [2.0, 1.0]
-    assert np.isnan(speeds[2:]).all()
-
-
-# --- between snapshots
-def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_degree():
-    motion = np.polynomial.Polynomial([0.3, -1.0, 0.7, 2.0, -1.5, 0.4])
-    time = np.array([0.0, 0.2, 0.3, 0.55, 0.9, 1.0])
-    u, v = (np.column_stack([f(time), 2.0 * f(time)]) for f in (motion, motion.deriv()))
-    t, course = analysis.between_snapshots(time, u, v, 7)
-    assert t.shape == (36,) and course.shape == (36, 2)
-    assert t[::7] == pytest.approx(time, rel=1e-15) and course[::7] == pytest.approx(v, rel=1e-12)
-    assert course[:, 0] == pytest.approx(motion.deriv()(t), abs=1e-9) and course[
-        :, 1
-    ] == pytest.approx(2.0 * course[:, 0], rel=1e-9)
-
-
-# --- order
-def test_the_observed_order_of_a_power_is_its_exponent_and_errors_without_one_are_refused():
-    steps = np.array([10.0, 5.0, 2.0, 1.0, 0.5]) * 1e-8
-    for order in (1.0, 1.5, 4.0):
-        assert analysis.observed_order(steps, -3.0 * steps**order) == pytest.approx(order)
-    for some, errors in (([1.0], [1.0]), ([1.0, 1.0], [1.0, 2.0]), ([1.0, 2.0], [0.0, 1.0])):
-        with pytest.raises(ValueError, match=r"observed_order: "):
-            analysis.observed_order(some, errors)
-
-
-def test_richardson_gives_the_limit():
-    def value(step):
-        return 9.0 + 0.4 * step**2
-
-    found = analysis.richardson(value(0.2), value(0.1))
-    assert found.value == pytest.approx(9.0, rel=1e-14)
-    assert found.error == pytest.approx(value(0.1) - 9.0, rel=1e-10)
-    third = analysis.richardson(5.0 + 0.3**3, 5.0 + 0.1**3, ratio=3.0, order=3.0)
-    assert third.value == pytest.approx(5.0, rel=1e-14)
-
-
-# --- summary
-def test_the_summary_finds_the_synthetic_wave():
-    summary = analysis.summary(synthetic(sensors=(3, 8, 13)))
-    assert [pulse.bead for pulse in summary.sensors] == [3, 8, 13]
-    for pulse in summary.sensors:
-        assert pulse.position == pytest.approx((pulse.bead - 1) * 2.0 * RADIUS, rel=1e-12)
-        assert pulse.peak == pytest.approx(PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5)
-        assert pulse.arrival == pytest.approx((pulse.bead - CREST) / wave_speed(), rel=1e-6)
-        assert pulse.complete
-    assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
-    assert (summary.title, summary.law, summary.status, summary.time_step) == (
-        "synthetic wave",
-        "hertz",
-        "complete",
-        4e-8,
-    )
-    assert summary.end == pytest.approx(150e-6, rel=1e-9)
-
-
-def test_what_is_not_known_is_none_in_json():
-    dead = synthetic(change={"sensor_force": np.zeros((750, 3))})
-    read = json.loads(json.dumps(analysis.summary(dead).as_dict(), allow_nan=False))
-    assert read["wave_speed"] is None
-    first = read["sensors"][0]
-    assert (first["bead"], first["peak"], first["arrival"], first["width"], first["impulse"]) == (
-        3,
-        0.0,
-        None,
-        None,
-        0.0,
-    )
-    assert not any(first[flag] for flag in ("complete", "merged", "jump", "sampled"))
-    assert read["wave_speed_beads"] == []
-    assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
-
-
-def merged_sensor(column=1):
-    """A result at one of whose sensors a pulse half as large comes 17 us before, and has not
-    fallen to half when the other passes it."""
-    result = synthetic(sensors=(3, 8, 13), end=200e-6)
-    force = result.sensor_force.copy()
-    force[:, column] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, column])
-    return synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": force})
-
-
-def test_a_wave_that_slows_has_a_range_of_local_speeds():
+    assert speeds[:2].tolist() == [2.0, 1.0] and np.isnan(speeds[2:]).all()
     place = np.arange(14.0)
     # the arrival's slope grows from 1/10; in the middle of the first third, at 1.5, it is 1/8.97
     slows = place / 10.0 + place**2 / 260.0
@@ -324,122 +186,122 @@ def test_a_wave_that_slows_has_a_range_of_local_speeds():
     assert analysis.speed_in_words(place, place / 10.0) == "speed 10 m/s"
 
 
+def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_degree():
+    motion = np.polynomial.Polynomial([0.3, -1.0, 0.7, 2.0, -1.5, 0.4])
+    time = np.array([0.0, 0.2, 0.3, 0.55, 0.9, 1.0])
+    u, v = (np.column_stack([f(time), 2.0 * f(time)]) for f in (motion, motion.deriv()))
+    t, course = analysis.between_snapshots(time, u, v, 7)
+    assert t.shape == (36,) and course.shape == (36, 2)
+    assert t[::7] == pytest.approx(time, rel=1e-15) and course[::7] == pytest.approx(v, rel=1e-12)
+    rate = motion.deriv()(t)
+    assert course == pytest.approx(np.column_stack([rate, 2.0 * rate]), abs=1e-9)
+
+
+def test_the_observed_order_of_a_power_is_its_exponent_and_richardson_gives_the_limit():
+    steps = np.array([10.0, 5.0, 2.0, 1.0, 0.5]) * 1e-8
+    for order in (1.0, 1.5, 4.0):
+        assert analysis.observed_order(steps, -3.0 * steps**order) == pytest.approx(order)
+    for some, errors in (([1.0], [1.0]), ([1.0, 1.0], [1.0, 2.0]), ([1.0, 2.0], [0.0, 1.0])):
+        with pytest.raises(ValueError, match=r"observed_order: "):
+            analysis.observed_order(some, errors)
+    found = analysis.richardson(9.0 + 0.4 * 0.2**2, 9.0 + 0.4 * 0.1**2)
+    assert found == pytest.approx((9.0, 0.4 * 0.1**2), rel=1e-10)
+    third = analysis.richardson(5.0 + 0.3**3, 5.0 + 0.1**3, ratio=3.0, order=3.0)
+    assert third.value == pytest.approx(5.0, rel=1e-14)
+
+
+def test_the_summary_finds_the_synthetic_wave():
+    summary = analysis.summary(synthetic())
+    assert [pulse.bead for pulse in summary.sensors] == [3, 8, 13]
+    height = PEAK_FORCE * theory.solitary_wave().bead_force
+    for pulse in summary.sensors:
+        assert pulse.position == pytest.approx((pulse.bead - 1) * 2.0 * RADIUS, rel=1e-12)
+        assert pulse.peak == pytest.approx(height, rel=1e-5) and pulse.complete
+        assert pulse.arrival == pytest.approx((pulse.bead - CREST) / wave_speed(), rel=1e-6)
+        (one,) = analysis.pulses_at(synthetic(), pulse.bead)
+        assert (one.peak, one.arrival) == (pulse.peak, pulse.arrival)
+    assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
+    told = (summary.title, summary.law, summary.status, summary.time_step)
+    assert told == ("synthetic wave", "hertz", "complete", 4e-8)
+    assert summary.end == pytest.approx(150e-6, rel=1e-9)
+    assert (summary.remarks, summary.out_of_order) == ((), ())
+    assert summary.wave_speed_beads == (3, 8, 13) and "merged" not in run_numbers(summary)
+    wrong = r"pulses_at: bead: got 7, allowed 3, 8, 13; name a sensor bead"
+    with pytest.raises(GranchainError, match=wrong):
+        analysis.pulses_at(synthetic(), 7)
+
+
+def test_what_is_not_known_is_none_in_json():
+    dead = synthetic(change={"sensor_force": np.zeros((750, 3))})
+    read = json.loads(json.dumps(analysis.summary(dead).as_dict(), allow_nan=False))
+    assert read["wave_speed"] is None
+    first = read["sensors"][0]
+    told = [first[name] for name in ("bead", "peak", "arrival", "width", "impulse")]
+    assert told == [3, 0.0, None, None, 0.0]
+    assert not any(first[flag] for flag in ("complete", "merged", "jump", "sampled"))
+    assert read["wave_speed_beads"] == []
+    assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
+
+
 def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
-    summary = analysis.summary(merged_sensor())
+    # a pulse half as large comes 17 us before, and has not fallen to half when the other passes it
+    result = synthetic(end=200e-6)
+    force = result.sensor_force.copy()
+    force[:, 1] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, 1])
+    merged = synthetic(end=200e-6, change={"sensor_force": force})
+    summary = analysis.summary(merged)
     assert [pulse.merged for pulse in summary.sensors] == [False, True, False]
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
     assert summary.wave_speed_beads == (3, 13)
-    assert summary.as_dict()["sensors"][1]["merged"] is True and summary.as_dict()[
-        "wave_speed_beads"
-    ] == [3, 13]
+    read = summary.as_dict()
+    assert read["sensors"][1]["merged"] is True and read["wave_speed_beads"] == [3, 13]
     said = run_numbers(summary)
-    assert (
-        re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE)
-        and "a second, larger pulse" in said
-    )
-    assert (
+    assert re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE)
+    assert "a second, larger pulse" in said and (
         f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads "
         "3 to 13" in said
     )
-    assert "merged" not in run_numbers(analysis.summary(synthetic()))
 
 
 def test_arrivals_of_two_waves_are_out_of_order_and_those_of_one_are_not():
     place = np.arange(9.0)
     meeting = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.0])
-    assert analysis.out_of_order(place, meeting) == (4, 8)
-    assert analysis.out_of_order(place[::-1], meeting) == (4, 0)
-    # struck harder from the left: most arrivals run to the right, and from the right: to the left
-    assert analysis.out_of_order(place, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 0.0]) == (6, 8)
-    assert analysis.out_of_order(place, [0.0, 1.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]) == (2, 0)
-    for one in (place, -place, [0.0, 1.0, 1.0, 2.0, math.nan, 9.0, 10.0, 11.0, 12.0]):
-        assert analysis.out_of_order(place, one) is None
     # the last bead of a dimer is passed a little before the last but one, within the width of the
     # pulse
     late = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 6.8])
-    assert analysis.out_of_order(place, late) == (7, 8)
-    assert analysis.out_of_order(place, late, 0.3) is None
-    assert analysis.out_of_order(place, late, np.full(9, math.nan)) == (7, 8)
-    assert (
-        analysis.out_of_order(place, meeting, 3.0) == (4, 8)
-        and analysis.out_of_order([0.0, 1.0], [1.0, 0.0]) is None
-    )
+    one_wave = [0.0, 1.0, 1.0, 2.0, math.nan, 9.0, 10.0, 11.0, 12.0]
+    for places, arrivals, widths, expected in (
+        (place, meeting, (), (4, 8)),
+        (place[::-1], meeting, (), (4, 0)),
+        # struck harder from the left: most arrivals run to the right, and from the right: the left
+        (place, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 0.0], (), (6, 8)),
+        (place, [0.0, 1.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0], (), (2, 0)),
+        *((place, one, (), None) for one in (place, -place, one_wave)),
+        (place, late, (), (7, 8)),
+        (place, late, (0.3,), None),
+        (place, late, (np.full(9, math.nan),), (7, 8)),
+        (place, meeting, (3.0,), (4, 8)),
+        ([0.0, 1.0], [1.0, 0.0], (), None),
+    ):
+        assert analysis.out_of_order(places, arrivals, *widths) == expected
 
 
 def test_pulses_that_meet_have_no_wave_speed_and_the_summary_says_so():
-    force = synthetic(sensors=(3, 8, 13)).sensor_force
-    summary = analysis.summary(
-        synthetic(sensors=(3, 8, 13), change={"sensor_force": force[:, [1, 2, 0]]})
-    )
-    assert (
-        math.isnan(summary.wave_speed)
-        and summary.out_of_order == (8, 13)
-        and summary.wave_speed_beads == ()
-    )
-    remark = (
-        "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than one "
-        "wave"
-    )
-    assert (
-        summary.remarks == (remark,)
-        and remark in run_numbers(summary)
-        and "wave speed 0" not in run_numbers(summary)
-    )
-    one = analysis.summary(synthetic(sensors=(3, 8, 13)))
-    assert one.remarks == () and one.out_of_order == () and one.wave_speed_beads == (3, 8, 13)
+    swapped = synthetic().sensor_force[:, [1, 2, 0]]
+    summary = analysis.summary(synthetic(change={"sensor_force": swapped}))
+    assert math.isnan(summary.wave_speed)
+    assert (summary.out_of_order, summary.wave_speed_beads) == ((8, 13), ())
+    remark = "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than "
+    said = run_numbers(summary)
+    assert summary.remarks == (f"{remark}one wave",)
+    assert summary.remarks[0] in said and "wave speed 0" not in said
 
 
 def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
     force = synthetic().sensor_force.copy()
     force[600:] = math.nan
-    residual = np.full(51, math.nan)
-    summary = analysis.summary(
-        synthetic(
-            change={"sensor_force": force, "energy_residual": residual}, status=Status.NOT_FINITE
-        )
-    )
-    assert summary.sensors[0].peak == pytest.approx(
-        PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5
-    )
+    change = {"sensor_force": force, "energy_residual": np.full(51, math.nan)}
+    summary = analysis.summary(synthetic(change=change, status=Status.NOT_FINITE))
+    height = PEAK_FORCE * theory.solitary_wave().bead_force
+    assert summary.sensors[0].peak == pytest.approx(height, rel=1e-5)
     assert summary.as_dict()["energy"]["largest_residual"] is None
-
-
-def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
-    quick = {
-        "chain.beads": 40,
-        "sensors.beads": [5, 12, 20],
-        "sensors.contacts": [],
-        "snapshots": None,
-        "time.end": 3.2e-4,
-    }
-    row = gc.load_case("steel-chain-hertz").replace(
-        **quick,
-        **{"striker": None, "time.step": 5e-8},
-        initial={"velocity": [1.0] + [0.0] * 38 + [-0.8]},
-    )
-    both, left = gc.run(row), gc.run(row.replace(initial={"velocity": [1.0] + [0.0] * 39}))
-    right = gc.run(row.replace(initial={"velocity": [0.0] * 39 + [-0.8]}))
-    for column, bead in enumerate((5, 12)):
-        first, second = analysis.pulses_at(both, bead)
-        time, force = both.time, both.sensor_force[:, column]
-        alone = analysis.sensor_peak(left, column)
-        # until the waves meet nothing knows of the other one
-        assert (first.peak, first.arrival) == pytest.approx((alone.force, alone.time), rel=1e-9)
-        # the largest sample is at most half an interval away
-        later = time > first.arrival + first.width
-        k = np.flatnonzero(later)[np.argmax(force[later])]
-        assert (
-            second.arrival == pytest.approx(time[k], abs=1.001e-7)
-            and force[k] <= second.peak < 1.001 * force[k]
-        )
-        # as the other wave by itself, but for what the meeting has delayed it: less than the time
-        # that it takes from bead to bead
-        assert (
-            abs(second.arrival - analysis.sensor_peak(right, column).time) < 2.0 * 2.38e-3 / 600.0
-        )
-    # where they meet they are one
-    assert len(analysis.pulses_at(both, 20)) == 1
-    with pytest.raises(
-        GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"
-    ):
-        analysis.pulses_at(both, 7)

@@ -54,7 +54,6 @@ UNLIKE = ("hertz", "ma-liu", "tsuji", "brake", "pereira-2011", "lankarani-nikrav
           "lee-wang-transition", "wang-liu-hysteretic")  # fmt: skip
 
 
-# --- Every law
 @pytest.mark.promise("N6")
 @pytest.mark.parametrize("name", every_law(UNLIKE))
 def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
@@ -119,7 +118,6 @@ def test_the_energy_that_printed_laws_create_is_measured() -> None:
         assert 100.0 * cycles(printed).energy <= percent * 1.01 + 1e-6
 
 
-# --- Laws that are wrong
 SPRING = '''
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
 import math
@@ -327,14 +325,13 @@ def test_the_stated_error_of_a_works_quadrature_covers(paths: int, wrong_law, fi
         figure(what, outside[allowed] / paths, at_most=0.05)
 
 
-def test_a_law_whose_units_are_wrong_is_told(wrong_law) -> None:
+def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law) -> None:
     # the number has no unit of its own; and one that is converted as a stiffness is declared as
     # something else
     law = wrong_law(spring())
     assert dimension(law, SimpleNamespace()) is False
-    given = spring(STATED='inputs = (Quantity("stiffness", "N/m", "K", above=0.0),)').replace(
-        "return (1e7,)", "return (inputs.stiffness,)"
-    )
+    given = spring(STATED='inputs = (Quantity("stiffness", "N/m", "K", above=0.0),)')
+    given = given.replace("return (1e7,)", "return (inputs.stiffness,)")
     law = wrong_law(given)
     assert dimension(law, example_inputs(law)) is True
     unit = 'coefficients = (Quantity("stiffness", "N/m'
@@ -345,15 +342,10 @@ def test_a_law_whose_units_are_wrong_is_told(wrong_law) -> None:
     assert "fixed_units = True" in sentence
     law.fixed_units = True
     assert faults_of_measures(law, NONE, 0.0, 2.0, False) == []
-
-
-def test_a_jump_of_the_force_is_measured_and_another_order_than_is_stated_is_told(wrong_law):
-    # a step of 5 N at 1 um; the energy follows it
+    # a step of 5 N at 1 um, on the 10 N of 1e7 N/m there; the energy follows it
     force = "c[0] * d + (5.0 if d > 1e-6 else 0.0)"
     law = wrong_law(spring(FORCE=force, ENERGY="0.5 * c[0] * d * d + 5.0 * max(d - 1e-6, 0.0)"))
-    ((overlap, jump),) = jumps(Contact(law, SimpleNamespace()))
-    # 5 N on the 10 N of 1e7 N/m at 1 um
-    assert (overlap, jump) == pytest.approx((1e-6, 0.5), rel=1e-6)
+    assert jumps(Contact(law, SimpleNamespace())) == [pytest.approx((1e-6, 0.5), rel=1e-6)]
     (sentence,) = faults_of_measures(law, NONE, 0.0, 1.0, True)
     assert "states order 2 in time, and an impact converges with order 1.00" in sentence
     assert faults_of_measures(law, NONE, 0.0, 2.0, True) == []
@@ -376,26 +368,14 @@ def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_
     assert Paragraph(f"Problem: {sentence}.") in law_page(found)
 
 
-# --- What a law is measured with
-def test_example_inputs_refuse_what_a_law_does_not_know_or_allow() -> None:
-    with pytest.raises(CaseError) as raised:
-        example_inputs(LAWS["flores"], psi=3.0, restitution=2.0)
-    for told, start in zip(
-        raised.value.problems,
-        ("unknown input psi; allowed: restitution, damping", "restitution: got 2.0, allowed: "),
-        strict=True,
-    ):
-        assert told.startswith(f"flores: {start}")
-    with pytest.raises(LawError, match='certificate: got "nonsense", allowed a known name; take'):
-        certificate("nonsense")
-
-
-def test_a_pair_takes_what_is_given_and_derives_what_follows() -> None:
-    steel, own = MATERIALS["steel-316"], example_pair()
+def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_is_refused() -> None:
     near = partial(pytest.approx, rel=1e-14)
-    assert pair_with({"radius_1": 0.0205, "radius_2": 0.02}).effective_radius == near(
-        0.0205 * 0.02 / 0.0405
+    steel, own, radii = (
+        MATERIALS["steel-316"],
+        example_pair(),
+        {"radius_1": 0.0205, "radius_2": 0.02},
     )
+    assert pair_with(radii).effective_radius == near(0.0205 * 0.02 / 0.0405)
     assert pair_with({"youngs_modulus": 200e9}).effective_modulus == near(200e9 / (2.0 * 0.91))
     assert pair_with({}, steel).effective_modulus == near(own.effective_modulus)
     # given ones come first, and what they make uncertain is left out
@@ -406,6 +386,13 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows() -> None:
     for bad in ({"mass": 1.0}, {"effective_mass": math.nan}, {"poissons_ratio": 0.51}):
         with pytest.raises(LawError, match=r"pair: .*allowed"):
             pair_with(bad)
+    with pytest.raises(CaseError) as raised:
+        example_inputs(LAWS["flores"], psi=3.0, restitution=2.0)
+    unknown, wrong = raised.value.problems
+    assert unknown.startswith("flores: unknown input psi; allowed: restitution, damping")
+    assert wrong.startswith("flores: restitution: got 2.0, allowed: ")
+    with pytest.raises(LawError, match='certificate: got "nonsense", allowed a known name; take'):
+        certificate("nonsense")
 
 
 @pytest.mark.plain

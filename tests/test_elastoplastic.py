@@ -25,6 +25,8 @@ from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair, linearised_plastic_stiffness
 from granchain.errors import LawError
 
+pytestmark = pytest.mark.usefixtures("plain_scans")
+
 # The chain of Wang, Liu & Liu 2022, table 8: two steel beads of radius 2.38 mm and 0.45 g, E 193
 # GPa, nu 0.3, s_y 900 MPa.
 RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = (
@@ -100,8 +102,6 @@ contact = cache(Contact)
 def switched_off(name: str) -> Contact:
     return contact(name, as_printed=True)
 
-
-# --- the table of what is admissible
 
 # Computed from the laws' equations independently of this package, to the digits shown. W
 # recoverable energy, U work done; d_max in units of first yield; restitution at 0.2, 1.77 and 10
@@ -225,7 +225,6 @@ def test_the_restitution_from_energy_alone_is_the_computed_one(name):
         assert found == pytest.approx(computed, abs=5.1e-5)
 
 
-# --- every elastoplastic law
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
@@ -334,7 +333,6 @@ def test_no_part_of_a_random_path_creates_energy_whatever_ma_and_lius_constants_
     check_path(Contact("ma-liu", psi=psi, xi=xi), path)
 
 
-# --- what the equations of docs/equations (test_equations.py) do not say
 @pytest.mark.plain
 def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_stresses():
     law = laws()["kogut-etsion"]
@@ -349,7 +347,6 @@ def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_str
         assert d_c == near(strain**2 * RADIUS, 1e-13)
 
 
-# --- what is refused
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "inputs", "message"),

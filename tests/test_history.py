@@ -23,6 +23,8 @@ from granchain.engine.outcome import phases
 from granchain.engine.setup import contacts_of
 from granchain.errors import LawError
 
+pytestmark = pytest.mark.usefixtures("plain_scans")
+
 NEW = ("largest_overlap", "residual_overlap", "phase")
 SHOTS = tuple(f"snapshot_{name}" for name in NEW)
 
@@ -40,7 +42,6 @@ def short(base: str = "steel-chain", **changes: Any) -> gc.Case:
     return gc.load_case(base).replace(**small | changes)
 
 
-# --- the numbers of the law
 def contact_of(name: str, **changes: Any) -> tuple[Model, tuple[float, ...]]:
     law = laws()[name]
     made = contacts_of(law, example_chain(2), example_inputs(law, **changes))
@@ -126,7 +127,6 @@ def test_a_law_with_phases_that_are_none_is_refused():
     assert "wrong-phases" not in laws()
 
 
-# --- a run
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("base", "changes"),
@@ -177,9 +177,6 @@ def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
     rows = 1.0 + more.time.end / more.snapshots.interval
     assert 8.0 * 13 * 6 * (rows - 1.0) <= more.memory - less.memory <= 8.0 * 14 * 7 * rows
     assert sum(v.data.nbytes for v in gc.run(more).variables.values()) <= more.file_size
-
-
-# --- every way in
 
 
 # a resumed run has them too: every variable's bits, test_restart.py

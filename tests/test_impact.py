@@ -71,8 +71,6 @@ def test_bad_inputs_of_an_impact_are_told_together():
             Pair(**wrong)
 
 
-# --- how long a contact lasts
-
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 BEADS = example_pair()
 
@@ -145,8 +143,6 @@ def test_a_contact_as_printed_opens_after_its_overlap_vanishes(plain_loop):
     # what the contact gives back once more on its way below zero
     assert printed.restitution > 1.0
 
-
-# --- damping identified
 
 # Laws whose identified damping is one of its own; the others have the factor of gonthier-exact
 # (test_hysteresis.py). Three of them at once; Jankowski's are in test_viscous.py.
@@ -265,7 +261,6 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
     assert thinned.dissipated_approach == pytest.approx(whole.dissipated_approach, rel=1e-12)
 
 
-# --- the force in parts, and restitution in three ways
 def test_force_and_acceleration_are_those_of_the_equations():
     # F = K d^1.5 (1 + a rate/v0), Hunt and Crossley 1975, doi:10.1115/1.3423596: a = 3/2 (1 - e)
     found = impact(law="hunt-crossley", pair=PAIR, speed=2.0, restitution=0.8)

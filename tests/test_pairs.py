@@ -79,9 +79,7 @@ def problems(**changes: Any) -> list[str]:
         {"law": "tsuji"},
     ],
 )
-def test_contacts_have_the_coefficients_of_a_case_with_one_kind_of_contact(
-    law: dict[str, Any],
-) -> None:
+def test_contacts_have_the_coefficients_of_a_case_with_one_kind_of_contact(law) -> None:
     case = made(contact={**CASE["contact"], **law})
     chain, contacts, _ = prepare(case)
     left = 0
@@ -104,11 +102,9 @@ def test_a_restitution_of_a_pair_may_be_another_laws() -> None:
     assert contacts.c[:, here].tobytes() == alone.c[:, here].tobytes()
     assert case.laws == [("flores", False), ("ma-liu", False)]
     assert "% contact law ma-liu" in gc.cite(case)
-    assert (
-        case.replace(**{"contact.pair.0.restitution.psi": 3.0}).contact.pair[0].restitution["psi"]
-        == 3.0
-    )
-    assert quantity_of(case, "contact.pair.0.restitution.psi").name == "psi"
+    key = "contact.pair.0.restitution.psi"
+    assert case.replace(**{key: 3.0}).contact.pair[0].restitution["psi"] == 3.0
+    assert quantity_of(case, key).name == "psi"
 
 
 @pytest.mark.plain
@@ -117,86 +113,54 @@ def test_walls_are_of_their_beads_material_and_rigid_ends_of_their_own() -> None
         {"materials": ["soft", "rigid"], "restitution": 0.3},
         {"materials": ["steel", "steel"], "restitution": 0.2},
     ]
-    case = made(
-        ends={"left": "wall", "right": "rigid"},
-        striker=None,
-        contact__impact_speed=1.0,
-        contact__pair=kinds,
-    )
+    ends = {"left": "wall", "right": "rigid"}
+    case = made(ends=ends, striker=None, contact__impact_speed=1.0, contact__pair=kinds)
     chain = prepare(case)[0]
     assert chain.between("steel", "steel").nonzero()[0].tolist() == [0, 1, 5]
     assert chain.between("rigid", "soft").nonzero()[0].tolist() == [8]
     brass = {**STEEL, "name": "brass", "youngs_modulus": 1e11}
-    walled = made(
-        ends={"left": "wall", "left_material": brass},
-        contact__pair=[{"materials": ["brass", "steel"], "restitution": 0.3}],
-    )
+    kinds = [{"materials": ["brass", "steel"], "restitution": 0.3}]
+    walled = made(ends={"left": "wall", "left_material": brass}, contact__pair=kinds)
     assert prepare(walled)[0].between("steel", "brass").nonzero()[0].tolist() == [0]
 
 
 @pytest.mark.plain
 def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes() -> None:
-    case = made()
-    assert (
-        Case(**case.resolved()) == case
-        and case.resolved()["contact"]["pair"] == CASE["contact"]["pair"]
-    )
+    case, first = made(), "contact.pair.0.restitution"
+    assert Case(**case.resolved()) == case
+    assert case.resolved()["contact"]["pair"] == CASE["contact"]["pair"]
     assert "pair" not in made(contact__pair=None).resolved()["contact"]
     changed = case.replace(**{"contact.pair.1.restitution": 0.4})
     assert value_at(changed, "contact.pair.1.restitution") == 0.4 and changed.sha256 != case.sha256
-    assert quantity_of(case, "contact.pair.0.restitution").high == 1.0
+    assert quantity_of(case, first).high == 1.0
     for key in ("contact.pair.2.restitution", "contact.pair.0.psi", "contact.pair.x.restitution"):
         with pytest.raises(errors.CaseError):
             quantity_of(case, key)
-    titled = case.replace(title="e = {contact.pair.0.restitution}, {contact.pair.9.restitution}")
+    titled = case.replace(title=f"e = {{{first}}}, {{contact.pair.9.restitution}}")
     assert titled.title == "e = 0.7, {contact.pair.9.restitution}"
     # what a new law does not know goes, and a pair of which nothing is left
     words = r"contact\.law: ma-liu does not take contact\.pair\.0\.restitution,"
+    law = {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}
     with pytest.warns(errors.GranchainWarning, match=words):
-        yielding = case.replace(
-            **{
-                "contact.law": "ma-liu",
-                "contact.psi": 2.84,
-                "contact.xi": 13.0,
-                "contact.pair.1.psi": 2.0,
-            }
-        )
-    assert [pair.materials for pair in yielding.contact.pair] == [
-        ("soft", "soft")
-    ] and yielding.contact.pair[0].inputs() == {"psi": 2.0}
-    with pytest.raises(
-        errors.CaseError,
-        match=r"contact.pair.0.zzz: got an unknown key, allowed materials, restitution",
-    ):
+        (pair,) = case.replace(**law, **{"contact.pair.1.psi": 2.0}).contact.pair
+    assert pair.materials == ("soft", "soft") and pair.inputs() == {"psi": 2.0}
+    unknown = r"contact.pair.0.zzz: got an unknown key, allowed materials, restitution"
+    with pytest.raises(errors.CaseError, match=unknown):
         case.replace(**{"contact.pair.0.zzz": 1.0})
 
 
 @pytest.mark.plain
-def test_members_that_differ_in_a_pair_are_set_up_together_as_alone() -> None:
-    cases = [
+def test_members_that_differ_in_a_pair_are_set_up_together_as_alone_and_not_of_two_forms() -> None:
+    cases = [made()] + [
         made(contact__pair=[{"materials": ["soft", "steel"], "restitution": e}]) for e in (0.3, 0.6)
-    ] + [made()]
+    ]
     for case, (_, contacts, step) in zip(cases, prepare_together(cases), strict=True):
-        _, alone, own = prepare(case)
+        chain, alone, own = prepare(case)
         assert (contacts.c.tobytes(), step.value) == (alone.c.tobytes(), own.value)
-
-
-@pytest.mark.plain
-def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
-    chain = prepare(made())[0]
-    inputs, others = (
-        made().law_inputs(),
-        made(
-            contact__impact_speed="onset", contact__impact_speed_floor=0.1, contact__pair=None
-        ).law_inputs(),
-    )
-    row = RowInputs(
-        chain,
-        chain.pair(),
-        chain.overlap_limits(),
-        inputs,
-        ((chain.between("soft", "soft"), others),),
-    )
+    onset = {"contact__impact_speed": "onset", "contact__impact_speed_floor": 0.1}
+    others = made(**onset, contact__pair=None).law_inputs()
+    soft = ((chain.between("soft", "soft"), others),)
+    row = RowInputs(chain, chain.pair(), chain.overlap_limits(), made().law_inputs(), soft)
     with pytest.raises(errors.LawError, match="make it another law"):
         contacts_together(laws()["flores"], [row])
 
@@ -263,40 +227,19 @@ def test_mistakes_of_pairs_are_told_with_all_others() -> None:
         {"materials": ["steel", "steel"], "impact_speed": "striker"},
     ]
     told = problems(time__end=-1, striker=None, contact__impact_speed=1.0, contact__pair=pairs)
-    keys = (
-        "contact.pair.0.materials",
-        "contact.pair.0.restitution",
-        "contact.pair.1.materials",
-        "contact.pair.2.impact_speed",
-        "time.end",
-    )
-    assert len(told) == len(keys) and all(
-        any(line.startswith(key) for line in told) for key in keys
-    ), told
+    keys = ["0.materials", "0.restitution", "1.materials", "2.impact_speed"]
+    keys = [*(f"contact.pair.{key}" for key in keys), "time.end"]
+    assert len(told) == len(keys), told
+    assert all(any(line.startswith(key) for line in told) for key in keys), told
     # materials of this chain that do not touch
-    apart = {
-        "radius": 2e-3,
-        "segment": [
-            {"count": 2, "material": STEEL},
-            {"count": 1, "material": "steel-210"},
-            {"count": 2, "material": SOFT},
-        ],
-    }
-    (line,) = problems(
-        chain=apart, contact__pair=[{"materials": ["soft", "steel"], "restitution": 0.5}]
-    )
-    assert (
-        '"soft" and "steel", which touch nowhere in this chain, allowed pairs that touch: "soft"'
-        in line
-    )
-    unnamed = {
-        "beads": 3,
-        "radius": 2e-3,
-        "material": {key: value for key, value in STEEL.items() if key != "name"},
-    }
-    (line,) = problems(
-        chain=unnamed, contact__pair=[{"materials": ["steel", "steel"], "restitution": 0.5}]
-    )
+    segments = [{"count": 1, "material": one} for one in (STEEL, "steel-210", SOFT)]
+    touching = [{"materials": ["soft", "steel"], "restitution": 0.5}]
+    (line,) = problems(chain={"radius": 2e-3, "segment": segments}, contact__pair=touching)
+    assert '"soft" and "steel", which touch nowhere in this chain, allowed pairs that touch' in line
+    nameless = {key: value for key, value in STEEL.items() if key != "name"}
+    unnamed = {"beads": 3, "radius": 2e-3, "material": nameless}
+    same = [{"materials": ["steel", "steel"], "restitution": 0.5}]
+    (line,) = problems(chain=unnamed, contact__pair=same)
     assert "none: no material has a name" in line
 
 
@@ -314,20 +257,18 @@ def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:
             contact__pair=[{"materials": [one, other], "restitution": asked}],
             contact__restitution=0.11,
         )
-        velocity = gc.run(case).final_velocity
-        assert float(np.diff(velocity)[0]) == pytest.approx(asked, abs=2e-4), (one, other)
+        speed = float(np.diff(gc.run(case).final_velocity)[0])
+        assert speed == pytest.approx(asked, abs=2e-4), (one, other)
 
 
 @pytest.mark.plain
 def test_a_report_says_where_the_damping_is_not_the_published_one() -> None:
-    inputs = {
-        "restitution": 0.7,
-        "damping": "published",
-        "pair": [{"materials": ["a", "b"], "damping": "published"}],
-    }
-    assert IDENTIFIED not in [getattr(block, "text", "") for block in law_blocks("tsuji", inputs)]
-    pair = {"materials": ["a", "b"], "damping": "identified"}
-    for one in ({**inputs, "damping": "identified"}, {**inputs, "pair": [pair]}):
-        texts = [getattr(block, "text", "") for block in law_blocks("tsuji", one)]
+    def texts(damping: str, of_pair: str) -> list[str]:
+        pair = {"materials": ["a", "b"], "damping": of_pair}
+        inputs = {"restitution": 0.7, "damping": damping, "pair": [pair]}
+        return [getattr(block, "text", "") for block in law_blocks("tsuji", inputs)]
+
+    assert IDENTIFIED not in texts("published", "published")
+    for ways in (("identified", "published"), ("published", "identified")):
         # below what the law says of itself, its equation and its symbols, above its source
-        assert texts.index(IDENTIFIED) == len(paragraphs(laws()["tsuji"].__doc__)) + 3
+        assert texts(*ways).index(IDENTIFIED) == len(paragraphs(laws()["tsuji"].__doc__)) + 3

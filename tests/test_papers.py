@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("plain_scans")
+
 PAPERS = Path(__file__).parents[1] / "docs" / "papers"
 sys.path.insert(0, str(PAPERS))
 

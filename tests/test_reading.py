@@ -17,7 +17,7 @@ NAMES = ("peak", "arrival", "width", "impulse")
 
 def seeds(count):
     """Draws of noise and phase, a few of them at once."""
-    few = [pytest.param(seed, marks=pytest.mark.long if seed > 2 else ()) for seed in range(count)]
+    few = [pytest.param(seed, marks=pytest.mark.long if seed > 1 else ()) for seed in range(count)]
     return pytest.mark.parametrize("seed", few)
 
 
@@ -90,12 +90,22 @@ def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
     assert error < 3.0 * sure and (error < 0.05 or sure > 0.05)
 
 
-@seeds(10)
+# a rise that noise or few samples hide may end the impulse; a jump between two samples leaves it
+# open
+@seeds(12)
 @pytest.mark.parametrize(
     ("shape", "samples", "noise"),
-    [(notched(0.22), 60.0, 0.01), (notched(0.22), 20.0, 0.01), (shoulder, 8.0, 0.0007)],
+    [
+        (notched(0.22), 60.0, 0.01),
+        (notched(0.22), 20.0, 0.01),
+        (shoulder, 8.0, 0.0007),
+        (cut_feet, 9.0, 0.0001),
+        (cut_feet, 12.0, 0.0001),
+    ],
 )
-def test_a_rise_that_noise_or_few_samples_hide_may_end_the_impulse(shape, samples, noise, seed):
+def test_an_impulse_that_a_hidden_rise_or_a_jump_leaves_open_is_covered(
+    shape, samples, noise, seed
+):
     error, sure = off(shape, samples, noise, seed)[0]["impulse"]
     assert error < 5.0 * sure
 
@@ -105,13 +115,6 @@ def test_a_long_stretch_over_a_kink_is_not_taken_for_the_top(seed):
     error, sure = off(kinked, 150.0, 0.001, seed)[0]["arrival"]
     # the longest stretches agree with each other on 0.010
     assert error < 0.005 and error < 3.0 * sure
-
-
-@seeds(12)
-@pytest.mark.parametrize("samples", [9.0, 12.0])
-def test_a_jump_between_two_samples_leaves_the_impulse_open(samples, seed):
-    error, sure = off(cut_feet, samples, 0.0001, seed)[0]["impulse"]
-    assert error < 5.0 * sure
 
 
 @seeds(10)

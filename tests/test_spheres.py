@@ -54,70 +54,21 @@ def test_a_wall_is_flat_and_held_fast() -> None:
     rigid = gc.Pair.of_spheres(2e-3, BRASS, math.inf, RIGID)
     assert rigid.effective_modulus == pytest.approx(16e6 * 6894.757 / (1.0 - 0.34**2), rel=1e-3)
     assert rigid.yield_stress == BRASS.yield_stress
-
-
-def test_a_ball_in_a_socket_is_that_of_the_paper() -> None:
-    pair = gc.Pair.of_spheres(0.02, BALL, 0.0205, SOCKET, internal=True)
-    # R1 R2/(R2 - R1) = .82 m
-    assert pair.effective_radius == pytest.approx(0.82, rel=1e-12)
-    assert pair.effective_modulus == pytest.approx(
-        1.0 / ((1.0 - 0.29**2) / 200e9 + (1.0 - 0.33**2) / 65e9), rel=1e-15
-    )
-    assert pair.effective_mass == pytest.approx(4.0 / 3.0 * math.pi * 0.02**3 * 7800.0, rel=1e-15)
-    assert (pair.yield_stress, pair.radius_1, pair.radius_2) == (30e6, 0.0205, 0.02)
-    # table 2: restitution .6909, d_max 1.1152e-4 m
-    found = gc.impact(law="ma-liu", pair=pair, speed=4.0, refine=4.0, psi=3.0, xi=13.0)
-    assert found.restitution == pytest.approx(0.6909, abs=5e-5)
-    assert found.max_overlap == pytest.approx(1.1152e-4, abs=5e-9)
-
-
-@pytest.mark.plain
-def test_spheres_without_a_density_have_no_mass() -> None:
+    # without a density there is no mass
     pair = gc.Pair.of_spheres(0.02, BALL, 0.03, SOCKET)
     assert not pair.has("effective_mass") and pair.has("effective_modulus")
     with pytest.raises(LawError, match="effective_mass: got nothing"):
         gc.impact(law="hertz", pair=pair, speed=1.0)
 
 
-@pytest.mark.plain
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((0.0, "steel-316"), "pair: radius: got 0.0, allowed: a finite number above 0"),
-        ((math.inf, "steel-316"), "pair: radius: got inf, allowed: a finite number above 0"),
-        ((1e-3, "steel-316", math.nan), "other_radius: got nan, allowed: a number above 0, or inf"),
-        ((1e-3, "steel-361"), 'got "steel-361".*did you mean "steel-316"'),
-        ((1e-3, STEEL, 1e-3, STEEL, True), "other_radius: got 0.001, allowed: .* above the sph"),
-        ((1e-3, STEEL, math.inf, STEEL, True), "other_radius: got inf, allowed: a finite number"),
-        ((1e-3, RIGID), "got two rigid bodies, allowed: one at most"),
-    ],
-)
-def test_what_is_no_pair_of_spheres_is_refused(arguments: tuple, words: str) -> None:
-    with pytest.raises(LawError, match=words):
-        gc.Pair.of_spheres(*arguments)
-
-
-@pytest.mark.plain
-def test_mistakes_of_spheres_are_told_together() -> None:
-    with pytest.raises(LawError) as caught:
-        gc.Pair.of_spheres(-1.0, "copper", 0.0, "gold")
-    assert [line.partition(": got")[0] for line in str(caught.value).splitlines()] == [
-        "pair: radius",
-        "pair: other_radius",
-        "pair: material",
-        "pair: other_material",
-    ]
-
-
-# --- on the command line
-
-
-def facts(capsys: pytest.CaptureFixture[str], command: str) -> dict[str, Any]:
-    assert obey([*shlex.split(command), "--json"]) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
-def test_spheres_collide_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ball_in_a_socket_is_that_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    pair = gc.Pair.of_spheres(0.02, BALL, 0.0205, SOCKET, internal=True)
+    # R1 R2/(R2 - R1) = .82 m
+    assert pair.effective_radius == pytest.approx(0.82, rel=1e-12)
+    modulus = 1.0 / ((1.0 - 0.29**2) / 200e9 + (1.0 - 0.33**2) / 65e9)
+    assert pair.effective_modulus == pytest.approx(modulus, rel=1e-15)
+    assert pair.effective_mass == pytest.approx(4.0 / 3.0 * math.pi * 0.02**3 * 7800.0, rel=1e-15)
+    assert (pair.yield_stress, pair.radius_1, pair.radius_2) == (30e6, 0.0205, 0.02)
     given = facts(
         capsys,
         "impact ma-liu --speed 4 --set psi=3 --set xi=13 --set sphere_1.radius=0.02 --set "
@@ -125,12 +76,37 @@ def test_spheres_collide_on_the_command_line(capsys: pytest.CaptureFixture[str])
         "--set 'sphere_2.radius=20.5 mm' --set sphere_2.internal=true --set "
         "'sphere_2.material={ youngs_modulus = 65e9, poissons_ratio = 0.33, yield_stress = 30e6 }'",
     )
-    pair = gc.Pair.of_spheres(0.02, BALL, 0.0205, SOCKET, internal=True)
+    # table 2: restitution .6909, d_max 1.1152e-4 m
+    (found,) = given["impacts"]
+    assert found["restitution"] == pytest.approx(0.6909, abs=5e-5)
+    assert found["max_overlap"] == pytest.approx(1.1152e-4, abs=5e-9)
     assert given["pair"] == pair.items()
-    assert given["impacts"][0]["restitution"] == pytest.approx(0.6909, abs=5e-5)
-    assert given["pair_source"] == (
-        "a sphere of 0.02 m, own material, and a hollow of 0.0205 m, own material"
-    )
+    source = "a sphere of 0.02 m, own material, and a hollow of 0.0205 m, own material"
+    assert given["pair_source"] == source
+
+
+@pytest.mark.plain
+def test_what_is_no_pair_of_spheres_is_refused_with_all_mistakes() -> None:
+    for arguments, words in (
+        ((0.0, "steel-316"), "pair: radius: got 0.0, allowed: a finite number above 0"),
+        ((math.inf, "steel-316"), "pair: radius: got inf, allowed: a finite number above 0"),
+        ((1e-3, "steel-316", math.nan), "other_radius: got nan, allowed: a number above 0, or inf"),
+        ((1e-3, "steel-361"), 'got "steel-361".*did you mean "steel-316"'),
+        ((1e-3, STEEL, 1e-3, STEEL, True), "other_radius: got 0.001, allowed: .* above the sph"),
+        ((1e-3, STEEL, math.inf, STEEL, True), "other_radius: got inf, allowed: a finite number"),
+        ((1e-3, RIGID), "got two rigid bodies, allowed: one at most"),
+    ):
+        with pytest.raises(LawError, match=words):
+            gc.Pair.of_spheres(*arguments)
+    with pytest.raises(LawError) as caught:
+        gc.Pair.of_spheres(-1.0, "copper", 0.0, "gold")
+    keys = ["pair: radius", "pair: other_radius", "pair: material", "pair: other_material"]
+    assert [line.partition(": got")[0] for line in str(caught.value).splitlines()] == keys
+
+
+def facts(capsys: pytest.CaptureFixture[str], command: str) -> dict[str, Any]:
+    assert obey([*shlex.split(command), "--json"]) == 0
+    return dict(json.loads(capsys.readouterr().out))
 
 
 def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,41 +123,21 @@ def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     assert given["pair_changes"] == ["effective_mass = 0.5"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ("sphere_1.radius=1e-3", ["sphere_1.material: got nothing"]),
-        ("sphere_2.radius=1e-3", ["sphere_1.radius: got nothing", "sphere_1.material: got"]),
-        (
-            "sphere_1.radius=1e-3 sphere_1.material=steel-361",
-            ["sphere_1.material", 'did you mean "steel-316"?'],
-        ),
-        (
-            "sphere_1.radius=1e-3 sphere_1.material=ptfe sphere_2.radius=-1",
-            ["sphere_2.radius: got -1", "inf is a flat wall"],
-        ),
-        (
-            "sphere_1.radius=1e-3 sphere_1.material=ptfe sphere_2.internal=true",
-            ["sphere_2.radius: got 0.001", "the hollow is the larger one"],
-        ),
-        (
-            "sphere_1.radius=1e-3 sphere_1.material=ptfe material=ptfe",
-            ["material: got a material beside spheres"],
-        ),
-        (
-            "sphere_1.radius=1e-3 sphere_1.material=ptfe sphere_2.raduis=1",
-            ['did you mean "radius"?'],
-        ),
-        ("sphere_1=3", ["sphere_1: got 3"]),
-        ("sphere_3.radius=1", ['did you mean "sphere_2"?']),
-    ],
-)
-def test_wrong_spheres_are_told(
-    changes: str, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    sets = [part for change in changes.split() for part in ("--set", change)]
-    assert obey(["impact", "hertz", "--speed", "1", *sets]) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and "Traceback" not in said.err
-    for word in words:
-        assert word in said.err
+def test_wrong_spheres_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    ptfe = "sphere_1.radius=1e-3 sphere_1.material=ptfe"
+    for changes, *words in (
+        ("sphere_1.radius=1e-3", "sphere_1.material: got nothing"),
+        ("sphere_2.radius=1e-3", "sphere_1.radius: got nothing", "sphere_1.material: got"),
+        ("sphere_1.radius=1e-3 sphere_1.material=steel-361", 'did you mean "steel-316"?'),
+        (f"{ptfe} sphere_2.radius=-1", "sphere_2.radius: got -1", "inf is a flat wall"),
+        (f"{ptfe} sphere_2.internal=true", "sphere_2.radius: got 0.001", "the hollow is the large"),
+        (f"{ptfe} material=ptfe", "material: got a material beside spheres"),
+        (f"{ptfe} sphere_2.raduis=1", 'did you mean "radius"?'),
+        ("sphere_1=3", "sphere_1: got 3"),
+        ("sphere_3.radius=1", 'did you mean "sphere_2"?'),
+    ):
+        sets = [part for change in changes.split() for part in ("--set", change)]
+        assert obey(["impact", "hertz", "--speed", "1", *sets]) == 2
+        said = capsys.readouterr()
+        assert said.out == "" and "Traceback" not in said.err
+        assert all(word in said.err for word in words), said.err

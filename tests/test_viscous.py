@@ -35,7 +35,6 @@ def delivered(law: str, **inputs: Any) -> float:
     return impact(law=law, pair=PAIR, speed=SPEED, **given).restitution
 
 
-# --- what is tabulated
 # Wang and Liu's has a loop that no other test compiles.
 @pytest.mark.parametrize(
     "law", ["kelvin-voigt", "tsuji", pytest.param("wang-liu-viscous", marks=pytest.mark.long)]
@@ -104,7 +103,6 @@ def test_hunt_and_crossley_with_alpha_lose_in_proportion_to_the_speed(alpha):
     assert (1.0 - found[0]) / (alpha * 0.05) == pytest.approx(1.0, abs=0.05 * alpha)
 
 
-# --- identified
 @pytest.mark.plain
 def test_the_ratio_of_a_decay_solves_its_equation():
     for decay in (1e-6, 0.1, 0.7, 0.999, 1.001, 2.0, 20.0):
@@ -155,7 +153,6 @@ def test_identified_a_clamped_contact_is_not_asked_for_less_than_it_returns(law)
     assert tensile == found(0.05, separation="tensile")
 
 
-# --- arrays and ranges
 WITH_RESTITUTION = [
     "kelvin-voigt",
     "wang-liu-viscous",
