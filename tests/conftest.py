@@ -67,6 +67,13 @@ def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     from granchain.engine.loop import time_loop
 
     monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
+    monkeypatch.setattr("granchain.engine.stack.compiled", lambda stack: stack)
+
+
+@pytest.fixture
+def plain_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No loop over members is compiled: test_many.py looks at those."""
+    monkeypatch.setattr("granchain.engine.stack.COMPILED", sys.maxsize)
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from granchain.studies.plan import quasi_random
 from granchain.traces import Trace
 from granchain.traces.about import about_of, written
 
+pytestmark = pytest.mark.usefixtures("plain_members")
+
 SHORT = short_chains.SHORT | {"time.end": 1.2e-4}
 ELASTIC = gc.load_case("steel-chain-hertz").replace(**SHORT)
 # Hertz's contacts, no other scale: m du'' = K d^1.5, so that forces go with (K^2 m^3 v^6)^(1/5) and

@@ -14,6 +14,7 @@ import granchain as gc
 from granchain.case.document import toml_text
 from granchain.case.signals import phase_at, signal_table
 from granchain.case.start import state_in
+from granchain.cli import obey
 from granchain.errors import CaseError, FileError
 from granchain.simulation import prepare
 
@@ -94,87 +95,91 @@ def test_a_drive_leads_into_the_next():
         case.replace(**{"ends.left.ramp": None})
 
 
-def test_each_value_goes_on_from_the_last_and_a_study_from_its_file(tmp_path, monkeypatch):
+def test_each_value_goes_on_from_the_last_and_a_study_from_its_file(tmp_path):
     file = tmp_path / "chain.h5"
     case = bead(**{"time.end": 2.5e-4, "ends.left.ramp": 5e-5})
-    values = {"ends.left.amplitude": [1e-8, 3e-8, 2e-8]}
+    key, sizes = "ends.left.amplitude", [1e-8, 3e-8, 2e-8]
 
     def stop(done, count):
         if done == 2:
             raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        gc.sweep(case, values, chained=True, out=file, progress=stop)
+        gc.sweep(case, {key: sizes}, chained=True, out=file, progress=stop)
     with pytest.raises(FileError, match="unfinished study"):
-        gc.sweep(case, values, chained=True, out=file, progress=False)
+        gc.sweep(case, {key: sizes}, chained=True, out=file, progress=False)
     asked = []
     options = {"chained": True, "out": file, "resume": True, "traces": False}
-    found = gc.sweep(case, values, progress=lambda *which: asked.append(which), **options)
+    options["progress"] = lambda *which: asked.append(which)
+    found = gc.sweep(case, {key: sizes}, **options)
     assert asked == [(3, 3)] and not (tmp_path / "chain.h5.part").exists()
-    again = gc.sweep(case, values, chained=True, traces=True, progress=False)
+    again = gc.sweep(case, {key: sizes}, chained=True, traces=True, progress=False)
     assert np.array_equal(again.force_amplitude, found.force_amplitude)
-    # a longer list takes what is there, another way round does not
-    asked.clear()
-    more = {"ends.left.amplitude": [1e-8, 3e-8, 2e-8, 1e-8]}
-    gc.sweep(case, more, progress=lambda *which: asked.append(which), **options)
-    assert asked == [(4, 4)]
+    # a longer list takes what is there
+    gc.sweep(case, {key: [*sizes, 1e-8]}, **options)
+    assert asked == [(3, 3), (4, 4)]
     # the first value has the bits of one run
     held = state_in(found.state.values[0])
     assert 2.5e-4 <= held.time < 2.5e-4 + 2.0 * held.time_step
     # the step divides the end
-    whole = gc.run(case.replace(**{"ends.left.amplitude": 1e-8, "time.end": held.time}))
+    whole = gc.run(case.replace(**{key: 1e-8, "time.end": held.time}))
     assert np.array_equal(whole.state["bodies"], held.start.bodies)
     # four periods of 25 us, sampled every two or three steps of .39 us
-    assert np.isfinite(again.sensor_force.values[0, :, 0]).sum() in (
-        *range(84, 90),
-        *range(126, 132),
-    )
+    counted = np.isfinite(again.sensor_force.values[0, :, 0]).sum()
+    assert counted in (*range(84, 90), *range(126, 132))
     # the drive goes on where it was
-    assert found.drive_phase.values[0] == pytest.approx(
-        phase_at(case.ends.left, held.time) % (2.0 * math.pi), rel=1e-12
-    )
+    phase = float(found.drive_phase[0])
+    assert phase == pytest.approx(phase_at(case.ends.left, held.time) % (2.0 * math.pi), rel=1e-12)
     # the second value begins with the first one's displacement of the wall
     second = case.replace(
         initial={"state": found.state.values[0]},
-        **{"ends.left.amplitude": 3e-8, "ends.left.phase": float(found.drive_phase[0])},
-        **{"ends.left.ramp_from": [1e-8, 40e3]},
+        **{key: 3e-8, "ends.left.phase": phase, "ends.left.ramp_from": [1e-8, 40e3]},
     )
-    wall = held.start.driven[0]
     first = signal_table(second.ends.left, 1e-4).value[0]
-    assert abs(first - wall) < 1.1 * 2.0 * math.pi * 40e3 * 1e-8 * held.time_step
+    assert abs(first - held.start.driven[0]) < 1.1 * 2.0 * math.pi * 40e3 * 1e-8 * held.time_step
 
 
 @pytest.mark.parametrize(
-    ("vary", "changes", "said"),
+    ("vary", "changes", "more", "said"),
     [
         (
             {"striker.speed": [1.0]},
             {},
+            {},
             "allowed the list of one of time.step, time.end, ends.left.amplitude, ends.left.",
         ),
-        ({LEFT: [4e4], "time.end": [1e-3]}, {}, "got ends.left.frequency, time.end of a chained"),
-        ({LEFT: gc.normal(4e4, 1.0)}, {}, "allowed the list of one"),
-        ({LEFT: [4e4]}, {"ends.left.duration": 8e-3}, 'signal = "harmonic" without duration'),
-        ({"ends.left.amplitude": [1e-8]}, NOISE, "ends.left: got no harmonic drive"),
-        ({LEFT: [4e4, 41e3]}, {"time.end": 6e-4}, "of which the ramp takes 0.000494 s"),
-        ({LEFT: [4e4]}, {"time.end": 6e-5}, "allowed four periods of the drive"),
+        (
+            {LEFT: [4e4], "time.end": [1e-3]},
+            {},
+            {},
+            "got ends.left.frequency, time.end of a chained",
+        ),
+        ({LEFT: gc.normal(4e4, 1.0)}, {}, {}, "allowed the list of one"),
+        (
+            {LEFT: [4e4]},
+            {"ends.left.duration": 8e-3},
+            {},
+            'signal = "harmonic" without duration',
+        ),
+        ({"ends.left.amplitude": [1e-8]}, NOISE, {}, "ends.left: got no harmonic drive"),
+        ({LEFT: [4e4, 41e3]}, {"time.end": 6e-4}, {}, "of which the ramp takes 0.000494 s"),
+        ({LEFT: [4e4]}, {"time.end": 6e-5}, {}, "allowed four periods of the drive"),
+        (
+            {LEFT: [4e4]},
+            {},
+            {"measures": ["participation"]},
+            "measures: got participation of a chained study",
+        ),
+        ({LEFT: [4e4]}, {}, {"executor": 1}, "executor: got one beside chained"),
     ],
 )
-def test_what_cannot_be_chained_is_said(vary, changes, said):
+def test_what_cannot_be_chained_is_said(vary, changes, more, said):
     with pytest.raises(CaseError, match=re.escape(said)):
-        gc.sweep(bead(**changes), vary, chained=True)
+        gc.sweep(bead(**changes), vary, chained=True, **more)
 
 
-def test_energies_and_executors_are_no_part_of_a_chain():
-    with pytest.raises(CaseError) as error:
-        gc.sweep(bead(), {LEFT: [4e4]}, chained=True, measures=["participation"], executor=1)
-    assert "measures: got participation of a chained study" in str(error.value)
-    assert "executor: got one beside chained" in str(error.value)
-
-
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_command_chains_and_draws(here, capsys):
-    from granchain.cli import obey
-
     case = bead(**{"time.end": 5e-4, "ends.left.ramp": 5e-5})
     (here / "bead.toml").write_text(toml_text(case.as_given()["tables"]))
     assert gc.load_case(here / "bead.toml") == case

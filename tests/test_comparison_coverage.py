@@ -128,7 +128,7 @@ def test_noise_on_a_flank_is_not_taken_for_the_pulse(figure):
 @pytest.mark.parametrize(
     ("count", "among"),
     [
-        pytest.param(48, NEAR, id="fast"),
+        pytest.param(24, NEAR, id="fast"),
         *(pytest.param(n, laws, marks=LONG) for n, laws in ((1000, NEAR), (MANY, None))),
     ],
 )
@@ -140,7 +140,7 @@ def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure)
         figure(what, 100.0 * found.beyond(name) / found.sensors, at_most=BEYOND[name])
         what = f"{name}: median uncertainty over median error"
         # a median of a few sensors is anywhere
-        most = 4.0 if count > 48 else None
+        most = 4.0 if count > 24 else None
         figure(what, found.ratio(name), at_least=1.0, at_most=most)
     for fault, least in LEAST_SAID.items():
         assert found.said[fault] >= least * found.of_fault[fault], fault
@@ -148,7 +148,7 @@ def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure)
 
 @pytest.mark.parametrize(
     ("count", "among"),
-    [(30, NEAR), pytest.param(2000, None, marks=LONG)],
+    [(15, NEAR), pytest.param(2000, None, marks=LONG)],
     ids=["fast", "all laws"],
 )
 def test_a_clipped_peak_is_recognised(count, among, figure):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.shaken import by_integration, orbit_by_integration, shaken_row
+from support.shaken import by_integration, long_steps, orbit_by_integration, shaken_row
 
 import granchain as gc
 from granchain.errors import CaseError, FileError
@@ -62,19 +62,20 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
 
 
 def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
+    long_steps(monkeypatch)
     case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.nc"
     found, way = gc.orbit(case), {"along": "ends.left.frequency", "stop": 28.5e3}
     unbroken = gc.continuation(case, found, **way)
-    stepped, steps = module.Path.stepped, iter(range(3))
+    stepped, steps = module.Path.stepped, iter(range(2))
 
     def few(path, node, length):
         if next(steps, None) is None:
             raise KeyboardInterrupt
         return stepped(path, node, length)
 
-    monkeypatch.setattr(module.Path, "stepped", few)
-    broken = gc.continuation(case, found, **way, out=out)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Path, "stepped", few)
+        broken = gc.continuation(case, found, **way, out=out)
     assert broken.interrupted and 1 < len(broken.points) < len(unbroken.points)
     assert not out.exists()
     with pytest.raises(FileError, match="unfinished"):

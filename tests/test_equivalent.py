@@ -188,7 +188,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         gc.equivalent(case.replace(**{"sensors.beads": []}), laws=["flores"])
 
 
-@pytest.mark.usefixtures("blank_pictures")
+@pytest.mark.usefixtures("blank_pictures", "plain_members")
 def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     kept_snapshots = {key: value for key, value in SHORT.items() if key != "snapshots"}

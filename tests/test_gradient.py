@@ -14,17 +14,9 @@ from granchain.errors import CaseError
 
 def row(beads, end, **changes):
     """Steel beads, Hertz, struck."""
-    case = gc.load_case("steel-chain-hertz")
-    return case.replace(
-        **{
-            "chain.beads": beads,
-            "sensors.beads": [beads // 2],
-            "sensors.contacts": [],
-            "snapshots": None,
-            "time.end": end,
-            **changes,
-        }
-    )
+    own = {"chain.beads": beads, "sensors.beads": [beads // 2], "sensors.contacts": []}
+    own |= {"snapshots": None, "time.end": end}
+    return gc.load_case("steel-chain-hertz").replace(**(own | changes))
 
 
 def with_tangent(case, step):
@@ -76,24 +68,23 @@ def with_tangent(case, step):
     return (curve(at), d_peak), (momentum / striker, d_momentum / striker)
 
 
-def test_gradient_is_the_tangent_of_the_same_scheme():
-    case = row(70, 3.5e-4)
+@pytest.mark.parametrize(
+    ("beads", "end"), [(10, 1.2e-4), pytest.param(70, 3.5e-4, marks=pytest.mark.long)]
+)
+def test_gradient_is_the_tangent_of_the_same_scheme(beads, end):
+    case = row(beads, end)
     found = gc.gradient(case, "peak", "chain.radius_factor", error=False)
-    (peak, known), _ = with_tangent(case, found.time_step)
+    (peak, known), momentum = with_tangent(case, found.time_step)
     assert found.value == pytest.approx(peak, rel=1e-9)
     off = np.abs(found["chain.radius_factor"] - known)
     assert off.max() <= 1e-6 * np.abs(known).max()
     assert np.isnan(found.errors["chain.radius_factor"]).all()
-
-
-def test_gradient_of_the_momentum_passed_on():
-    case = row(10, 1.2e-4)
-    found = gc.gradient(case, "transmitted_momentum", "chain.radius_factor", error=False)
-    _, (value, known) = with_tangent(case, found.time_step)
-    # the pulse ends at 1 % of its peak, the tangent's when the bead has left
-    assert found.value == pytest.approx(value, rel=3e-4)
-    off = np.abs(found["chain.radius_factor"] - known)
-    assert off.max() <= 1e-3 * np.abs(known).max()
+    if beads == 10:
+        found = gc.gradient(case, "transmitted_momentum", "chain.radius_factor", error=False)
+        # the pulse ends at 1 % of its peak, the tangent's when the bead has left
+        assert found.value == pytest.approx(momentum[0], rel=3e-4)
+        off = np.abs(found["chain.radius_factor"] - momentum[1])
+        assert off.max() <= 1e-3 * np.abs(momentum[1]).max()
 
 
 def test_errors_cover_what_a_finer_step_gives():

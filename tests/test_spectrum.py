@@ -266,12 +266,8 @@ def test_what_is_no_place_is_refused(run, asked, said):
 def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run.save("dimer.h5")
-    assert (
-        obey(
-            ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--figure", "dimer.png", "--json"]
-        )
-        == 0
-    )
+    asked = ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--out", "waves.json"]
+    assert obey([*asked, "--figure", "dimer.png", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["band_edges"] == found.band_edges.tolist()
     assert len(facts["frequency"]) == len(facts["transmission"]) == len(facts["coherence"])
@@ -281,16 +277,15 @@ def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch)
     ways = json.loads(capsys.readouterr().out)["files"]
     assert [one["source"] for one in ways] == ["bead 3", "bead 36"]
     assert obey([*both, "--out", "both.json"]) == obey([*both, "--to", "3", "--to", "4"]) == 2
-    for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"], ["--width", "singel"]):
+    for wrong in (["--from", "a"], ["--to", "-1"], ["--width", "singel"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
-    asked = ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--out", "waves.json"]
-    assert obey(asked) == 0 and obey(asked) == 4
+    assert obey(asked) == 4
     gc.save(found, "same.json", run.case)
     kept, same = read_conclusion("waves.json"), read_conclusion("same.json")
     assert kept.pop("written") and same.pop("written") and kept == same
     again = as_spectrum(kept)
     assert print_spectrum(again) == print_spectrum(found)
-    assert again.power == pytest.approx(found.power, rel=1e-3)
+    assert np.allclose(again.power, found.power, rtol=1e-3, atol=0.0)
     page = gc.report("waves.json").decode()
     assert "Waves measured in" in page and "Not drawn" not in page
     lines = print_spectrum(found).splitlines()

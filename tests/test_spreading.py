@@ -47,7 +47,9 @@ STRUCK = {"striker": {"speed": 1.0}, "walls": None, "chain": {}, "history": True
         (DENTS, STRUCK),
     ],
 )
-def test_the_energies_of_beads_and_contacts_add_up_to_the_ledgers(law, more):
+def test_the_energies_of_beads_and_contacts_add_up_to_the_ledgers(law, more, monkeypatch):
+    # compiled, the scans take longer
+    monkeypatch.setattr("granchain.engine.scans.PLAIN_SECONDS", 60.0)
     result = row(law, **more)
     bead, contact = analysis.bead_energy(result), analysis.contact_energy(result)
     known = result.energy_kinetic + result.energy_recoverable - moving_energy(result).static_work
@@ -93,10 +95,10 @@ def test_in_a_linear_chain_a_localised_start_spreads_as_far_as_it_flies():
 
 def test_energies_that_a_result_does_not_hold_are_refused(plain_loop):
     with pytest.raises(GranchainError, match="set `history = true` under"):
-        analysis.bead_energy(row(DENTS, initial=KICK, end=1e-5))
+        analysis.bead_energy(row(DENTS, initial=KICK, end=4e-6))
     with pytest.raises(GranchainError, match=r"a memory that snapshots do not hold.*keep"):
-        analysis.contact_energy(row(DENTS | {"dents": "forget"}, end=1e-5, **DENTED))
-    bare = gc.run(row(DENTS, end=1e-5, **DENTED).case.replace(snapshots=None))
+        analysis.contact_energy(row(DENTS | {"dents": "forget"}, end=4e-6, **DENTED))
+    bare = gc.run(row(DENTS, end=4e-6, **DENTED).case.replace(snapshots=None))
     with pytest.raises(GranchainError, match=r"set `interval` under .snapshots."):
         analysis.second_moment(bare)
 

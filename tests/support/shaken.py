@@ -34,6 +34,12 @@ def shaken_row(beads, frequency, amplitude, drag, **changes):
     return case.replace(**changes)
 
 
+def long_steps(monkeypatch):
+    """Branches of few orbits, which close as well."""
+    for name in ("FIRST", "LONGEST"):
+        monkeypatch.setattr(f"granchain.studies.continuation.{name}", 0.2)
+
+
 def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MASS, elastic=None):
     """How far a state ends from where it begins in a period, and its Jacobian; hertz, or tsuji with
     the restitution of the case; or F = K (d - r)^1.5 of dents (K, r, overlap at rest). Equal steel
