@@ -21,7 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,21 +30,17 @@ from support.printed import differences
 
 import granchain as gc
 import granchain.cli  # the commands
+from granchain.case.tables import TABLES, heading_of
 from granchain.cli import obey, options
+from granchain.contact import laws
+from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Generated pages are made from the program's own tables, and hold no commands; laws.md is printed.
-PAGES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for path in [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        *DOCS.glob("*.md"),
-        *DOCS.glob("how-to/*.md"),
-        *DOCS.glob("explanation/*.md"),
-    ]
-)
+WRITTEN = [DOCS.glob(name) for name in ("*.md", "how-to/*.md", "explanation/*.md")]
+PAGES = ["CONTRIBUTING.md", "README.md"]
+PAGES += sorted(path.relative_to(ROOT).as_posix() for paths in WRITTEN for path in paths)
 _BLOCK = re.compile(
     r"(?P<not_run><!-- not run by the tests -->\n)?"
     r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$"
@@ -55,49 +51,25 @@ _FILE = re.compile(r"`(?P<name>[\w-]+\.(?:toml|py|csv))`[^`]*:\s*$")
 _EXIT = re.compile(r"# exit code (\d+)\s*$")
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command of a page, what is shown under it, and how it ends."""
-
-    text: str
-    shown: tuple[str, ...]
-
-    @property
-    def exit_code(self) -> int:
-        found = _EXIT.search(self.text)
-        return int(found[1]) if found else 0
-
-
-def blocks(text: str) -> list[tuple[str, str, str | None, str | None]]:
+def blocks(page: str) -> Iterator[tuple[str, str, str | None, str | None]]:
     """Language, body, file name and what is shown to be printed of the blocks of a page that do
     something; the body of a console block is what stands in it."""
-    found = []
+    text = (ROOT / page).read_text()
     for block in _BLOCK.finditer(text):
-        if block["not_run"]:
-            continue
         named = _FILE.search(text[: block.start()].rstrip().rpartition("\n\n")[2])
-        name = named["name"] if named else None
-        found.append((block["language"], block["body"], name, block["printed"]))
-    return found
+        if not block["not_run"]:
+            yield block["language"], block["body"], named and named["name"], block["printed"]
 
 
-def commands(body: str) -> list[Command]:
-    """The commands of a console block: a backslash at the end of a line goes on with the next
-    one."""
-    parts: list[tuple[list[str], list[str]]] = []
-    lines = iter(body.splitlines())
-    for line in lines:
-        if line.startswith("$ "):
-            text = [line.removeprefix("$ ")]
-            while text[-1].endswith("\\"):
-                text.append(next(lines))
-            parts.append((text, []))
-        else:
-            parts[-1][1].append(line)
-    return [Command("\n".join(text), tuple(shown)) for text, shown in parts]
+def commands(body: str) -> list[tuple[str, list[str]]]:
+    """The commands of a console block, each with what is shown under it: a backslash at the end of
+    a line goes on with the next one."""
+    first, *parts = re.split(r"^\$ ((?:.*\\\n)*.*)\n", body, flags=re.MULTILINE)
+    assert not first
+    return [(text, shown.splitlines()) for text, shown in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
+def missing(shown: list[str], printed: list[str]) -> str | None:
     """The first shown line that does not come where it should; numbers to a unit of their last
     digit, "..." ending a line is any rest."""
     place, gap = 0, False
@@ -110,11 +82,9 @@ def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
         if found is None:
             return line
         place, gap = found + 1, False
-    return (
-        None
-        if gap or place == len(printed) or not shown
-        else f"nothing more, but it prints {printed[place]!r}"
-    )
+    if gap or place == len(printed) or not shown:
+        return None
+    return f"nothing more, but it prints {printed[place]!r}"
 
 
 def fits(shown: str, printed: str) -> bool:
@@ -137,39 +107,18 @@ def clone(tmp_path, monkeypatch):
 
 # Up to half a minute each, of hundreds of runs, many commands or loops of their own; tests of their
 # own have what they show at a smaller size.
-SLOW = (
-    "docs/add-a-law.md",
-    *(
-        f"docs/how-to/{page}.md"
-        for page in (
-            "bands",
-            "compare",
-            "design",
-            "equivalent",
-            "fit",
-            "long-runs",
-            "many",
-            "measured-impacts",
-            "orbits",
-            "own-case",
-            "several-laws",
-            "sweep",
-            "two-bodies",
-            "waves",
-        )
-    ),
-    *(
-        f"docs/explanation/{page}.md"
-        for page in ("boundaries", "breather", "local-resonances", "mechanisms", "rectifier")
-    ),
+HOW_TO = (
+    *("bands", "compare", "design", "equivalent", "fit", "long-runs", "many", "measured-impacts"),
+    *("orbits", "own-case", "report", "several-laws", "sweep", "two-bodies", "waves"),
 )
+EXPLANATION = ("boundaries", "breather", "local-resonances", "mechanisms", "rectifier")
+SLOW = {"docs/add-a-law.md", *(f"docs/how-to/{page}.md" for page in HOW_TO)}
+SLOW |= {f"docs/explanation/{page}.md" for page in EXPLANATION}
 
 
 def does_something(page: str) -> bool:
-    return any(
-        language == "console" or (language == "python" and "/" in page)
-        for language, *_ in blocks((ROOT / page).read_text())
-    )
+    languages = {language for language, *_ in blocks(page)}
+    return "console" in languages or ("python" in languages and "/" in page)
 
 
 @pytest.mark.parametrize(
@@ -182,20 +131,19 @@ def does_something(page: str) -> bool:
 )
 def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
     namespace: dict[str, object] = {}
-    for language, body, name, shown in blocks((ROOT / page).read_text()):
+    for language, body, name, shown in blocks(page):
         if name is not None:
             (clone / name).write_text(body)
-        elif language == "python":
-            # CONTRIBUTING shows a skeleton, which is not code to run.
-            if "..." not in body:
-                with contextlib.redirect_stdout(io.StringIO()) as printed:
-                    exec(compile(body, page, "exec"), namespace)
-                if shown is not None:
-                    line = missing(tuple(shown.splitlines()), printed.getvalue().splitlines())
-                    assert line is None, f"{body}shows: {line}\nprints:\n{printed.getvalue()}"
+        # CONTRIBUTING shows a skeleton, which is not code to run.
+        elif language == "python" and "..." not in body:
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(body, page, "exec"), namespace)
+            if shown is not None:
+                line = missing(shown.splitlines(), printed.getvalue().splitlines())
+                assert line is None, f"{body}shows: {line}\nprints:\n{printed.getvalue()}"
         elif language == "console":
-            for command in commands(body):
-                check(command)
+            for text, lines in commands(body):
+                check(text, lines)
 
 
 def ended(text: str) -> tuple[int, str]:
@@ -210,25 +158,19 @@ def ended(text: str) -> tuple[int, str]:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             code = obey(shlex.split(text.replace("\\\n", ""), comments=True)[1:])
         return code, printed.getvalue()
-    done = subprocess.run(
-        ["bash", "-c", text],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
+    together = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(["bash", "-c", text], timeout=120, **together)
     return done.returncode, done.stdout
 
 
-def check(command: Command) -> None:
-    code, printed = ended(command.text)
-    assert code == command.exit_code, f"$ {command.text}\n{printed}"
+def check(text: str, shown: list[str]) -> None:
+    code, printed = ended(text)
+    expected = _EXIT.search(text)
+    assert code == int(expected[1] if expected else 0), f"$ {text}\n{printed}"
     # on a busy machine the wait for Numba is noted
-    line = missing(
-        command.shown,
-        [line for line in printed.splitlines() if "granchain: waiting: for " not in line],
-    )
-    assert line is None, f"$ {command.text}\nshows: {line}\nprints:\n{printed}"
+    noted = "granchain: waiting: for "
+    line = missing(shown, [line for line in printed.splitlines() if noted not in line])
+    assert line is None, f"$ {text}\nshows: {line}\nprints:\n{printed}"
 
 
 def test_every_command_of_the_program_stands_in_a_console_block():
@@ -243,51 +185,37 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     monkeypatch.syspath_prepend(str(DOCS))
     import reference_pages
 
-    import granchain
-    from granchain.case.tables import TABLES, heading_of
-    from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
-
     pages = {name: make() for name, make in reference_pages.PAGES.items()}
     for name, model in TABLES.items():
         assert f"## `{heading_of(name)}`" in pages["case-file"]
         assert all(f"| `{key}` |" in pages["case-file"] for key in model.model_fields)
-    assert all(
-        f"## `granchain {name}`" in pages["command-line"]
-        for name in ("run", "cases", "info", "plot", "laws", "impact")
-    )
+    for name in ("run", "cases", "info", "plot", "laws", "impact"):
+        assert f"## `granchain {name}`" in pages["command-line"]
     assert "| `--set KEY=VALUE` |" in pages["command-line"]
-    assert all(
-        f"| `{name}` |" in pages["output-file"] for name in (*VARIABLES, *VARIABLES_OF_MECHANISM)
-    )
-    assert all(f":: granchain.{name}\n" in pages["python"] for name in granchain.__all__)
+    for name in (*VARIABLES, *VARIABLES_OF_MECHANISM):
+        assert f"| `{name}` |" in pages["output-file"]
+    assert all(f":: granchain.{name}\n" in pages["python"] for name in gc.__all__)
 
 
 def test_the_changelog_names_every_contact_law():
-    from granchain.contact import laws
-
     changelog = (ROOT / "CHANGELOG.md").read_text()
     # another test may have loaded a law of its own
     ours = [name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")]
     unnamed = [name for name in ours if f"`{name}`" not in changelog]
+    advice = "add each under Added of the version that brings it"
     assert len(ours) > 50
-    assert not unnamed, (
-        f"CHANGELOG.md: no line names {', '.join(unnamed)}; add each under Added of the version "
-        "that brings it"
-    )
+    assert not unnamed, f"CHANGELOG.md: no line names {', '.join(unnamed)}; {advice}"
 
 
 def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import gallery
 
-    from granchain import figures
-
     # which functions of the package give back a figure
     drawn = re.findall(r"figures\.(\w+)\(", gallery.page())
-    source = "\n".join(
-        path.read_text() for path in sorted(Path(figures.__file__).parent.glob("*.py"))
-    )
-    there = re.findall(r"^@styled\ndef ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
+    sources = [path.read_text() for path in Path(gc.figures.__file__).parent.glob("*.py")]
+    function = re.compile(r"^@styled\ndef ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", re.MULTILINE)
+    there = [name for source in sources for name in function.findall(source)]
     assert len(there) > 8 and set(there) <= set(drawn)
 
 
@@ -308,45 +236,34 @@ def test_every_picture_of_the_documentation_is_drawn(monkeypatch, tmp_path):
     assert min(one.stat().st_size for one in drawn) > 2000
 
 
-@pytest.mark.parametrize(
-    ("shown", "printed", "holds"),
-    [
-        (("a 1.00", "b"), ["a 1.01", "b"], True),
-        (("a 1.00", "b"), ["a 1.02", "b"], False),
-        (("a", "...", "d"), ["a", "b", "c", "d"], True),
-        (("a", "d"), ["a", "b", "d"], False),
-        (("a",), ["a", "b"], False),
-        (("a", "..."), ["a", "b"], True),
-        (("...", "b"), ["a", "c"], False),
-        (("hash ...",), ["hash 4f"], True),
-        ((), ["anything"], True),
-    ],
-)
-def test_shown_lines_are_compared_in_order_and_to_the_last_digit(shown, printed, holds):
-    assert (missing(shown, printed) is None) is holds
+def test_shown_lines_are_compared_in_order_and_to_the_last_digit():
+    for shown, printed, holds in (
+        (["a 1.00", "b"], ["a 1.01", "b"], True),
+        (["a 1.00", "b"], ["a 1.02", "b"], False),
+        (["a", "...", "d"], ["a", "b", "c", "d"], True),
+        (["a", "d"], ["a", "b", "d"], False),
+        (["a"], ["a", "b"], False),
+        (["...", "b"], ["a", "c"], False),
+        (["hash ...", "..."], ["hash 4f", "b"], True),
+        ([], ["anything"], True),
+    ):
+        assert (missing(shown, printed) is None) is holds
 
 
-def test_every_public_name_and_every_command_has_a_page() -> None:
+def test_every_public_name_and_every_command_has_a_page_and_every_command_its_call() -> None:
     text = "\n".join((ROOT / page).read_text() for page in PAGES)
-    program = typer.main.get_command(options.app)
+    program = typer.main.get_command(options.app).commands  # type: ignore[attr-defined]
     named = [f"gc.{name}" for name in gc.__all__]
-    commands = [
-        f"granchain {name}" for name, command in program.commands.items() if not command.hidden
-    ]  # type: ignore[attr-defined]
-    assert len(commands) > 10
-    assert [name for name in named + commands if not re.search(rf"{re.escape(name)}\b", text)] == []
-
-
-def test_every_command_has_its_call() -> None:
+    named += [f"granchain {name}" for name, command in program.items() if not command.hidden]
+    assert len(named) > len(gc.__all__) + 10
+    assert [name for name in named if not re.search(rf"{re.escape(name)}\b", text)] == []
     table = (DOCS / "how-to" / "names.md").read_text().partition("## Command and call")[2]
     rows = dict(re.findall(r"^\| `granchain ([a-z ]+)` \| (.*) \|$", table, re.MULTILINE))
-    program = typer.main.get_command(options.app)
-    names = {
+    assert rows.keys() == {
         name
-        for path, command in program.commands.items()  # type: ignore[attr-defined]
+        for path, command in program.items()
         for name in ([f"{path} {one}" for one in getattr(command, "commands", ())] or [path])
     }
-    assert rows.keys() == names
     calls = set(re.findall(r"\b(?:gc|granchain)((?:\.\w+)+)\(", table))
     for call in calls:
         module, _, name = f"granchain{call}".rpartition(".")
