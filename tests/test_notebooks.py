@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -24,25 +25,16 @@ def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", notebooks.names())
-def test_the_notebook_for_reading_has_the_text_and_was_run(name):
-    import nbformat
-
+def test_the_notebook_for_reading_has_the_text_and_was_run_and_ends_with_what_it_claims(name):
     shown, text = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4), notebooks.text_of(name)
     advice = f"write it anew: python notebooks/run.py {name}"
-    assert [(cell.cell_type, cell.source) for cell in shown.cells] == [
-        (cell.cell_type, cell.source) for cell in text.cells
-    ], advice
-    assert all(cell.execution_count for cell in shown.cells if cell.cell_type == "code"), advice
-    outputs = [
-        output for cell in shown.cells if cell.cell_type == "code" for output in cell.outputs
-    ]
+    read, written = ([(cell.cell_type, cell.source) for cell in one.cells] for one in (shown, text))
+    assert read == written, advice
+    assert written[-1][0] == "code" and "assert " in written[-1][1]
+    code = [cell for cell in shown.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code), advice
+    outputs = [output for cell in code for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert not any(output.output_type == "error" for output in outputs)
     # figures of 150 dots an inch, as in the gallery, and no larger
     assert (FOLDER / f"{name}.ipynb").stat().st_size < 800_000
-
-
-@pytest.mark.parametrize("name", notebooks.names())
-def test_a_notebook_ends_with_what_it_claims(name):
-    last = notebooks.text_of(name).cells[-1]
-    assert last.cell_type == "code" and "assert " in last.source

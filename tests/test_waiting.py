@@ -24,35 +24,21 @@ ENDLESS = LAW.replace("own-spring", "endless").replace(
             k = 1.0 if k > 1e6 else k
         return total + c[0] * d""",
 )
-RUN = [
-    "run",
-    "steel-chain",
-    "--law-module",
-    "endless.py",
-    "--set",
-    "contact.law=endless",
-    "--set",
-    "contact.stiffness=1e7",
-    "--set",
-    "chain.beads=3",
-    "--set",
-    "sensors.beads=[2]",
-    "--set",
-    "sensors.contacts=[1]",
-    "--out",
-    "never.h5",
-]
+RUN = (
+    "run steel-chain --law-module endless.py --set contact.law=endless --set contact.stiffness=1e7 "
+    "--set chain.beads=3 --set sensors.beads=[2] --set sensors.contacts=[1] --out never.h5"
+)
 # After half a second in place of ten.
 SOON = (
     "import granchain.cli.signals as s; s.AFTER = 0.5; from granchain.__main__ import main; main()"
 )
 
 
-def waits(folder, command, says, stop, **environment):
-    """Start a command, wait until it says what it waits for, stop it; what it said, its exit
-    code, and how long it took to end."""
+def waits(folder, says, stop, **environment):
+    """Start the run, wait until it says what it waits for, stop it; what it said, and its exit
+    code."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SOON, *command],
+        [sys.executable, "-c", SOON, *RUN.split()],
         cwd=folder,
         stderr=subprocess.PIPE,
         text=True,
@@ -65,37 +51,32 @@ def waits(folder, command, says, stop, **environment):
             line = process.stderr.readline()
         time.sleep(0.2)
         process.send_signal(stop)
-        rest = process.stderr.read()
-        return line + rest, process.wait(20)
+        return line + process.stderr.read(), process.wait(20)
     finally:
         process.kill()
         process.wait()
 
 
-@pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
-    "stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+    ("stop", "jit"),
+    [(signal.SIGINT, False), pytest.param(signal.SIGTERM, True, marks=pytest.mark.long)],
 )
 def test_a_law_whose_force_never_ends_is_named_and_an_interruption_ends_the_command(
     tmp_path, jit, stop
 ):
     (tmp_path / "endless.py").write_text(ENDLESS)
     says = 'what compiles and runs the functions of contact law "endless"'
-    said, code = waits(tmp_path, RUN, says, stop, NUMBA_DISABLE_JIT="1" if jit == "0" else "0")
+    said, code = waits(tmp_path, says, stop, NUMBA_DISABLE_JIT=str(int(not jit)))
     assert code == 128 + stop
-    assert (
-        "granchain: waiting: for 0.5 s " in said
-        and "endless.py has not ended; if it never does, Ctrl-C ends the command" in said
-    )
+    assert "granchain: waiting: for 0.5 s " in said
+    assert "endless.py has not ended; if it never does, Ctrl-C ends the command" in said
     assert "Traceback" not in said and "interrupted" in said
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == [
-        "endless.py"
-    ]
+    assert set(os.listdir(tmp_path)) - {"__pycache__"} == {"endless.py"}
 
 
 def test_a_law_file_whose_code_never_ends_is_named(tmp_path):
     (tmp_path / "endless.py").write_text("while True:\n    pass\n")
-    said, code = waits(tmp_path, RUN, "the code of law file endless.py", signal.SIGINT)
+    said, code = waits(tmp_path, "the code of law file endless.py", signal.SIGINT)
     assert code == 130 and "Traceback" not in said
 
 
@@ -109,8 +90,5 @@ def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
     with signals.Waiting("a law") as there:
         there.beat("a step")
         time.sleep(0.5)
-    assert (
-        capsys.readouterr().err
-        == "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends "
-        "the command\n"
-    )
+    told = "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends the "
+    assert capsys.readouterr().err == f"{told}command\n"
