@@ -59,6 +59,7 @@ def test_keys_of_a_case_are_offered_and_the_words_that_they_take():
     assert set_words(mechanism, "chain.") == [] and set_words(mechanism, "contact.l")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not PROGRAM.exists() or not Path("/bin/bash").exists(),
     reason="needs bash, and granchain on a path",

@@ -109,7 +109,8 @@ def clone(tmp_path, monkeypatch):
 # own have what they show at a smaller size.
 HOW_TO = (
     *("bands", "compare", "design", "equivalent", "fit", "long-runs", "many", "measured-impacts"),
-    *("orbits", "own-case", "report", "several-laws", "sweep", "two-bodies", "waves"),
+    *("orbits", "own-case", "plot", "read-the-file", "report", "several-laws", "sweep"),
+    *("two-bodies", "waves"),
 )
 EXPLANATION = ("boundaries", "breather", "local-resonances", "mechanisms", "rectifier")
 SLOW = {"docs/add-a-law.md", *(f"docs/how-to/{page}.md" for page in HOW_TO)}

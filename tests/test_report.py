@@ -50,7 +50,7 @@ COMPARED = {
             "wave_speed": side(500.0, 5.0, 510.0),
             "missed": ["hertz: peak off by 9 %"],
             "sensors": [sensor(3), sensor(6)],
-        },
+        }
     ],
     "nearest": [],
     "messages": ["bead 9 is clipped"],

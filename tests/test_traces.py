@@ -371,122 +371,84 @@ ONE = rows(line="{t},{a}")
 NO_NPY = r"cannot be read as a whole .npy file"
 NOT_FINITE = r"bead 8: got a value that is no finite number at sample 8"
 ELSEWHERE = r"'bead 3' keeps its data in another file"
-BAD = {
-    "not a number": (
-        changed(10, "5e-7,NaN,1"),
-        r'record.csv: line 10: got "NaN" in column 2, allowed a number',
-    ),
-    "infinite": (
-        changed(10, "5e-7,1e999,1"),
-        r"bead 3: got a value that is no finite number at sample 9",
-    ),
-    "cut off": (text(HEAD, *rows(), "1.8e-5,0."), r"line 42: got 2 of 3 numbers"),
-    "a number too many": (
-        changed(10, "2e-06,1,1,7"),
-        r'line 10: got "7" where the other rows have nothing',
-    ),
-    "time that goes back": (
-        text(HEAD, *rows(), *rows()),
-        r"time: got -2e-06 s at sample 41 after 1.75e-05 s",
-    ),
-    "uneven by 0.3 per cent": (
+BAD = [
+    (changed(10, "5e-7,NaN,1"), r'record.csv: line 10: got "NaN" in column 2, allowed a number'),
+    (changed(10, "5e-7,1e999,1"), r"bead 3: got a value that is no finite number at sample 9"),
+    (text(HEAD, *rows(), "1.8e-5,0."), r"line 42: got 2 of 3 numbers"),
+    (changed(10, "2e-06,1,1,7"), r'line 10: got "7" where the other rows have nothing'),
+    (text(HEAD, *rows(), *rows()), r"time: got -2e-06 s at sample 41 after 1.75e-05 s"),
+    (
         changed(10, "2.0015e-06,0,0"),
         r"time: got a step of 5.015e-07 s after sample 8 where the mean is 5e-07 s, allowed .* "
         r"0.001 of it; .* --resample 5e-07",
     ),
-    "unknown unit": (
+    (
         text("time [min],bead 3 [N],bead 8 [N]", *rows()),
         r'got the unit "min", allowed s, .* --time-unit us',
     ),
-    "no unit": (
+    (
         text("time,bead 3,bead 8", *rows()),
         r'"time": got no unit, .*\n.*"bead 3": got no unit, .* --force-unit N',
     ),
-    "volts without a gain": (
-        text("time [s],bead 3 [V]", *ONE),
-        r'"bead 3 \[V\]": got readings in V, .* --gain 0.02',
-    ),
-    "no bead": (
+    (text("time [s],bead 3 [V]", *ONE), r'"bead 3 \[V\]": got readings in V, .* --gain 0.02'),
+    (
         text("time [s],CH1 [N],CH2 [N]", *rows()),
         r'got 2 columns of force, "CH1 \[N\]", .* --beads 9,16',
     ),
-    "one bead twice": (
-        PLAIN,
-        Asked(beads=(3, 3)),
-        r"sensor beads: got \[3, 3\], allowed different whole numbers",
-    ),
-    "a comma that could be two things": (
+    (PLAIN, Asked(beads=(3, 3)), r"sensor beads: got \[3, 3\], allowed different whole numbers"),
+    (
         text("Zeit,Kraft", *(f"0,{i:06d},{i},5" for i in range(20))),
         NAMED,
         r"line 2: got commas that could be both separator and decimal sign",
     ),
-    "one column": (
+    (
         text(*rows(line="{a}")),
         SI,
         r"got one column, allowed a time and a force at least; .* --interval 1e-6",
     ),
-    "two channels side by side with clocks of their own": (
+    (
         text("TIME [s],CH1 [N],,TIME [s],CH2 [N]", *rows(line="{t},{a},,{b},{a}")),
         NAMED,
         r"got 2 columns of time",
     ),
-    "a word beside the numbers that is no preamble": (
+    (
         text(*fields(["0,0,saturated,0", *rows(line="{t},{a},,{b}")[1:]], *TEKTRONIX)),
         GAIN,
         r'line 1: got "saturated" where the other rows have nothing',
     ),
-    "empty": (b"", r"got no row of numbers"),
-    "calls itself simulated": (
-        b"# simulated with X\n" + PLAIN,
-        r'calls itself "simulat", .* --kind synthetic',
-    ),
-    "npy of objects": (npy(np.array([Harm()] * 9), allow_pickle=True), SI, NO_NPY),
-    "npy that claims more than it has": (
-        npy(np.zeros(4)).replace(b"(4,)", b"(9" + b"9" * 15 + b",)", 1),
-        SI,
-        NO_NPY,
-    ),
-    "HDF5 cut off": (lambda: hdf5(plain_hdf5)[:1500], r"cannot be read as HDF5"),
-    "HDF5 that reads other files": (lambda: hdf5(virtual), SI, ELSEWHERE),
-    "HDF5 with data elsewhere": (
-        with_bead_3((N,), "f8", external=[("other.bin", 0, 8 * N)]),
-        SI,
-        ELSEWHERE,
-    ),
-    "HDF5 that claims terabytes": (
-        with_bead_3((2**40,), "f8", chunks=(1024,)),
-        SI,
-        r"claims 8796093022[0-9]* bytes of data",
-    ),
-    "MATLAB cut off": (
-        mat(t=TIME, force=FORCE)[:300],
-        SI,
-        r"cannot be read as a whole MATLAB file",
-    ),
-    "a negative bead": (text("time [s],Bead -3 [N]", *ONE), r'"Bead -3 \[N\]", .* --beads 9'),
-    "a point for thousands or decimals": (
+    (b"", r"got no row of numbers"),
+    (b"# simulated with X\n" + PLAIN, r'calls itself "simulat", .* --kind synthetic'),
+    (npy(np.array([Harm()] * 9), allow_pickle=True), SI, NO_NPY),
+    (npy(np.zeros(4)).replace(b"(4,)", b"(9" + b"9" * 15 + b",)", 1), SI, NO_NPY),
+    (lambda: hdf5(plain_hdf5)[:1500], r"cannot be read as HDF5"),
+    (lambda: hdf5(virtual), SI, ELSEWHERE),
+    (with_bead_3((N,), "f8", external=[("other.bin", 0, 8 * N)]), SI, ELSEWHERE),
+    (with_bead_3((2**40,), "f8", chunks=(1024,)), SI, r"claims 8796093022[0-9]* bytes of data"),
+    (mat(t=TIME, force=FORCE)[:300], SI, r"cannot be read as a whole MATLAB file"),
+    (text("time [s],Bead -3 [N]", *ONE), r'"Bead -3 \[N\]", .* --beads 9'),
+    (
         text("Zeit [us];bead 3 [mN]", *(f"{i};{thousands(50 * i)}" for i in range(2, 40))),
         r'line 20: got "1.000", which is 1000 or 1.000, .* --decimal point for 1.000, --decimal '
         r"comma for 1000",
     ),
-    "a factor beside a unit": (
+    (
         text("time [s],bead 3 (x10 N)", *ONE),
         r'"x10", that may be a factor, .* --force-unit N where .* --force-unit "10 N"',
     ),
-    "no heading of a time": (
+    (
         text("CH1V,CH2V", *rows(line="{a},{b}")),
         NAMED,
         r'where "CH1V" holds times, .* --time-unit us; .* --time HEADING; .* --interval 1e-6',
     ),
-    "volts above and newtons in the headings": (
+    (
         b"Vertical Units,V,\n" + PLAIN,
         r'"bead 3 \[N\]": got the unit N where the lines above say "V"',
     ),
-    "a clock that contradicts its own times": (
+    (
         text("Sample Interval,5e-07", "Horizontal Units,s", "time [us],bead 3 [N]", *ONE),
         r"got times 5e-13 s apart, where line 1: 5e-07 says 5e-07 s",
     ),
-    "counts of the converter": (
+    (
         text(
             *("Vertical Units,V", "Sampling Period,5e-7", "Mode,Fast"),
             *(f"{i}," for i in range(-5, 40)),
@@ -494,9 +456,9 @@ BAD = {
         Asked(beads=(3,), gain=1.0),
         r"line 3: got the mode Fast, which holds counts of the converter",
     ),
-    "HDF5 with a fill value": (lambda: hdf5(filled_netcdf), NOT_FINITE),
-    "HDF5 with what was never written": (lambda: hdf5(never_written), NOT_FINITE),
-    "HDF5 with the times of another group": (
+    (lambda: hdf5(filled_netcdf), NOT_FINITE),
+    (lambda: hdf5(never_written), NOT_FINITE),
+    (
         lambda: hdf5(
             lambda file: file.update(
                 {"first/time": TIME, "first/bead 3": PULSE, "second/bead 8": TIME}
@@ -505,48 +467,44 @@ BAD = {
         SI,
         r'"second/bead 8" in another group than the only times',
     ),
-    "MATLAB with a struct alone": (
+    (
         mat(scope={"t": TIME, "a": FORCE}),
         SI,
         r'got no array of numbers among "scope" \(struct\), .* save\("record.mat", "-struct"',
     ),
-    "MATLAB without the time that is asked for": (
+    (
         mat(time=TIME, b=FORCE),
         Asked(time="zeit"),
         r'--time: got "zeit", allowed an array that is there: "time", "b"',
     ),
-    "Excel with two records": (
+    (
         lambda: xlsx(*FORCE.tolist(), more=FORCE.tolist()),
         SI,
         r'got 2 sheets with 8 rows of numbers and more, "Sheet", "more"',
     ),
-    "Excel with another sheet asked for": (
+    (
         lambda: xlsx(*FORCE.tolist()),
         Asked(sheet="mor"),
         r'--sheet: got "mor", allowed "Sheet", "more"; name one of them',
     ),
-    "Excel with formulas that were not computed": (
+    (
         lambda: xlsx(*(["=1+1", "=2+2"] for _ in TIME)),
         SI,
         r"got 0 sheets .* save it once by a spreadsheet program",
     ),
-    "Excel with text beside numbers": (
+    (
         lambda: xlsx(*([t, f"{a:.2f}".replace(".", ",")] for t, a, _ in TABLE.tolist())),
         SI,
         r'"Sheet": got "0,00", a text beside numbers, .* --decimal comma',
     ),
-    "TDMS cut off": (
-        b"TDSm" + bytes(50),
-        SI,
-        r"npTDMS|cannot be read as a whole TDMS file",
-    ),
-}
+    (b"TDSm" + bytes(50), SI, r"npTDMS|cannot be read as a whole TDMS file"),
+]
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-@pytest.mark.parametrize("name", BAD)
-def test_a_file_that_is_no_clean_trace_is_refused_in_a_sentence(name, here):
-    content, *asked, sentence = BAD[name]
+@pytest.mark.parametrize("row", BAD, ids=[row[-1] for row in BAD])
+def test_a_file_that_is_no_clean_trace_is_refused_in_a_sentence(row, here):
+    content, *asked, sentence = row
     with pytest.raises((TraceError, FileError), match="(?s)" + sentence) as error:
         brought_in(content, *asked)
     assert str(error.value).startswith("record.csv")

@@ -98,9 +98,8 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
+def test_a_wrong_command_line_is_refused_with_what_is_meant(capsys) -> None:
+    for line, sentence in (
         (["rum"], '; did you mean "run"? see granchain --help'),
         (
             ["traces"],
@@ -125,8 +124,6 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
             'animate --frames: got "7.5", allowed a whole number (Pictures, 2 to 600',
         ),
         (["-z"], 'command: got the option "-z", allowed --version'),
-    ],
-)
-def test_a_wrong_command_line_is_refused_with_what_is_meant(line, sentence, capsys) -> None:
-    assert obey(line) == 2
-    assert sentence in capsys.readouterr().err
+    ):
+        assert obey(line) == 2
+        assert sentence in capsys.readouterr().err

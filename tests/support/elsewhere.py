@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
 import shlex
 import shutil
@@ -108,6 +107,29 @@ def passed(text: str) -> int:
     return int(found[1])
 
 
+def facts(python: Sequence[str | os.PathLike[str]], **environment: str) -> dict[str, Any]:
+    """Kind of system and of processor, and versions, of a Python."""
+    code = (
+        "import json, platform as p; from importlib.metadata import version as v; "
+        "print(json.dumps([p.system(), p.machine(), p.python_version(), v('numba'), v('numpy')]))"
+    )
+    names = ("system", "processor", "python", "numba", "numpy")
+    return dict(zip(names, json.loads(said([*python, "-c", code], **environment)), strict=True))
+
+
+def fast_tests(pytest: Sequence[str | os.PathLike[str]], **environment: str) -> int:
+    """How many of the fast tests pass."""
+    options = ("-q", "-p", "no:cacheprovider", "-m", "plain and not long")
+    files = [f"tests/{name}.py" for name in FAST]
+    return passed(said([*pytest, *options, *files], **environment, NUMBA_DISABLE_JIT="1"))
+
+
+def pinned_tests(pytest: Sequence[str | os.PathLike[str]], **environment: str) -> int:
+    """How many compiled runs have the pinned bits."""
+    options = ("-q", "-p", "no:cacheprovider", "-m", "not long", "-k", PINNED)
+    return passed(said([*pytest, *options, "tests/test_pinned.py"], **environment))
+
+
 def in_environment(
     python: str, packages: Sequence[str], constraints: Sequence[str], bits: str, folder: Path
 ) -> dict[str, Any]:
@@ -123,18 +145,8 @@ def in_environment(
     found = main_job([str(mine)], folder, **own)
     assert found == bits, f"{python}: data hash {found}, here {bits}"
     # not python -m pytest, which would find the tree's own package
-    options = ("-q", "-p", "no:cacheprovider", "-m", "plain and not long")
-    files = [f"tests/{name}.py" for name in FAST]
-    tests = said([mine.with_name("pytest"), *options, *files], **own, NUMBA_DISABLE_JIT="1")
-    code = (
-        "import json, platform; from importlib.metadata import version as v; "
-        "print(json.dumps([platform.python_version(), v('numba'), v('numpy')]))"
-    )
-    versions = json.loads(said([mine, "-c", code]))
-    return dict(zip(("python", "numba", "numpy"), versions, strict=True)) | {
-        "tests": passed(tests),
-        "seconds": round(time.monotonic() - began),
-    }
+    tests = fast_tests([mine.with_name("pytest")], **own)
+    return facts([mine]) | {"tests": tests, "seconds": round(time.monotonic() - began)}
 
 
 def whole_set(python: Path, folder: Path) -> dict[str, Any]:
@@ -187,9 +199,9 @@ def versions(
             if whole and not pins:
                 row |= whole_set(mine / "environment" / "bin" / "python", mine)
             print(f"elsewhere: {packages} {row}", flush=True)
-            return {**machine(), "packages": packages, **row}
+            return {"packages": packages, **row}
 
-        own = {**machine(), "packages": "lock", **own_versions(), "tests": "all", "bits": bits}
+        own = {**facts([sys.executable]), "packages": "lock", "tests": "all", "bits": bits}
         with ThreadPoolExecutor(2) as pool:
             return [own, *pool.map(at, places)]
 
@@ -216,25 +228,9 @@ def in_place() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         found = main_job([sys.executable], Path(name))
     assert found == bits, f"data hash {found}, in docs/where-it-runs.json {bits}"
-    options = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    compiled = said([*options, "-m", "not long", "-k", PINNED, "tests/test_pinned.py"])
-    files = [f"tests/{name}.py" for name in FAST]
-    plain = said([*options, "-m", "plain and not long", *files], NUMBA_DISABLE_JIT="1")
-    tests = passed(compiled) + passed(plain)
-    return [{**machine(), "packages": "newest", **own_versions(), "tests": tests}]
-
-
-def machine() -> dict[str, str]:
-    """Kind of system and of processor."""
-    return {"system": platform.system(), "processor": platform.machine()}
-
-
-def own_versions() -> dict[str, Any]:
-    """Of this environment."""
-    from importlib.metadata import version
-
-    found = {name: version(name) for name in ("numba", "numpy")}
-    return {"python": platform.python_version(), **found}
+    pytest = [sys.executable, "-m", "pytest"]
+    tests = pinned_tests(pytest) + fast_tests(pytest)
+    return [{**facts([sys.executable]), "packages": "newest", "tests": tests}]
 
 
 def debian(
@@ -290,19 +286,9 @@ def arm64() -> list[dict[str, Any]]:
         found = main_job(python, there, **own)
         assert found == bits, f"arm64: data hash {found}, here {bits}"
     print("elsewhere: arm64 has the bits of the main job", flush=True)
-    options = [*python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "3600"]
-    compiled = said([*options, "-m", "not long", "-k", PINNED, "tests/test_pinned.py"], **own)
-    files = [f"tests/{name}.py" for name in FAST]
-    plain = said([*options, "-m", "plain and not long", *files], **own, NUMBA_DISABLE_JIT="1")
-    code = (
-        "import json, platform, numba, numpy; "
-        "print(json.dumps([platform.machine(), platform.python_version(), numba.__version__, "
-        "numpy.__version__]))"
-    )
-    facts = json.loads(said([*python, "-c", code], **own))
-    row = dict(zip(("processor", "python", "numba", "numpy"), facts, strict=True))
-    row |= {"tests": passed(compiled) + passed(plain), "emulated": True}
-    return [{"system": "Linux", "packages": "lock", **row}]
+    pytest = [*python, "-m", "pytest", "--timeout", "3600"]
+    tests = pinned_tests(pytest, **own) + fast_tests(pytest, **own)
+    return [{**facts(python, **own), "packages": "lock", "tests": tests, "emulated": True}]
 
 
 def keep(rows: Sequence[Mapping[str, Any]]) -> None:

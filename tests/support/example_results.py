@@ -32,20 +32,15 @@ LAYOUT = {
     "contact_overlap": ("time sensor_contact", "m"),
     "contact": ("contact", "1"),
     "contact_peak_force": ("contact", "N"),
-    "contact_plastic": ("contact", "J"),
-    "contact_viscous": ("contact", "J"),
-    "contact_clamp": ("contact", "J"),
+    **dict.fromkeys(("contact_plastic", "contact_viscous", "contact_clamp"), ("contact", "J")),
     "energy_time": ("energy_time", "s"),
-    "energy_kinetic": ("energy_time", "J"),
-    "energy_recoverable": ("energy_time", "J"),
-    "energy_plastic": ("energy_time", "J"),
-    "energy_viscous": ("energy_time", "J"),
-    "energy_clamp": ("energy_time", "J"),
-    "energy_external": ("energy_time", "J"),
-    "energy_gravity": ("energy_time", "J"),
-    "energy_precompression": ("energy_time", "J"),
-    "energy_drives": ("energy_time", "J"),
-    "energy_residual": ("energy_time", "J"),
+    **{
+        f"energy_{name}": ("energy_time", "J")
+        for name in (
+            *("kinetic", "recoverable", "plastic", "viscous", "clamp", "external", "gravity"),
+            *("precompression", "drives", "residual"),
+        )
+    },
     "snapshot_time": ("snapshot_time", "s"),
     "displacement": ("snapshot_time bead", "m"),
     "velocity": ("snapshot_time bead", "m/s"),
