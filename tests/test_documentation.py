@@ -1,13 +1,5 @@
 """Every command and Python line that README.md and the documentation show runs, and prints what is
-shown.
-
-A page is read from its top: a ```toml or ```python block after a sentence that names a file
-(`my-case.toml`) is saved as that file; other ```python blocks are run, one after the other in one
-namespace, and print what a ```text block right after them shows; in a ```console block, lines that
-begin with "$ " are given to a shell, and the lines under them must come in what it prints, "..."
-standing for any lines. All in one temporary folder a page, as if in a clone with granchain
-installed. A comment of HTML, which no reader sees, stands above a block that is not run, as of
-commands that install something; "# exit code 2" ends a command that shall fail with that code.
+shown: a page is read from its top, in one temporary folder, as CONTRIBUTING.md says of its blocks.
 """
 
 from __future__ import annotations

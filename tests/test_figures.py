@@ -19,6 +19,7 @@ from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
+from granchain.figures.frame import DOTS, shade
 from granchain.status import Status
 from granchain.two_body import ImpactResult
 
@@ -296,9 +297,7 @@ def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordi
     figure, axes = figures.study_map(study, "transmitted_energy", radius[0], modulus[0])
     low, high = axes.collections[0].get_clim()
     assert high - low == pytest.approx(0.2 * part.max(), rel=1e-3)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == (
-        "radius [mm]", "Young's modulus [GPa]"
-    )  # fmt: skip
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("radius [mm]", "Young's modulus [GPa]")
     assert axes.get_title(loc="left") == "Transmitted energy: rig B"
     (heading,) = (text for text in texts(figure) if text.startswith("simulated"))
     assert "the same within 0.03 %" in heading and heading.endswith("striker.speed = 7")
@@ -473,11 +472,8 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
     back = np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0)
     values = dict.fromkeys((field.name for field in fields(ImpactResult)), 1.0)
     values |= {name: 0.83906 for name in values if name.startswith("restitution")}
+    values |= {"law": law, "speed": speed, "residual_overlap": residual, "effective_mass": 1e-3}
     values |= {
-        "law": law,
-        "speed": speed,
-        "residual_overlap": residual,
-        "effective_mass": 1e-3,
         "model": None,
         "time": np.arange(len(overlap)) * 1e-7,
         "overlap": overlap,
@@ -612,19 +608,13 @@ def test_a_figure_of_another_kind_or_in_no_folder_is_refused(tmp_path):
 
 def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
     free = synthetic(sensors=(3, 8))
-    weak = {"sensor_force": 0.1 * free.sensor_force, "energy_recoverable": free.energy_recoverable}
-    pressed = synthetic(
-        sensors=(3, 8),
-        change={
-            "sensor_force": weak["sensor_force"] + 1e3,
-            "energy_recoverable": free.energy_recoverable + 1.0,
-        },
-    )
+    weak = 0.1 * free.sensor_force
+    change = {"sensor_force": weak + 1e3}
+    change["energy_recoverable"] = free.energy_recoverable + 1.0
+    pressed = synthetic(sensors=(3, 8), change=change)
     figure, rows = figures.force_traces(pressed)
     drawn_force = rows[0].get_lines()[0].get_ydata()
-    assert drawn_force == pytest.approx(
-        weak["sensor_force"][:, 0] - weak["sensor_force"][0, 0], abs=1e-9
-    )
+    assert drawn_force == pytest.approx(weak[:, 0] - weak[0, 0], abs=1e-9)
     assert "sensor force beyond that at rest [N]" in texts(figure) and any(
         "beyond\n1e+03 N" in text for text in texts(figure)
     )
@@ -661,17 +651,8 @@ def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():
 
 # --- what is drawn
 SNAPSHOTS = ("snapshot_time", "displacement", "velocity")
+ONE_SHOT = {"snapshot_time": np.zeros(1)} | dict.fromkeys(SNAPSHOTS[1:], np.zeros((1, 20)))
 NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous", "clamp")}
-
-
-def one_bead():
-    change = {"contact": np.zeros(1, int)}
-    change |= dict.fromkeys(
-        ("contact_peak_force", "largest_overlap", "residual_overlap"), np.zeros(1)
-    )
-    change["phase"] = np.zeros(1, int)
-    losses = ("contact_plastic", "contact_viscous", "contact_clamp")
-    return synthetic(beads=1, sensors=(1,), contacts=(0,), change=change, without=losses)
 
 
 @pytest.mark.parametrize(
@@ -725,7 +706,10 @@ def one_bead():
             lambda: figures.losses(synthetic(), ax=Figure()),
             "ax: got 1 of type Figure, allowed 1 of type Axes",
         ),
-        (lambda: figures.space_time(one_bead()), "fewer than two instants or places"),
+        (
+            lambda: figures.space_time(synthetic(change=ONE_SHOT)),
+            "fewer than two instants or places",
+        ),
         (lambda: figures.space_time(synthetic(without=SNAPSHOTS)), "[snapshots]"),
         (
             lambda: figures.losses(synthetic(change=NOTHING_LOST)),
@@ -753,8 +737,6 @@ def test_what_cannot_be_drawn_or_run_is_refused_with_how_to_get_it(draw, said):
 
 @pytest.mark.parametrize("samples", [4001, 200_001])
 def test_an_area_has_as_many_points_as_a_reader_sees(samples):
-    from granchain.figures.frame import DOTS, shade
-
     time, draw = np.linspace(0.0, 1.0, samples), np.random.default_rng(3)
     pulse = 30.0 * np.exp(-(((time - 0.6) / 0.01) ** 2)) + 4.0
     noise = draw.normal(size=samples)
