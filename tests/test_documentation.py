@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 from support.printed import differences
 
 import granchain as gc
 import granchain.cli  # the commands
 from granchain.case.tables import TABLES, heading_of
-from granchain.cli import obey, options
+from granchain.cli import obey
+from granchain.cli.process import program
 from granchain.contact import laws
 from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
@@ -245,16 +245,16 @@ def test_shown_lines_are_compared_in_order_and_to_the_last_digit():
 
 def test_every_public_name_and_every_command_has_a_page_and_every_command_its_call() -> None:
     text = "\n".join((ROOT / page).read_text() for page in PAGES)
-    program = typer.main.get_command(options.app).commands  # type: ignore[attr-defined]
+    listed = program().commands
     named = [f"gc.{name}" for name in gc.__all__]
-    named += [f"granchain {name}" for name, command in program.items() if not command.hidden]
+    named += [f"granchain {name}" for name, command in listed.items() if not command.hidden]
     assert len(named) > len(gc.__all__) + 10
     assert [name for name in named if not re.search(rf"{re.escape(name)}\b", text)] == []
     table = (DOCS / "how-to" / "names.md").read_text().partition("## Command and call")[2]
     rows = dict(re.findall(r"^\| `granchain ([a-z ]+)` \| (.*) \|$", table, re.MULTILINE))
     assert rows.keys() == {
         name
-        for path, command in program.items()
+        for path, command in listed.items()
         for name in ([f"{path} {one}" for one in getattr(command, "commands", ())] or [path])
     }
     calls = set(re.findall(r"\b(?:gc|granchain)((?:\.\w+)+)\(", table))

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from granchain.cli import obey
-from granchain.cli.options import app
+from granchain.cli.process import program
 
 # Values that are no number.
 NO_NUMBERS = ("x", "", "1,5", "5 mm", "1e", "\x1b[31m\u202e", "x" * 500)
@@ -69,12 +68,9 @@ def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.promise("I2")
 def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
-    capsys, figure, monkeypatch
+    capsys, figure
 ) -> None:
-    # made once: a thirtieth of a second
-    command = get_command(app)
-    monkeypatch.setattr("granchain.cli.process.app", command)
-    monkeypatch.setattr("granchain.cli.process.get_command", lambda _: command)
+    command = program()
     lines = list(wrong_lines(command))
     lacking = []
     for line in lines:

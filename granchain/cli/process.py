@@ -9,6 +9,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NoReturn, TextIO
 
 from typer.exceptions import TyperException
@@ -66,6 +67,12 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+@cache
+def program() -> Any:
+    """The commands with their options; made once, in a tenth of a second."""
+    return get_command(app)
+
+
 def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     """Execute a command line.
 
@@ -82,10 +89,10 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         Exit code; every error has one, and its message is printed.
     """
     try:
-        return int(
-            app(list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process)
-            or DONE
+        ended = program()(
+            list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process
         )
+        return int(ended or DONE)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else BUG
     except KeyboardInterrupt:
@@ -215,7 +222,7 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
 def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str], Any]:
     """The command that a command line names before an option, and the words that lead to it."""
     path: list[str] = []
-    command: Any = get_command(app)
+    command: Any = program()
     for word in arguments:
         if word.partition("=")[0] == option or word not in getattr(command, "commands", {}):
             break
