@@ -193,6 +193,14 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence():
     for arguments, sentence in REFUSED.values():
         with pytest.raises(CaseError, match=sentence):
             gc.continuation(case, orbit, **arguments)
+    # a limit of what the case allows is reached
+    branch = gc.continuation(case, orbit, along="chain.drag", stop=0.0)
+    assert branch.points[-1].parameter == 0.0 and not branch.messages
+    # with the frequency of one of two drives no orbit of one period is one of both
+    shaken = {"bead": 1, "drive": "force", "signal": "harmonic", "amplitude": 1e-2}
+    two = case.replace(drive=[shaken | {"frequency": 2e4}])
+    with pytest.raises(CaseError, match="no period that all divide"):
+        gc.continuation(two, orbit, along="ends.left.frequency", stop=2.2e4)
     with pytest.raises(CaseError, match="orbit: got str, allowed an Orbit"):
         gc.continuation(case, "guess", along="chain.drag", stop=1e3)
     for other in (row(2, 2e4, 2e3), case.replace(**{"ends.left": "wall"})):

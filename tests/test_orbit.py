@@ -157,6 +157,8 @@ REFUSED = {
         {},
         "comes again",
     ),
+    "a period that is no number": ({}, {"period": True}, "period: got True"),
+    "no threads": ({}, {"threads": -1}, "threads: got -1"),
     "another thing as a guess": ({}, {"guess": 3}, "guess: got int"),
     "a tolerance of nothing": ({}, {"tolerance": 0.0}, "tolerance: got 0"),
     "a striker": ({"striker": {"speed": 0.1}}, {}, "striker: got"),

@@ -28,6 +28,7 @@ from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, save_study
 from granchain.store.variables import CONTENT, FORMAT, Variable
+from granchain.studies.members import check_members
 from granchain.studies.newton import Shot
 from granchain.studies.orbit import (
     Orbit,
@@ -594,9 +595,15 @@ class Path:
         raise RunError(f"a step came no nearer to an orbit in {MOST} corrections")
 
     def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
-        """The orbit a step along the tangent, and the corrections it took."""
+        """The orbit a step along the tangent, and the corrections it took; the step itself, where
+        it passes an end of the way beyond which the case allows nothing."""
         z = node.z + length * node.tangent
-        return self.corrected(z, z, node.tangent, node)
+        try:
+            return self.corrected(z, z, node.tangent, node)
+        except CaseError:
+            if 0.0 < z[-1] < 1.0:
+                raise
+            return z, 0
 
     def at_part(self, node: Node, part: float) -> np.ndarray:
         """The orbit at a part of the way, from one nearby."""
@@ -992,6 +999,7 @@ def _first_node(
 ) -> tuple[Path, Node]:
     """The path, and its first orbit."""
     check_case(case)
+    check_members([case], threads)
     if not isinstance(found, Orbit):
         raise CaseError(
             f"orbit: got {type(found).__name__}, allowed an Orbit; find one with granchain.orbit"
@@ -1023,6 +1031,11 @@ def _first_node(
             f"orbit: got one of {found.bead.size} beads for a chain of {case.beads} with "
             f"{len(at_start.drives)} drives, allowed an orbit of this chain, with a drive, or a "
             "breather of it, without; find one with granchain.orbit"
+        )
+    if len(at_start.drives) > 1 and along.endswith(".frequency"):
+        raise CaseError(
+            f"along: got {along} of a chain with {len(at_start.drives)} drives, which leaves them "
+            "no period that all divide, allowed another key; give for example an amplitude"
         )
     own = found.result.case.drives
     before = next(iter(own.values())).frequency if own else None

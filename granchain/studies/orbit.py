@@ -22,6 +22,7 @@ from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
 from granchain.studies.krylov import MOST_DENSE, krylov_step, largest_multipliers
+from granchain.studies.members import check_members
 from granchain.studies.newton import Nearest, Shot, newton, newton_step
 from granchain.studies.settling import (
     COMES,
@@ -223,6 +224,7 @@ def orbit(
         what contacts remember does not settle, or changes in the course of the orbit.
     """
     check_case(case)
+    check_members([case], threads)
     if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
         raise CaseError(
             f"tolerance: got {tolerance!r}, allowed a number between 0 and 1; leave it out"
@@ -658,7 +660,7 @@ def period_of(case: Case, period: float | None) -> float:
         )
     frequencies = [float(end.frequency or 0.0) for end in drives.values()]
     given = 1.0 / min(frequencies) if period is None else period
-    good = isinstance(given, (int, float)) and 0.0 < given < math.inf
+    good = type(given) is not bool and isinstance(given, (int, float)) and 0.0 < given < math.inf
     counts = [given * one for one in frequencies] if good else []
     if not good or any(
         round(one) < 1 or abs(one - round(one)) > _SAME_PERIOD * one for one in counts
