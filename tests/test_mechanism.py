@@ -173,9 +173,10 @@ def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain: None) -> None:
         newton_euler(case, surface.pair.hertz_stiffness),
         (0.0, 0.004),
         list(map(float, y)),
+        method="DOP853",
         rtol=1e-11,
         atol=1e-14,
-        max_step=2e-6,
+        max_step=2e-5,
     )
     # contact, flight and contact again
     assert (result.contact_force == 0.0).any() and result.contact_force[0] > 0.0

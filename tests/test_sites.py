@@ -27,11 +27,7 @@ RIDING = {"mass": 2e-4, "stiffness": 4e6, "damping": 2.0}
 TWO = [RIDING, {"mass": 5e-5, "stiffness": 3e6, "damping": 1.0}]
 HELD = {"on_site_stiffness": 3e6, "on_site_damping": 3.0}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
-LAWS = (
-    TSUJI,
-    {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
-    {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 0.6},
-)
+LAWS = (TSUJI, {"law": "ma-liu", "psi": 2.84, "xi": 13.0})
 
 
 def row(chain: dict[str, Any] | None = None, **tables: Any) -> Case:
