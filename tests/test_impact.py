@@ -163,12 +163,11 @@ def identified() -> list[Any]:
     for name, law in laws().items():
         names = {quantity.name for quantity in law.inputs}
         if "damping" in names or name == "gonthier-exact":
-            ways = ("clamped", "tensile") if "separation" in names else (None,)
-            many = pytest.mark.long
-            for way in ways:
+            for way in ("clamped", "tensile") if "separation" in names else (None,):
                 if name in AT_ONCE:
                     found.append(pytest.param(name, way, 9))
-                found.append(pytest.param(name, way, 200 if name in OWN else 50, marks=many))
+                count = 200 if name in OWN else 50
+                found.append(pytest.param(name, way, count, marks=pytest.mark.long))
     return found
 
 
