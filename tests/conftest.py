@@ -63,7 +63,7 @@ def script(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
 @pytest.fixture
 def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time loop as plain Python: where a compiled one would be this test's alone and take
-    longer than its few steps; that both give the same bits is test_plain.py's."""
+    longer than its few steps; that both give the same bits is test_pinned.py's."""
     from granchain.engine.loop import time_loop
 
     monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
@@ -80,6 +80,16 @@ def plain_members(monkeypatch: pytest.MonkeyPatch) -> None:
 def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans of coefficients as plain Python, which take less than their compiling."""
     monkeypatch.setattr("granchain.engine.scans.PLAIN_SECONDS", math.inf)
+
+
+@pytest.fixture
+def jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Numba compiles, in a run without it too, and saves what it compiled in this folder."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 @pytest.fixture

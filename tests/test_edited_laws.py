@@ -66,12 +66,6 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             del sys.modules[name]
 
 
-@pytest.fixture
-def jit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """@njit compiles, in a run without it too."""
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-
-
 # Of the kinds with compiled functions two, elsewhere than in plain Python: each is compiled.
 SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
 FEW = [kind for kind in IN_FILES | PLAIN_ONLY if PLAIN_HERE or "@" not in kind or kind in SHOWN]
@@ -126,15 +120,7 @@ def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path: Path, jit: None) 
 def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_functions(
     jit: None,
 ) -> None:
-    def one(x):  # type: ignore[no-untyped-def]
-        return x
-
-    def two(x):  # type: ignore[no-untyped-def]
-        return x
-
-    def three(x):  # type: ignore[no-untyped-def]
-        return x
-
+    one, two, three = ((lambda x: x) for _ in range(3))
     pair, made = (1.0, (two,)), numba.njit(three)
 
     def caller(x, f=one):  # type: ignore[no-untyped-def]
@@ -146,23 +132,13 @@ def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_function
 @pytest.mark.plain
 def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
     numbers, factor = np.ones(2), 2.0
-
-    def of_an_array(x):  # type: ignore[no-untyped-def]
-        return numbers[0] * x
+    made = numba.njit(lambda x: factor * x)
+    for function in (lambda x: numbers[0] * x, lambda x: made(x), lambda x, *, k=2.0: k * x):
+        assert not Reach(function).stands()
 
     def of_a_number(x):  # type: ignore[no-untyped-def]
         return factor * x
 
-    compiled_function = numba.njit(of_a_number)
-
-    def of_a_compiled_function(x):  # type: ignore[no-untyped-def]
-        return compiled_function(x)
-
-    def of_a_keyword(x, *, k=2.0):  # type: ignore[no-untyped-def]
-        return k * x
-
-    for function in (of_an_array, of_a_compiled_function, of_a_keyword):
-        assert not Reach(function).stands()
     found = Reach(of_a_number)
     assert found.stands()
     factor = 3.0
@@ -204,15 +180,13 @@ def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
 
 
 def test_files_of_one_name_share_no_loop_and_an_unchanged_law_is_not_compiled_again(
-    tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, jit: Path
 ) -> None:
     folders = []
     for name, number in (("one", 2.125), ("other", 3.125)):
         Files(f"{NUMBA}K = {number}\n" + of(NJIT, "K * x"), "shape(d) / d").write(tmp_path / name)
         folders.append(str(tmp_path / name))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    first = forces(folders)
-    second = in_a_process(folders[::-1], tmp_path / "cache")
+    first, second = forces(folders), in_a_process(folders[::-1], jit)
     for found, hits in ((first, 0), (second, 1)):
         assert stale(found, ["one", "two"]) == [] and [one[2] for one in found] == [hits] * 2
     assert first[0][0] != first[1][0]
@@ -245,50 +219,35 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  #
     )
 
 
-# What a law may not reach: the lines above it, the expression of its force, and what is said of it.
+# What a law may not reach: the lines above it, the expression of its force, and what is said of it;
+# alone, the type of K.
 NUMBERS, PLAIN = "put its numbers into constants", "write a plain function in its place"
+STEEL = CONSTANTS.replace("{}", "2")
+OPTION = "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x"
 REFUSED = {
-    "dict": ("K = {'a': 2.0}", "K['a']", "K, an object of type dict", NUMBERS),
-    "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "K, an object of type list", NUMBERS),
+    "dict": ("K = {'a': 2.0}", "K['a']", "dict", NUMBERS),
+    "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "list", NUMBERS),
     "class": ("class K:\n    B = 2.0", "K.B", "K.B, a class", "at the top level of the file"),
-    "object": (
-        "class K:\n    B = 2.0\nK = K()", "K.B", "K.B, an object of type law.K", NUMBERS,
-    ),
+    "object": ("class K:\n    B = 2.0\nK = K()", "K.B", "K.B, an object of type law.K", NUMBERS),
     "partial": (
-        "import functools\nK = functools.partial(max, 2.0)",
-        "K(d)", "K, an object of type functools.partial", PLAIN,
+        "import functools\nK = functools.partial(max, 2.0)", "K(d)", "functools.partial", PLAIN,
     ),
-    "long double": (
-        "K = np.longdouble(2.0)", "K", "K, an object of type numpy.longdouble", NUMBERS,
-    ),
-    "array of objects": (
-        "K = np.array([2.0, None])", "K[0]", "K, an object of type numpy.ndarray", NUMBERS,
-    ),
-    "masked array": (
-        "K = np.ma.array([2.0])", "K[0]", "K, an object of type numpy.ma.MaskedArray", NUMBERS,
-    ),
+    "long double": ("K = np.longdouble(2.0)", "K", "numpy.longdouble", NUMBERS),
+    "array of objects": ("K = np.array([2.0, None])", "K[0]", "numpy.ndarray", NUMBERS),
+    "masked array": ("K = np.ma.array([2.0])", "K[0]", "numpy.ma.MaskedArray", NUMBERS),
     "module enclosed": (
         "import near\ndef maker(m):\n    return lambda x: m and 2.0\nshape = maker(near)",
         "shape(d)", "m, a module as a whole", "name what is meant of it",
     ),
     "default": (
-        "def shape(x, k=[2.0]):\n    return k[0]",
-        "shape(d)", "default 0, an object of type list", NUMBERS,
+        "def shape(x, k=[2.0]):\n    return k[0]", "shape(d)", "default 0, an object of type list",
+        NUMBERS,
     ),
-    "dataclass as a whole": (
-        CONSTANTS.replace("{}", "2"), "float(hash(steel))", "steel, an object", NUMBERS,
-    ),
-    "its dictionary": (
-        CONSTANTS.replace("{}", "2"), "len(steel.__dict__)", "steel.__dict__, an object", NUMBERS,
-    ),
-    "enum as a whole": (CONSTANTS.replace("{}", "2"), "float(Phase(2))", "Phase, a class", ""),
-    "value of a member": (
-        CONSTANTS.replace("{}", "2"), "float(Phase.CLOSED.value)", "Phase.CLOSED", "",
-    ),
-    "option of @njit": (
-        "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x",
-        "shape(d)", "shape, an object of type function", PLAIN,
-    ),
+    "dataclass as a whole": (STEEL, "float(hash(steel))", "steel, an object", NUMBERS),
+    "its dictionary": (STEEL, "len(steel.__dict__)", "steel.__dict__, an object", NUMBERS),
+    "enum as a whole": (STEEL, "float(Phase(2))", "Phase, a class", ""),
+    "value of a member": (STEEL, "float(Phase.CLOSED.value)", "Phase.CLOSED.value, an object", ""),
+    "option of @njit": (OPTION, "shape(d)", "shape, an object of type function", PLAIN),
 }  # fmt: skip
 # The line that is named, where it is not the force's.
 ELSEWHERE = {
@@ -310,6 +269,7 @@ def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(
         reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
         texts = enumerate(file.read_text().splitlines(), start=1)
         line = next(number for number, text in texts if sought in text)
+        what = what if ", " in what else f"K, an object of type {what}"
         assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
         assert f"allowed: {REACHABLE}; " in said and advice in said.rpartition(";")[2]
 
@@ -349,17 +309,10 @@ def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> Non
 @pytest.mark.plain
 def test_how_a_function_is_compiled_is_part_of_the_hash(tmp_path: Path, jit: None) -> None:
     found = []
-    for options in (
-        "",
-        "fastmath=True",
-        "fastmath={'nnan'}",
-        "fastmath={'nnan', 'ninf'}",
-        "error_model='numpy'",
-        "inline='always'",
-    ):
-        Files(
-            f"from numba import njit\n@njit({options})\ndef shape(x):\n    return x", "shape(d)"
-        ).write(tmp_path)
+    options_of = ("", "fastmath=True", "fastmath={'nnan'}", "fastmath={'nnan', 'ninf'}")
+    for options in (*options_of, "error_model='numpy'", "inline='always'"):
+        top = f"from numba import njit\n@njit({options})\ndef shape(x):\n    return x"
+        Files(top, "shape(d)").write(tmp_path)
         found.append(fingerprint(*load(tmp_path).Mine.functions()))
     assert len(set(found)) == len(found)
 
@@ -376,9 +329,8 @@ def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(
 
 @pytest.mark.plain
 def test_an_unchanged_function_comes_from_the_disk(
-    tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
+    jit: None,
 ) -> None:
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     made = []
     for factor in (2.0, 2.0, 3.0):
 
@@ -398,68 +350,41 @@ WHOLE = """
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
 import numpy as np
 TABLE = np.array([1.0, 2.0])
-
 class Whole(ContactLaw):
-    '''A law with everything.'''
+    'A law with everything.'
     name = "whole"
     source = Source("a test")
     coefficients = (Quantity("stiffness", "N/m", "K"),)
     history = (Quantity("closed", "1", "1 while it is closed"),)
     uses_rate = False
     forgets = False
-
     @staticmethod
     def coefficients_of(pair, inputs):
         return (1e6,)
-
-    @staticmethod
-    def history_of(c):
-        return (0.0,)
-
     @staticmethod
     def force(overlap, rate, c, h):
         return TABLE[0] * c[0] * (overlap if overlap > OPEN else 0.0)
-
-    @staticmethod
-    def needs_update(overlap, rate, c, h):
-        return (overlap > OPEN) != (h[0] > 0.5)
-
-    @staticmethod
-    def update(event, c, h):
-        return (1.0 - h[0],)
-
-    @staticmethod
-    def energy(overlap, c, h):
-        return 0.5 * c[0] * (overlap if overlap > OPEN else 0.0) ** 2
-
-    @staticmethod
-    def plastic(c, h):
-        return 0.0 * h[0]
-
-    @staticmethod
-    def overlap_limit(c):
-        return 1e-3
-
-    @staticmethod
-    def jumps(c):
-        return (1e-4,)
-
-    @staticmethod
-    def jump(overlap, rate, c, h):
-        return 0.0
+    history_of = staticmethod(lambda c: (0.0,))
+    needs_update = staticmethod(lambda overlap, rate, c, h: (overlap > OPEN) != (h[0] > 0.5))
+    update = staticmethod(lambda event, c, h: (1.0 - h[0],))
+    energy = staticmethod(lambda overlap, c, h: 0.5 * c[0] * max(overlap, 0.0) ** 2)
+    plastic = staticmethod(lambda c, h: 0.0 * h[0])
+    overlap_limit = staticmethod(lambda c: 1e-3)
+    jumps = staticmethod(lambda c: (1e-4,))
+    jump = staticmethod(lambda overlap, rate, c, h: 0.0)
 """
 LAW_EDITS = {
     "coefficients_of": ("(1e6,)", "(1.0000001e6,)"),
-    "history_of": ("return (0.0,)", "return (-0.0,)"),
+    "history_of": ("lambda c: (0.0,)", "lambda c: (-0.0,)"),
     "force": ("return TABLE[0]", "return TABLE[1]"),
     "array": ("[1.0, 2.0]", "[1.0000001, 2.0]"),
     "needs_update": ("> 0.5", ">= 0.5"),
     "update": ("(1.0 - h[0],)", "(1.0 - 1.0 * h[0],)"),
-    "energy": ("return 0.5 * c", "return 0.6 * c"),
+    "energy": ("0.5 * c", "0.6 * c"),
     "plastic": ("0.0 * h", "1.0 * h"),
     "overlap_limit": ("1e-3", "2e-3"),
     "jumps": ("(1e-4,)", "(2e-4,)"),
-    "jump": ("return 0.0\n", "return 1.0\n"),
+    "jump": ("h: 0.0", "h: 1.0"),
     "uses_rate": ("uses_rate = False", "uses_rate = True"),
     "forgets": ("forgets = False", "forgets = True"),
     "name of a history quantity": ('Quantity("closed"', 'Quantity("shut"'),
@@ -564,16 +489,12 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
 def test_a_function_put_in_a_librarys_place_is_refused(
     tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def mine(x):  # type: ignore[no-untyped-def]
-        return 7.0
-
     Files("", "math.sqrt(4.0)").write(tmp_path)
     before = fingerprint(*load(tmp_path).Mine.functions())
-    law = load(tmp_path).Mine
+    law, mine = load(tmp_path).Mine, functools.wraps(math.sqrt)(lambda x: 7.0)
     with monkeypatch.context() as patched:
-        patched.setattr("math.sqrt", functools.wraps(math.sqrt)(mine))
-        with pytest.raises(
-            LawError, match=r"reads math\.sqrt, a function that was put in a library's place"
-        ):
+        patched.setattr("math.sqrt", mine)
+        refused = r"reads math\.sqrt, a function that was put in a library's place"
+        with pytest.raises(LawError, match=refused):
             fingerprint(*law.functions())
     assert fingerprint(*load(tmp_path).Mine.functions()) == before

@@ -94,33 +94,6 @@ def test_a_wave_goes_on_whatever_is_recorded(figure: Callable[..., None]) -> Non
     )
 
 
-@pytest.mark.long
-@pytest.mark.promise("R2")
-@pytest.mark.parametrize("gap", [0.0, 1e-5])
-def test_a_wave_in_tiles_goes_on_with_any_number_of_threads(
-    gap: float, figure: Callable[..., None]
-) -> None:
-    # bead 63 is reached within 0.5 ms, and the next ones at 500 m/s and more; over gaps beads fly
-    # for 6 us from contact to contact: a finer step shows it too
-    for step in (3e-6, 6e-7)[: 2 if gap else 1]:
-        case = CHAIN.replace(
-            **{
-                "chain.beads": 17000,
-                "chain.gap": gap,
-                "sensors.beads": [9, 63, 120],
-                "time.end": 2e-3,
-                "time.step": step,
-            }
-        )
-        one, two, reference = gc.run(case), gc.run(case, threads=2), swept(case)
-        assert one.sensor_force.max(axis=0).min() > 45.0
-        figure(
-            "numbers that differ from those of a loop over all contacts",
-            differing(one, reference) + differing(two, reference),
-            at_most=0,
-        )
-
-
 # --- Random cases, each by a way of its own
 
 # A law with each kind of loop: without rate and history, with dents, with a rate, with a rate and
@@ -139,6 +112,8 @@ LAWS: dict[str, dict[str, Any]] = {
 WAYS = ("run", "recorded otherwise", "run_many", "sweep", "threads", "resume")
 # Of each law: 504 in all.
 MANY = 63
+# A wave need not have passed the sensors of a study.
+LATER = pytest.mark.filterwarnings("ignore:sweep. .*time.end later")
 
 
 @pytest.fixture
@@ -271,7 +246,9 @@ def found_by(way: str, case: Any, draw: np.random.Generator, folder: Path) -> in
 def found(name: str, count: int, seed: int, folder: Path) -> int:
     """The same over so many cases of a law, by each way in turn."""
     draw, ways = np.random.default_rng(seed), [WAYS[place % len(WAYS)] for place in range(count)]
-    return sum(found_by(way, drawn(name, draw, way == "threads"), draw, folder) for way in ways)
+    return sum(
+        found_by(way, drawn(name, draw, way in ("threads", "resume")), draw, folder) for way in ways
+    )
 
 
 @pytest.fixture
@@ -280,6 +257,7 @@ def threads_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bands, "TILES_APART", 1)
 
 
+@LATER
 @pytest.mark.promise("R2")
 def test_what_is_left_out_changes_no_bit_of_random_cases(
     threads_of_any_number: None, tmp_path: Path, figure: Callable[..., None]
@@ -290,6 +268,7 @@ def test_what_is_left_out_changes_no_bit_of_random_cases(
     )
 
 
+@LATER
 @pytest.mark.long
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", LAWS)

@@ -57,8 +57,7 @@ def settings() -> list:
 def traces(name: str, index: int, gap: float, unit: int, factor: float, end: float) -> np.ndarray:
     """Velocities at common instants; `unit` automatic steps, times ten, fit into the interval
     between them."""
-    law = laws()[name]
-    chain = steel_row(10)
+    law, chain = laws()[name], steel_row(10)
     if gap:
         chain = replace(chain, gap=np.full(9, gap))
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
@@ -77,43 +76,28 @@ def traces(name: str, index: int, gap: float, unit: int, factor: float, end: flo
 def observed(
     name: str, index: int, gap: float, steps: tuple = STEPS, fine: float = REFERENCE
 ) -> float:
-    law = laws()[name]
-    chain = steel_row(10)
+    law, chain = laws()[name], steel_row(10)
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
     # long enough for the wave to reach the eighth bead: 8 diameters of 4.76 mm at 734 m/s, and the
     # flights over the gaps
     end = 6e-5 + 9 * gap / SPEED
     auto = time_step_of(contacts, chain, "auto", end)
     unit = max(8, -(-auto.n_steps // (INTERVALS * 80)) * 8)
-    reference = traces(name, index, gap, unit, fine, end)
-    errors = []
-    for factor in steps:
-        trace = traces(name, index, gap, unit, factor, end)
-        errors.append(np.sqrt(np.mean((trace - reference) ** 2)))
+    reference, *found = (traces(name, index, gap, unit, part, end) for part in (fine, *steps))
+    errors = [np.sqrt(np.mean((trace - reference) ** 2)) for trace in found]
     return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
 
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize(("name", "index", "gap"), settings())
 def test_the_motion_converges_with_the_order_that_the_law_states(name, index, gap, figure):
+    what, most = "order over 10, 5, 2, 1, 1/2 automatic steps, whole traces", 2.15
     if (name, index) in LATER:
         order = observed(name, index, gap, LATER_STEPS, LATER_REFERENCE)
-        figure(
-            "order over 5, 2, 1, 1/2, 1/4 automatic steps, laws that come to it later",
-            order,
-            at_least=1.85,
-            at_most=2.15,
-        )
-        figure(
-            "order of these over 10 to 1/2", observed(name, index, gap), at_least=1.85, at_most=2.2
-        )
-    else:
-        figure(
-            "order over 10, 5, 2, 1, 1/2 automatic steps, whole traces",
-            observed(name, index, gap),
-            at_least=1.85,
-            at_most=2.15,
-        )
+        later = "order over 5, 2, 1, 1/2, 1/4 automatic steps, laws that come to it later"
+        figure(later, order, at_least=1.85, at_most=2.15)
+        what, most = "order of these over 10 to 1/2", 2.2
+    figure(what, observed(name, index, gap), at_least=1.85, at_most=most)
 
 
 @pytest.mark.promise("N4")
@@ -128,9 +112,5 @@ def test_the_motion_converges_with_the_order_that_the_law_states(name, index, ga
 )
 def test_the_order_stays_two_where_the_force_jumps_inside_a_contact(name, gap, figure):
     order = observed(name, 0, gap, FINE_STEPS, FINE_REFERENCE)
-    figure(
-        "order over 1/10 to 1/40 of the automatic step, laws whose force jumps",
-        order,
-        at_least=1.85,
-        at_most=2.15,
-    )
+    what = "order over 1/10 to 1/40 of the automatic step, laws whose force jumps"
+    figure(what, order, at_least=1.85, at_most=2.15)

@@ -78,17 +78,14 @@ def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
 
 
 @pytest.mark.plain
-def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
+def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows(monkeypatch):
     random = np.random.default_rng(3)
     tables = [random.integers(0, 2, (rows, 80)).astype(float) for rows in (2, 1)]
     first, which = kinds_of_columns(tables)
     rows = np.vstack(tables).T
     assert (rows[first][which] == rows).all()
     assert sorted(first) == sorted(kinds_of(rows)[0])
-
-
-@pytest.mark.plain
-def test_neighbours_that_are_alike_are_looked_through_once(monkeypatch):
+    # neighbours that are alike are looked through once
     looked = []
     monkeypatch.setattr(
         scans, "kinds_of", lambda rows: (looked.append(len(rows)), kinds_of(rows))[1]
@@ -101,16 +98,11 @@ def test_neighbours_that_are_alike_are_looked_through_once(monkeypatch):
 
 @pytest.mark.plain
 def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
-    law = laws()["ma-liu"]
-    inputs = example_inputs(law)
-    monkeypatch.setattr(
-        law,
-        "coefficients_of",
-        staticmethod(lambda pair, inputs: (1.0, np.array([1.0, np.nan]), *[1.0] * 9)),
-    )
-    with pytest.raises(
-        LawError, match="coefficient plastic_overlap: got a value that is not a number"
-    ):
+    law, inputs = laws()["ma-liu"], example_inputs(laws()["ma-liu"])
+    found = (1.0, np.array([1.0, np.nan]), *[1.0] * 9)
+    monkeypatch.setattr(law, "coefficients_of", staticmethod(lambda pair, inputs: found))
+    words = "coefficient plastic_overlap: got a value that is not a number"
+    with pytest.raises(LawError, match=words):
         own_coefficients(law.model(inputs), example_pair(), inputs, 2)
 
 
@@ -140,24 +132,15 @@ def test_restitutions_from_other_laws_are_those_of_single_runs(plain_loop):
         assert result.equals(gc.run(case))
 
 
-@pytest.mark.parametrize(
-    ("values", "there"),
-    [
-        ([], False),
-        ([1.0, np.inf, -np.inf], False),
-        ([[1.0, 2.0], [np.nan, 0.0]], True),
-        ([np.inf, np.nan], True),
-    ],
-)
-def test_a_value_that_is_not_a_number_is_seen(values, there):
-    assert holds_nan(np.array(values)) is there
+def test_a_value_that_is_not_a_number_is_seen():
+    assert not any(holds_nan(np.array(values)) for values in ([], [1.0, np.inf, -np.inf]))
+    for values in ([[1.0, 2.0], [np.nan, 0.0]], [np.inf, np.nan]):
+        assert holds_nan(np.array(values)) is True
 
 
 def test_a_table_of_restitutions_is_taken_contact_by_contact():
-    """Inputs that are arrays are of each contact, also where the contacts are alike."""
-    chain = standing_row(3)
-    given = SimpleNamespace(
-        **{**vars(inputs_for("flores")), "restitution": np.array([0.5, 0.6, 0.7, 0.8])}
-    )
+    # also where the contacts are alike
+    chain, each = standing_row(3), np.array([0.5, 0.6, 0.7, 0.8])
+    given = SimpleNamespace(**{**vars(inputs_for("flores")), "restitution": each})
     found = contacts_of(laws()["flores"], chain, given)
     assert len({column.tobytes() for column in found.c.T}) > 1

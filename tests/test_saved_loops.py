@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import resource
 import secrets
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
@@ -23,11 +22,9 @@ pytestmark = pytest.mark.plain
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Numba compiles, without the JIT's switch too, and keeps the code here."""
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    return tmp_path
+def cache(jit: Path) -> Path:
+    """Numba compiles, and keeps the code here."""
+    return jit
 
 
 def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
@@ -54,10 +51,6 @@ def flipped(path: Path, draw: np.random.Generator) -> None:
     path.write_bytes(content)
 
 
-def resealed_by_another(path: Path, draw: np.random.Generator) -> None:
-    path.write_bytes(sealed("another file", path.read_bytes()[:-LOOP_SEAL_LENGTH]))
-
-
 DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
     "a flipped bit": flipped,
     "empty": lambda path, draw: path.write_bytes(b""),
@@ -65,24 +58,16 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
     "without its seal": lambda path, draw: os.truncate(
         path, path.stat().st_size - LOOP_SEAL_LENGTH
     ),
-    "another file's content": resealed_by_another,
+    "another file's content": lambda path, draw: path.write_bytes(
+        sealed("another file", path.read_bytes()[:-LOOP_SEAL_LENGTH])
+    ),
 }
 
 
-def files(cache: Path, name: str = "*") -> dict[str, Path]:
-    """The index and the code of the only function of this name."""
-    (index,), (code,) = cache.rglob(f"{name}.nbi"), cache.rglob(f"{name}.nbc")
+def files(cache: Path) -> dict[str, Path]:
+    """The index and the code of the only function."""
+    (index,), (code,) = cache.rglob("*.nbi"), cache.rglob("*.nbc")
     return {"index": index, "code": code}
-
-
-def mended(cache: Path, kind: str, which: str, draw: np.random.Generator) -> list[str]:
-    """What was said of one damaged file; the run goes on, and the next one finds the file whole."""
-    before = files(cache)[which]
-    DAMAGES[kind](before, draw)
-    value, hits, said = run()
-    assert (value, hits) == (6.0, 0)
-    assert run() == (6.0, 1, [])
-    return said
 
 
 @pytest.mark.promise("R8")
@@ -94,11 +79,12 @@ def test_a_damaged_file_of_a_loop_is_removed_with_a_warning_and_compiled_anew(
     kind: str, which: str, cache: Path
 ) -> None:
     assert run() == (6.0, 0, [])
-    (said,) = mended(cache, kind, which, np.random.default_rng(7))
-    assert said.startswith(f"the file {cache}") and said.endswith(
-        ", and the loop is compiled again"
-    )
-    assert "it is removed" in said
+    DAMAGES[kind](files(cache)[which], np.random.default_rng(7))
+    value, hits, (said,) = run()
+    # the run goes on, and the next one finds the file whole
+    assert (value, hits) == (6.0, 0) and run() == (6.0, 1, [])
+    assert said.startswith(f"the file {cache}") and "it is removed" in said
+    assert said.endswith(", and the loop is compiled again")
 
 
 def test_a_missing_file_of_a_loop_is_compiled_anew_without_a_word(cache: Path) -> None:
@@ -107,14 +93,6 @@ def test_a_missing_file_of_a_loop_is_compiled_anew_without_a_word(cache: Path) -
         files(cache)[which].unlink()
         assert run() == (6.0, 0, [])
     assert run() == (6.0, 1, [])
-
-
-def test_a_file_that_cannot_be_read_is_of_no_use(cache: Path) -> None:
-    with pytest.warns(
-        GranchainWarning,
-        match="of a compiled loop cannot be read: Is a directory; it is still there",
-    ):
-        assert loop_content(str(cache)) is None
 
 
 def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(
@@ -130,24 +108,22 @@ def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(
     value, hits, said = run()
     assert (value, hits, len(said)) == (6.0, 0, 1)
     assert "it is still there (Operation not permitted), and the loop is compiled again" in said[0]
+    unread = "of a compiled loop cannot be read: Is a directory; it is still there"
+    with pytest.warns(GranchainWarning, match=unread):
+        assert loop_content(str(cache)) is None
 
 
-def test_a_file_of_another_numba_is_compiled_anew_without_a_word(cache: Path) -> None:
+def test_whole_files_of_another_numba_or_that_cannot_be_loaded_are_compiled_anew(
+    cache: Path,
+) -> None:
     run()
-    index = files(cache)["index"]
-    content = loop_content(str(index))
-    version = pickle.dumps(numba.__version__, protocol=-1)
+    index, code = files(cache).values()
+    content, version = loop_content(str(index)), pickle.dumps(numba.__version__, protocol=-1)
     assert content.startswith(version)
-    index.write_bytes(
-        sealed(index.name, pickle.dumps("0.1", protocol=-1) + content[len(version) :])
-    )
+    other = pickle.dumps("0.1", protocol=-1) + content[len(version) :]
+    index.write_bytes(sealed(index.name, other))
     assert run() == (6.0, 0, [])
     assert run() == (6.0, 1, [])
-
-
-def test_whole_files_that_cannot_be_loaded_are_compiled_anew(cache: Path) -> None:
-    run()
-    code = files(cache)["code"]
     code.write_bytes(sealed(code.name, b"no pickle"))
     value, hits, said = run()
     assert (value, hits) == (6.0, 0)
@@ -155,26 +131,17 @@ def test_whole_files_that_cannot_be_loaded_are_compiled_anew(cache: Path) -> Non
     assert run() == (6.0, 1, [])
 
 
-@contextlib.contextmanager
-def full_disk() -> Iterator[None]:
-    """No file of this process may grow: as on a full disk, the write fails."""
+@pytest.mark.promise("R8")
+def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path) -> None:
+    # no file of this process may grow: as on a full disk, the write fails
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
-        yield
+        value, hits, (said,) = run()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.mark.promise("R8")
-def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path) -> None:
-    with full_disk():
-        value, hits, (said,) = run()
-    assert (value, hits) == (6.0, 0)
-    assert (
-        said.startswith("a compiled loop is not saved: [Errno 27] File too large")
-        and "set NUMBA_CACHE_DIR" in said
-    )
+    assert (value, hits) == (6.0, 0) and "set NUMBA_CACHE_DIR" in said
+    assert said.startswith("a compiled loop is not saved: [Errno 27] File too large")
     assert list(cache.rglob("*.nb*")) == []
 
 

@@ -63,25 +63,23 @@ def spring(factor: float) -> type[ContactLaw]:
     return Spring
 
 
-def overlap_under_load(law: type[ContactLaw]) -> float:
-    """Overlap of a spring at rest under the load."""
-    return float(
-        contacts_of(law, standing_row(3, precompression=LOAD), SimpleNamespace()).overlaps[1]
-    )
-
-
 def test_an_edited_law_gets_no_answer_of_the_one_before(registry):
+    def gives(law: type[ContactLaw], factor: float) -> None:
+        """The overlap of a spring at rest under the load, found and remembered."""
+        for _ in range(2):
+            row = standing_row(3, precompression=LOAD)
+            overlap = contacts_of(law, row, SimpleNamespace()).overlaps[1]
+            assert overlap == pytest.approx(LOAD / (factor * STIFFNESS), rel=1e-12)
+
     for factor in (1.0, 2.0, 1.0, 4.0):
-        law = spring(factor)
-        assert overlap_under_load(law) == pytest.approx(LOAD / (factor * STIFFNESS), rel=1e-12)
-        assert overlap_under_load(law) == pytest.approx(LOAD / (factor * STIFFNESS), rel=1e-12)
+        gives(spring(factor), factor)
     # the same class and the same function, another number in it
     law = spring(1.0)
-    assert overlap_under_load(law) == pytest.approx(LOAD / STIFFNESS, rel=1e-12)
+    gives(law, 1.0)
     law.force.__closure__[0].cell_contents = 2.0
-    assert overlap_under_load(law) == pytest.approx(LOAD / (2.0 * STIFFNESS), rel=1e-12)
+    gives(law, 2.0)
     law.force = staticmethod(lambda overlap, rate, c, h: 4.0 * c[0] * overlap)
-    assert overlap_under_load(law) == pytest.approx(LOAD / (4.0 * STIFFNESS), rel=1e-12)
+    gives(law, 4.0)
 
 
 def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry):
@@ -94,16 +92,13 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry)
 
     law, chain = spring(1.0), steel_row(3)
     law.coefficients_of = staticmethod(coefficients_of)
-    pair, limits = chain.pair(), chain.overlap_limits()
     rows = [
-        RowInputs(chain, pair, limits, SimpleNamespace(stiffness=factor * STIFFNESS))
-        for factor in (1.0, 3.0)
+        RowInputs(chain, chain.pair(), chain.overlap_limits(), SimpleNamespace(stiffness=stiffness))
+        for stiffness in (STIFFNESS, 3.0 * STIFFNESS)
     ]
     one, other = contacts_together(law, rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
-    assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and all(
-        type(stiffness) is float for stiffness in seen
-    )
+    assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and {type(one) for one in seen} == {float}
 
 
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "tsuji"])
@@ -112,12 +107,8 @@ def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
 
     def found():
         contacts = contacts_of(laws()[law], chain, inputs_for(law))
-        return [
-            contacts.c,
-            contacts.overlaps,
-            contacts.limits,
-            np.array([time_step_of(contacts, chain, "auto", 1e-4).value]),
-        ]
+        step = time_step_of(contacts, chain, "auto", 1e-4).value
+        return [contacts.c, contacts.overlaps, contacts.limits, np.array([step])]
 
     found()
     again = found()
@@ -140,32 +131,21 @@ def test_what_is_remembered_is_bounded_in_bytes(monkeypatch):
     assert (len(answers), size[0]) == (0, 0)
 
 
-def rows_of(kind: str) -> np.ndarray:
+def test_runs_compressed_are_the_distinct_rows():
     random = np.random.default_rng(7)
-    if kind == "one run":
-        return np.ones((50, 3))
-    if kind == "two in turn":
-        return np.array([[1.0, 2.0], [1.0, 3.0]])[np.arange(40) % 2]
-    if kind == "long runs":
-        return np.repeat(random.integers(0, 3, (9, 2)).astype(float), 11, axis=0)
-    if kind == "zeros of both signs":
-        return random.choice([0.0, -0.0, 1.0], (60, 2))
-    if kind == "all different":
-        return random.uniform(size=(200, 2))
-    return random.choice([-np.inf, 0.5, np.inf, 3.0], (100, 2))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["one run", "two in turn", "long runs", "zeros of both signs", "all different", "infinities"],
-)
-def test_runs_compressed_are_the_distinct_rows(kind):
-    rows = rows_of(kind)
-    first, which = kinds_of(rows)
-    _, first_of, which_of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    assert sorted(first) == sorted(first_of)
-    # the same row stands for each
-    assert (first[which] == first_of[which_of.reshape(-1)]).all()
+    for rows in (
+        np.ones((50, 3)),
+        np.array([[1.0, 2.0], [1.0, 3.0]])[np.arange(40) % 2],
+        np.repeat(random.integers(0, 3, (9, 2)).astype(float), 11, axis=0),
+        random.choice([0.0, -0.0, 1.0], (60, 2)),
+        random.uniform(size=(200, 2)),
+        random.choice([-np.inf, 0.5, np.inf, 3.0], (100, 2)),
+    ):
+        first, which = kinds_of(rows)
+        _, first_of, which_of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        assert sorted(first) == sorted(first_of)
+        # the same row stands for each
+        assert (first[which] == first_of[which_of.reshape(-1)]).all()
 
 
 # A bead whose radius [m] and mass [kg] are powers of two, so that the pair's are exactly half of
@@ -173,8 +153,12 @@ def test_runs_compressed_are_the_distinct_rows(kind):
 BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
 
 
-def chain_of_two() -> Chain:
-    return Chain(
+@pytest.mark.parametrize(
+    ("law", "given"),
+    [("hertz", {}), ("ma-liu", {"psi": 2.84, "xi": 13.0}), ("tsuji", {"restitution": 0.8})],
+)
+def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
+    chain = Chain(
         radius=np.full(2, BEAD_RADIUS),
         mass=np.full(2, BEAD_MASS),
         velocity=np.array([0.5 * SPEED, -0.5 * SPEED]),
@@ -182,23 +166,11 @@ def chain_of_two() -> Chain:
         material=(MATERIALS["steel-316"],),
         material_index=np.zeros(2, dtype=int),
     )
-
-
-@pytest.mark.parametrize(
-    ("law", "given"),
-    [("hertz", {}), ("ma-liu", {"psi": 2.84, "xi": 13.0}), ("tsuji", {"restitution": 0.8})],
-)
-def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
-    chain = chain_of_two()
     pair = Pair(**{name: float(values[1]) for name, values in chain.pair().items().items()})
-    bodies = impact(law=law, pair=pair, speed=SPEED, **given)
-    contacts = contacts_of(laws()[law], chain, inputs_for(law, **given))
-    assert (
-        contacts.c.tobytes()
-        == contact_of_two(
-            laws()[law], two_bodies(pair, SPEED), pair, inputs_for(law, **given)
-        ).c.tobytes()
-    )
+    bodies, inputs = impact(law=law, pair=pair, speed=SPEED, **given), inputs_for(law, **given)
+    contacts = contacts_of(laws()[law], chain, inputs)
+    alone = contact_of_two(laws()[law], two_bodies(pair, SPEED), pair, inputs)
+    assert contacts.c.tobytes() == alone.c.tobytes()
     row = collide(contacts, chain, SPEED, 1.0)
     assert bodies.numbers() == row.numbers()
     for name in ("time", "overlap", "rate", "force"):
@@ -221,28 +193,24 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("changes", CHANGES, ids=str)
-def test_a_changed_case_is_the_case_made_whole(changes):
+def test_a_changed_case_is_the_case_made_whole():
     case = load_case("steel-chain").replace(**{"time.end": 5e-4})
-    other = case.replace(**changes)
-    whole = Case(**other._document)
-    assert other.resolved() | {"title": ""} == whole.resolved() | {"title": ""}
-    # the case before is as it was
-    assert case == load_case("steel-chain", ["time.end=5e-4"])
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"sensors.beads": [80]}, {"chain.beads": 60}, {"chain.radius": -1.0}, {"striker.sped": 1.0}],
-    ids=str,
-)
-def test_a_change_that_is_wrong_is_refused_as_in_a_case_made_whole(changes):
-    case = load_case("steel-chain")
-    with pytest.raises(CaseError) as told:
-        case.replace(**changes)
-    (where, value), *_ = changes.items()
-    table, name = where.split(".")
-    document = {**case._document, table: {**case._document[table], name: value}}
-    with pytest.raises(CaseError) as whole:
-        Case(**document)
-    assert str(told.value) == str(whole.value)
+    for changes in CHANGES:
+        other = case.replace(**changes)
+        whole = Case(**other._document)
+        assert other.resolved() | {"title": ""} == whole.resolved() | {"title": ""}, changes
+        # the case before is as it was
+        assert case == load_case("steel-chain", ["time.end=5e-4"]), changes
+    # and a change that is wrong is refused as in a case made whole
+    for where, value in {
+        "sensors.beads": [80],
+        "chain.beads": 60,
+        "chain.radius": -1.0,
+        "striker.sped": 1.0,
+    }.items():
+        with pytest.raises(CaseError) as told:
+            load_case("steel-chain").replace(**{where: value})
+        (table, name), document = where.split("."), load_case("steel-chain")._document
+        with pytest.raises(CaseError) as made:
+            Case(**{**document, table: {**document[table], name: value}})
+        assert str(told.value) == str(made.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,30 +103,51 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
         with_restitutions([(given, pair, limits, np.zeros(1))])
 
 
-def test_rows_begin_with_the_start_value_of_their_field():
-    rows = fields.rows_of(fields.BodyRows, fields.BODY, 3)
-    assert [row.tolist() for row in rows] == [[field.start] * 3 for field in fields.BODY]
+def refused(law, words: str, **given: Any) -> None:
+    """A law is refused for a row of two beads, by a sentence that begins so."""
+    name = law if isinstance(law, str) else law.name
+    with pytest.raises(LawError, match=words) as caught:
+        contacts_of(laws().get(law, law), steel_row(2), inputs_for(name, **given))
+    assert str(caught.value).count("contact.law") <= 1
 
 
-def test_an_onset_without_a_floor_is_refused():
-    inputs = inputs_for("flores", impact_speed="onset", impact_speed_floor=None)
-    with pytest.raises(LawError, match="impact_speed_floor: got nothing, allowed a number above 0"):
-        contacts_of(laws()["flores"], steel_row(3), inputs)
+def test_values_and_coefficients_that_a_law_cannot_take_are_refused():
+    floor = "impact_speed_floor: got nothing, allowed a number above 0"
+    refused("flores", floor, impact_speed="onset", impact_speed_floor=None)
+    # the root at which the overlap would turn is far beyond what a number holds
+    infinite = r"^contact\.law vu-quoc-zhang: got values for which it has no finite force "
+    refused("vu-quoc-zhang", infinite, C_a=1e-300)
+
+    class Short(laws()["hertz"]):  # type: ignore[misc]
+        """A law that forgets a coefficient."""
+
+        coefficients = (Quantity("stiffness", "N/m"), Quantity("more", "N"))
+
+    two = r"got 1 values, allowed: 2, one for each of its coefficients \(stiffness, more\)"
+    refused(Short, two)
+
+    class Wrong(laws()["hertz"]):  # type: ignore[misc]
+        """A law that divides nothing by nothing."""
+
+        @staticmethod
+        def coefficients_of(pair, inputs):
+            return (math.nan,)
+
+    words = "coefficient stiffness: got a value that is not a number, allowed: numbers; check"
+    refused(Wrong, words)
 
 
-@pytest.mark.parametrize(
-    ("quantity", "value", "words"),
-    [
+def test_a_quantity_says_what_is_allowed():
+    word = Quantity("word", "", choices=("a", "b"), kind="word")
+    for quantity, value, words in (
         (Quantity("e", "1", above=0.0, high=1.0), 1.5, "above 0 and at most 1"),
         (Quantity("e", "1", low=0.0, below=1.0), math.nan, "at least 0 and below 1"),
         (Quantity("e", "1"), True, "a number"),
-        (Quantity("word", "", choices=("a", "b"), kind="word"), "c", '"a", "b"'),
-        (Quantity("word", "", choices=("a", "b"), kind="word"), 3, '"a", "b"'),
+        (word, "c", '"a", "b"'),
+        (word, 3, '"a", "b"'),
         (Quantity("switch", "", kind="switch"), 1, "true or false"),
-    ],
-)
-def test_a_quantity_says_what_is_allowed(quantity, value, words):
-    assert words in quantity.problem(value)
+    ):
+        assert words in quantity.problem(value)
 
 
 def test_a_law_that_is_not_well_formed_is_refused_with_every_problem():
@@ -159,48 +179,13 @@ def test_a_law_that_is_not_well_formed_is_refused_with_every_problem():
             name = "hertz"
 
 
-def test_a_law_with_the_wrong_number_of_coefficients_is_refused():
-    class Short(laws()["hertz"]):  # type: ignore[misc]
-        """A law that forgets a coefficient."""
-
-        coefficients = (Quantity("stiffness", "N/m"), Quantity("more", "N"))
-
-    with pytest.raises(
-        LawError,
-        match=r"got 1 values, allowed: 2, one for each of its coefficients \(stiffness, more\)",
-    ):
-        contacts_of(Short, steel_row(2), inputs_for("hertz"))
-
-
-def test_values_that_a_law_of_ours_cannot_compute_with_are_told_once():
-    # the root at which the overlap would turn is far beyond what a number holds
-    with pytest.raises(
-        LawError, match=r"^contact\.law vu-quoc-zhang: got values for which it has no finite force "
-    ) as caught:
-        contacts_of(laws()["vu-quoc-zhang"], steel_row(2), inputs_for("vu-quoc-zhang", C_a=1e-300))
-    assert str(caught.value).count("contact.law") == 1
-
-
-def test_a_coefficient_that_is_no_number_is_refused():
-    class Wrong(laws()["hertz"]):  # type: ignore[misc]
-        """A law that divides nothing by nothing."""
-
-        @staticmethod
-        def coefficients_of(pair, inputs):
-            return (math.nan,)
-
-    with pytest.raises(
-        LawError,
-        match="coefficient stiffness: got a value that is not a number, allowed: numbers; check",
-    ):
-        contacts_of(Wrong, steel_row(2), inputs_for("hertz"))
-
-
 def test_sources_and_defaults_read_as_words():
     assert str(Source("Author 1900", "eq. (1)", "10.1/x")) == "Author 1900, eq. (1), doi:10.1/x"
     assert ContactLaw.coefficients_of(None, None) == ()  # type: ignore[arg-type]
     assert ContactLaw.update((), (), (1.0,)) == (1.0,)
     assert laws()["hertz"].model(SimpleNamespace()).coefficient("nothing") == -1
+    for law, given in (("ma-liu", {"as_printed": True}), ("ma-liu", {}), ("hertz", {})):
+        assert laws()[law].model(inputs_for(law, **given)).as_printed == bool(given)
     assert laws()["hertz"].summary() == "Elastic spheres: F = K d^1.5."
     for name in ("force", "energy"):
         with pytest.raises(NotImplementedError):
@@ -209,17 +194,18 @@ def test_sources_and_defaults_read_as_words():
 
 def test_a_pair_says_what_it_holds():
     pair = Pair(effective_radius=1e-3, hardness=None)
-    assert pair.has("effective_radius")
-    assert not pair.has("hardness")
+    assert pair.has("effective_radius") and not pair.has("hardness")
     assert pair.items() == {"effective_radius": 1e-3}
     with pytest.raises(AttributeError):
         pair.colour  # noqa: B018
     with pytest.raises(LawError, match="hardness: got nothing"):
         pair.hardness  # noqa: B018
-    with pytest.raises(LawError, match="unknown quantity"):
-        Pair(colour=1.0)
-    with pytest.raises(LawError, match="allowed: finite numbers above 0"):
-        Pair(effective_radius=-1.0)
+    for given, words in (
+        ({"colour": 1.0}, "unknown quantity"),
+        ({"effective_radius": -1.0}, "allowed: finite numbers above 0"),
+    ):
+        with pytest.raises(LawError, match=words):
+            Pair(**given)
 
 
 def test_a_still_chain_has_a_step_and_a_given_one_is_taken():
@@ -283,7 +269,9 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
         coefficients(wavy, steel_row(2).pair(), inputs, np.full(3, 1e-3))
 
 
-def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():
+def test_rows_begin_with_their_start_value_and_no_two_of_a_long_table_at_one_place_of_a_page():
+    rows = fields.rows_of(fields.BodyRows, fields.BODY, 3)
+    assert [row.tolist() for row in rows] == [[field.start] * 3 for field in fields.BODY]
     # a page in doubles
     page = PAGE_BYTES // 8
     for columns in range(VECTOR, 10 * page, VECTOR):
@@ -354,125 +342,77 @@ TAKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("changes", "words"), TAKEN.values(), ids=TAKEN)
-def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was(changes, words):
+def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was():
     state = recorded_state("ma-liu")
     state.advance(43)
     before = {name: array.tobytes() for name, array in state.arrays().items()}
-    with pytest.raises(ValueError, match=words):
-        state.take(
-            {
-                **{
-                    name: array + array
-                    for name, array in state.arrays().items()
-                    if name not in ("clock", "events")
-                },
-                "clock": state.arrays()["clock"],
-                "events": state.tables.events,
-                **changes,
-            }
-        )
-    assert before == {name: array.tobytes() for name, array in state.arrays().items()}
-
-
-def test_a_step_beyond_the_end_is_refused_by_its_name():
-    state = recorded_state("ma-liu")
-    state.advance(43)
-    clock = state.arrays()["clock"].copy()
-    clock.view(fields.CLOCK)["step"] = 10**6
-    with pytest.raises(ValueError, match="step is 1000000, and must be 0 to"):
-        state.take({**state.arrays(), "clock": clock})
+    beyond = state.arrays()["clock"].copy()
+    beyond.view(fields.CLOCK)["step"] = 10**6
+    late = ({"clock": beyond}, "step is 1000000, and must be 0 to")
+    for changes, words in (*TAKEN.values(), late):
+        kept = ("clock", "events")
+        doubled = {name: 2 * array for name, array in state.arrays().items() if name not in kept}
+        whole = {name: state.arrays()[name] for name in kept}
+        with pytest.raises(ValueError, match=words):
+            state.take(doubled | whole | changes)
+        assert before == {name: array.tobytes() for name, array in state.arrays().items()}
     assert state.step == 43 and state.time == pytest.approx(43e-7, rel=1e-14)
     # the instants of its samples are whole strides
     assert (np.diff(state.sample_step) == state.clock.stride).all() and state.sample_step[0] == 0
 
 
-def test_a_model_says_whether_it_runs_as_printed():
-    law = laws()["ma-liu"]
-    assert law.model(inputs_for("ma-liu", as_printed=True)).as_printed
-    assert not law.model(inputs_for("ma-liu")).as_printed
-    assert not laws()["hertz"].model(inputs_for("hertz")).as_printed
-
-
-@pytest.mark.parametrize(
-    ("law", "table", "row"),
+def test_a_number_that_is_none_is_found_also_where_no_force_shows_it():
     # of a dent the force compares, and hides it; of a dashpot the loss is summed, and nothing else
     # reads it
-    [
+    for law, table, row in (
         ("hertz", "bodies", "v"),
         ("ma-liu", "h", 0),
         ("flores", "bodies", "a"),
         ("tsuji", "contacts", "viscous_work"),
-    ],
-)
-def test_a_number_that_is_none_is_found_also_where_no_force_shows_it(law, table, row):
-    state = recorded_state(law)
-    assert state.advance(20) is Status.RUNNING
-    rows = getattr(state, table)
-    (rows[row] if table == "h" else getattr(rows, row))[3] = math.nan
-    assert state.advance(0) is Status.NOT_FINITE
-    assert state.clock.where == 3
+    ):
+        state = recorded_state(law)
+        assert state.advance(20) is Status.RUNNING
+        rows = getattr(state, table)
+        (rows[row] if table == "h" else getattr(rows, row))[3] = math.nan
+        assert state.advance(0) is Status.NOT_FINITE and state.clock.where == 3, law
 
 
 # --- how a loop is compiled
 # -----------------------------------------------------------------------------------------
 
 
-def refuses_to_cache(folder: Path) -> Any:
-    # what Numba raises where it finds no folder for a function's cache
-    raise RuntimeError("cannot cache function 'loop': no locator available for file '<string>'")
-
-
-def caches_below_a_file(folder: Path) -> Any:
-    (folder / "file").write_text("")
-    return SimpleNamespace(cache_path=str(folder / "file" / "cache"))
-
-
-def caches_where_nobody_writes(folder: Path) -> Any:
-    return SimpleNamespace(cache_path="/proc")
-
-
-def with_compile(function: Any) -> Any:
-    # of a compiled function's attributes those that are asked for; a _cache is given to any
-    # function
-    function.compile = lambda signature: None
-    return function
-
-
-def caches(folder: Path) -> Any:
-    return SimpleNamespace(cache_path=str(folder / "new" / "cache"))
-
-
-@pytest.mark.parametrize(
-    ("keeper", "reason"),
-    [
-        (refuses_to_cache, "no locator available"),
-        (caches_below_a_file, "Not a directory"),
-        (caches_where_nobody_writes, "/proc"),
-        (caches, None),
-    ],
-)
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(
-    keeper, reason, tmp_path, monkeypatch
+    tmp_path, jit, monkeypatch
 ):
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(cache, "_LOOP_CACHE", lambda function, key: keeper(tmp_path))
+    def no_folder(function, key):
+        # what Numba raises where it finds no folder for a function's cache
+        raise RuntimeError("cannot cache function 'loop': no locator available for file '<string>'")
+
+    def caches_in(folder):
+        return lambda function, key: SimpleNamespace(cache_path=str(folder))
+
+    def with_compile(function):
+        # of a compiled function's attributes those that are asked for
+        function.compile = lambda signature: None
+        return function
+
     monkeypatch.setattr(numba, "njit", lambda **_: with_compile)
-    three = 3.0
-
-    def loop(x):
-        return three * x
-
-    if reason is None:
-        assert compiled(loop)._cache.cache_path == str(tmp_path / "new" / "cache")
-        assert list((tmp_path / "new" / "cache").iterdir()) == []
-        return
-    with pytest.warns(
-        GranchainWarning,
-        match=f"compiled loops are not kept on disk: .*{reason}.*set NUMBA_CACHE_DIR to a folder",
+    (tmp_path / "file").write_text("")
+    three, new = 3.0, tmp_path / "new" / "cache"
+    for keeper, reason in (
+        (no_folder, "no locator available"),
+        (caches_in(tmp_path / "file" / "cache"), "Not a directory"),
+        (caches_in("/proc"), "/proc"),
     ):
-        made = compiled(loop)
-    assert made(2.0) == 6.0
+        monkeypatch.setattr(cache, "_LOOP_CACHE", keeper)
+        with pytest.warns(
+            GranchainWarning,
+            match=f"compiled loops are not kept on disk: .*{reason}.*set NUMBA_CACHE_DIR to a fold",
+        ):
+            assert compiled(lambda x: three * x)(2.0) == 6.0
+    monkeypatch.setattr(cache, "_LOOP_CACHE", caches_in(new))
+    assert compiled(lambda x: three * x)._cache.cache_path == str(new)
+    assert list(new.iterdir()) == []
 
 
 # Whose guard takes ten seconds: as printed it has none.

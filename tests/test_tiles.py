@@ -7,18 +7,15 @@ import _thread
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.kinds import PLAIN_HERE, each_loop
 from support.pinned_states import contents
-from support.processes import Stop
 from support.rows import example_chain
 
 import granchain as gc
-from granchain import simulation
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.cli import obey
@@ -231,34 +228,6 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
 
     assert isinstance(threads_joined([Waited(target=int)]), KeyboardInterrupt)
     assert Waited.waits == 2
-
-
-def test_an_interrupted_run_on_two_threads_goes_on_with_one(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    changes = {"chain.beads": 47, "time.end": 5e-5, "sensors.beads": [3, 20, 40]}
-    case = gc.load_case("steel-chain-hertz").replace(**changes)
-    whole = gc.run(case)
-    request.getfixturevalue("long")
-    monkeypatch.setattr(bands, "TILES_APART", 0.1)
-    # blocks of 100 steps
-    monkeypatch.setattr(simulation, "FIRST_BLOCK", 48 * 100)
-    monkeypatch.setattr(simulation, "TILED_SECONDS", 1e9)
-
-    class Once(Stop):
-        def resume(self, fraction: float) -> None:
-            assert 0.0 < fraction < 1.0
-
-    path = tmp_path / "chain.h5.chk"
-    stopped = gc.run(case, threads=2, checkpoint=path, watch=Once())
-    assert stopped.status is Status.INTERRUPTED
-    again, both = gc.run(case, checkpoint=path, resume=True), gc.run(case, threads=2)
-    for other in (again, both):
-        for name, variable in whole.variables.items():
-            assert (
-                np.asarray(variable.data).tobytes()
-                == np.asarray(other.variables[name].data).tobytes()
-            ), name
 
 
 def test_a_number_of_threads_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

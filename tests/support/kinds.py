@@ -17,7 +17,7 @@ from granchain.engine.contact_step import Features, features_of
 
 # Numba compiles nothing here: the pass that counts lines.
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-# Of what shows nothing more when compiled: each loop has the bits of plain Python, test_plain.py.
+# Of what shows nothing more when compiled: each loop has the bits of plain Python, test_pinned.py.
 PLAIN_ALONE = pytest.mark.skipif(
     not PLAIN_HERE, reason="run as plain Python, by make test-plain: compiled it shows nothing more"
 )

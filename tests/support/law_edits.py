@@ -296,6 +296,7 @@ PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
 
 # Files, and what a notebook or a reload does to them while they are loaded: code run in the law's
 # module, by which a 2 becomes a 3.
+DEEP = ("import pkg", "pkg.sub.K", "")
 SHAPE = "def shape(x, k=2.0):\n    return k * x"
 RELOADED = """
 import importlib, pathlib
@@ -325,10 +326,7 @@ IN_PROCESS: dict[str, tuple[Files, str]] = {
         "shape.__defaults__[0][0] = 3.0",
     ),
     "a module's number assigned": (Files("import near", "near.K", "K = 2.0"), "near.K = 3.0"),
-    "a number two levels down assigned": (
-        Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
-        "pkg.sub.K = 3.0",
-    ),
+    "a number two levels down assigned": (Files(*DEEP, "K = 2.0"), "pkg.sub.K = 3.0"),
     "a module exchanged": (
         Files("import pkg, near", "pkg.sub.K", "K = 3.0", "K = 2.0"),
         "pkg.sub = near",
@@ -338,7 +336,7 @@ IN_PROCESS: dict[str, tuple[Files, str]] = {
         RELOADED.replace("{}", "near"),
     ),
     "a module two levels down reloaded": (
-        Files("import pkg", "pkg.sub.K", "", "K = 2.0"),
+        Files(*DEEP, "K = 2.0"),
         RELOADED.replace("{}", "pkg.sub"),
     ),
     "a constant of an @njit function assigned": (

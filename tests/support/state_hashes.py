@@ -20,10 +20,10 @@ from granchain.engine.scans import PLAIN_KINDS
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
-from support.pinned_states import contents, run, set_ups
+from support.pinned_states import contents, run
 from support.rows import example_chain
 
-CHAINS, FEW = ("touching", "gaps", "loaded"), ("touching", "gaps")
+FEW = ("touching", "gaps")
 
 
 def of_arrays(arrays: dict[str, np.ndarray], place: str = "") -> dict[str, str]:
@@ -34,16 +34,6 @@ def of_arrays(arrays: dict[str, np.ndarray], place: str = "") -> dict[str, str]:
         f"{place}{name}": hashlib.sha256(array.tobytes()).hexdigest()
         for name, array in arrays.items()
     }
-
-
-def hashes(law_name: str) -> dict[str, str]:
-    """Of every array of a law's runs: each chain, one with nothing recorded, and each
-    alternative of the inputs on the one with gaps."""
-    found: dict[str, str] = {}
-    for name in set_ups(law_name):
-        if name in CHAINS or name.startswith("gaps"):
-            found |= of_arrays(contents(run(law_name, name)), f"{name}: ")
-    return found
 
 
 def few(law_name: str) -> dict[str, str]:
@@ -78,7 +68,7 @@ def scans(law_name: str) -> dict[str, str]:
     )
 
 
-QUESTIONS = {"hashes": hashes, "few": few, "scans": scans}
+QUESTIONS = {"few": few, "scans": scans}
 
 if __name__ == "__main__":
     for line in sys.stdin:
