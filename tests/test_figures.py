@@ -450,20 +450,6 @@ def test_loading_and_unloading_are_different_lines_that_meet():
     )
 
 
-# --- energy
-def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
-    result = synthetic()
-    _, (ledger, _) = figures.energy(result)
-    top = ledger.collections[-1].get_paths()[0].vertices[:, 1].max()
-    held = sum(result.variables[f"energy_{name}"].data for name in analysis.ENERGIES_HELD)
-    assert top == pytest.approx(1e3 * held.max(), rel=1e-12)
-    assert lines(ledger)["put in"].get_ydata() == pytest.approx(np.full(51, 1.0), rel=1e-12)
-    assert ledger.get_ylabel() == "energy [mJ]"
-    # no clamp acted: it is left out
-    named = [text.get_text() for text in ledger.get_legend().get_texts()]
-    assert named == ["put in", "viscous (damping)", "plastic (dents)", "recoverable", "kinetic"]
-
-
 # --- two bodies
 def collision(law="ma-liu", speed=1.77, residual=4e-6):
     """An impact along one line up to 10 um and 50 N and back along another to a residual
@@ -551,25 +537,29 @@ def test_the_history_of_impacts_is_their_arrays_and_the_phase_curve_their_rates(
 
 
 # --- losses
-def test_the_losses_of_every_contact_stand_on_top_of_each_other():
+def test_the_losses_of_every_contact_and_the_ledger_over_time_stand_on_top_of_each_other():
     result = synthetic()
     _, axes = figures.losses(result)
     plastic, viscous = axes.patches
-    assert [patch.get_label() for patch in axes.patches] == ["plastic (dents)", "viscous (damping)"]
     # in microjoule; the edges lie between the contacts
+    both = 1e6 * (result.contact_plastic + result.contact_viscous)
     assert plastic.get_data().values == pytest.approx(1e6 * result.contact_plastic, rel=1e-12)
     assert viscous.get_data().baseline == pytest.approx(1e6 * result.contact_plastic, rel=1e-12)
-    assert viscous.get_data().values == pytest.approx(
-        1e6 * (result.contact_plastic + result.contact_viscous), rel=1e-12
-    )
+    assert viscous.get_data().values == pytest.approx(both, rel=1e-12)
     assert plastic.get_data().edges == pytest.approx(np.arange(20) + 0.5)
-    # the colours of the ledger over time
+    # the stack of the ledger ends at what was put in; no clamp acted: it is left out
     _, (ledger, _) = figures.energy(result)
+    top = ledger.collections[-1].get_paths()[0].vertices[:, 1].max()
+    held = sum(result.variables[f"energy_{name}"].data for name in analysis.ENERGIES_HELD)
+    assert top == pytest.approx(1e3 * held.max(), rel=1e-12)
+    assert lines(ledger)["put in"].get_ydata() == pytest.approx(np.full(51, 1.0), rel=1e-12)
+    assert ledger.get_ylabel() == "energy [mJ]"
+    named = [text.get_text() for text in ledger.get_legend().get_texts()]
+    assert named == ["put in", "viscous (damping)", "plastic (dents)", "recoverable", "kinetic"]
+    # in the same colours
     colours = {area.get_label(): tuple(area.get_facecolor()[0]) for area in ledger.collections}
-    assert [tuple(patch.get_facecolor()) for patch in axes.patches] == [
-        colours["plastic (dents)"],
-        colours["viscous (damping)"],
-    ]
+    drawn = {patch.get_label(): tuple(patch.get_facecolor()) for patch in axes.patches}
+    assert drawn == {name: colours[name] for name in ("plastic (dents)", "viscous (damping)")}
 
 
 # --- all and files
@@ -589,21 +579,12 @@ def test_a_figure_is_saved_the_same_every_time(tmp_path, ending, begins):
     # two of one second agree with a date in them, too
     assert b"CreationDate" not in one and b"<dc:date>" not in one
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one" + ending, "two" + ending]
+    with pytest.raises(FileError, match="kept"):
+        figures.save(Figure(), tmp_path / ("one" + ending), overwrite=False)
+    assert (tmp_path / ("one" + ending)).read_bytes() == one
     if ending == ".png":
         # 7 by 4 inches at 150 dots
         assert (int.from_bytes(one[16:20]), int.from_bytes(one[20:24])) == (7 * 150, 4 * 150)
-
-
-def test_a_figure_of_another_kind_or_in_no_folder_is_refused(tmp_path):
-    figure = Figure()
-    with pytest.raises(FileError, match=r"got the ending '\.bmp', allowed: \.png, \.pdf, \.svg"):
-        figures.save(figure, tmp_path / "energy.bmp")
-    with pytest.raises(FileError, match="does not exist"):
-        figures.save(figure, tmp_path / "nowhere" / "energy.png")
-    (tmp_path / "kept.png").write_bytes(b"old")
-    with pytest.raises(FileError, match="kept"):
-        figures.save(figure, tmp_path / "kept.png", overwrite=False)
-    assert (tmp_path / "kept.png").read_bytes() == b"old"
 
 
 def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
@@ -719,6 +700,11 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
             lambda: figures.losses(synthetic(without=("contact_plastic",))),
             "no contact_plastic; to get it, keep the ledger: `ledger = true` under [energy]",
         ),
+        (
+            partial(figures.save, Figure(), "energy.bmp"),
+            "got the ending '.bmp', allowed: .png, .pdf, .svg",
+        ),
+        (partial(figures.save, Figure(), "nowhere/energy.png"), "does not exist"),
         (figures.hysteresis, "got no result"),
         (lambda: figures.impact_loops([]), "got no loop, allowed one at least"),
         (lambda: figures.impact_history([]), "impact_history: got no impact"),
