@@ -24,8 +24,7 @@ from typing import Any
 
 for name in (
     *("concurrent.futures.process", "filelock", "h5netcdf", "h5py", "matplotlib.image"),
-    *("matplotlib.pyplot", "numba.core.caching", "numba.np.ufunc.parallel", "rich.console"),
-    *("scipy.optimize", "typer.testing", "xarray"),
+    *("numba.core.caching", "rich.console", "xarray"),
 ):
     import_module(name)
 

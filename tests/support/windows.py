@@ -22,9 +22,8 @@ from typing import Any
 
 LINUX = (
     *("concurrent.futures.process", "filelock", "h5netcdf", "h5py", "matplotlib.image"),
-    *("matplotlib.pyplot", "multiprocessing.pool", "numba.core.caching", "pydantic", "socket"),
-    *("numba.np.ufunc.parallel", "rich.console", "scipy.optimize", "typer.rich_utils", "xarray"),
-    "typer.testing",
+    *("multiprocessing.pool", "numba.core.caching", "pydantic", "socket"),
+    *("rich.console", "typer.rich_utils", "xarray"),
 )
 for name in LINUX:
     import_module(name)
