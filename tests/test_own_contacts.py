@@ -31,6 +31,12 @@ HARD = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yiel
 FORGETS = {**MALIU, "dents": "forget"}
 
 
+@pytest.fixture(autouse=True)
+def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is compiled for these few contacts."""
+    monkeypatch.setattr(scans, "PLAIN_SECONDS", 60.0)
+
+
 def made(inner: dict[str, Any] | None, base: dict[str, Any] = HERTZ, **tables: Any) -> Case:
     """A striker and two segments of five, the second with a law of its own."""
     own = {} if inner is None else {"contact": inner}
@@ -196,11 +202,7 @@ def test_a_mistake_in_a_law_of_its_own_is_told(tables: dict[str, Any], sentence:
 
 
 @pytest.mark.usefixtures("plain_loop")
-def test_studies_reach_the_inputs_of_a_segment_and_of_a_wall(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # no scan is compiled for it
-    monkeypatch.setattr(scans, "PLAIN_SECONDS", 60.0)
+def test_studies_reach_the_inputs_of_a_segment_and_of_a_wall() -> None:
     segments = [{"count": 1}, {"count": 2, "contact": TSUJI}]
     chain = {"radius": 2.38e-3, "material": HARD, "segment": segments}
     times = {"end": 3e-5, "step": 5e-7}
