@@ -83,6 +83,21 @@ def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def own_laws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Laws that a test declares, and modules that it loads from its own files, are forgotten."""
+    from granchain.contact import law, laws
+    from granchain.contact.user import PREFIX
+
+    laws()  # those of the package are known for good
+    monkeypatch.setattr(law, "_REGISTRY", law.registered())
+    loaded = set(sys.modules)
+    yield
+    for name in set(sys.modules) - loaded:
+        if name.startswith(PREFIX) or name.partition(".")[0] in ("law", "near", "pkg"):
+            del sys.modules[name]
+
+
+@pytest.fixture
 def jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Numba compiles, in a run without it too, and saves what it compiled in this folder."""
     import numba

@@ -9,7 +9,6 @@ import json
 import math
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -40,11 +39,10 @@ from support.processes import answer
 from support.rows import steel_row
 
 from granchain.certificates import certificate
-from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Functions, Quantity, Source
-from granchain.contact.user import PREFIX, load_law_module
+from granchain.contact.user import load_law_module
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
@@ -53,19 +51,7 @@ from granchain.jit import cache as loops
 from granchain.jit.fingerprint import REACHABLE, Reach, calls
 from granchain.jit.options import fingerprint, frozen
 
-
-@pytest.fixture(autouse=True)
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Laws and modules of a test are forgotten after it."""
-    laws()
-    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if name.startswith(PREFIX) or name.partition(".")[0] in ("law", "near", "pkg"):
-            del sys.modules[name]
-
-
+pytestmark = pytest.mark.usefixtures("own_laws")
 # Of the kinds with compiled functions two, elsewhere than in plain Python: each is compiled.
 SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
 FEW = [kind for kind in IN_FILES | PLAIN_ONLY if PLAIN_HERE or "@" not in kind or kind in SHOWN]

@@ -17,7 +17,6 @@ from support.random_cases import between
 import granchain as gc
 from granchain import simulation
 from granchain.certificates import example_inputs
-from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
 from granchain.engine import bands
@@ -52,7 +51,6 @@ def ended(case: gc.Case, **how: Any) -> gc.Result:
 
 
 def swept(case: gc.Case) -> gc.Result:
-    """The run that leaves nothing out."""
     with all_swept():
         return ended(case)
 
@@ -117,11 +115,7 @@ LATER = pytest.mark.filterwarnings("ignore:sweep. .*time.end later")
 
 
 @pytest.fixture
-def own_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A law of the user's own, for as long as the test takes."""
-    laws()
-    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
-
+def own_law(own_laws: None) -> None:
     class Softer(ContactLaw):
         """A force that goes with d^(5/4)."""
 

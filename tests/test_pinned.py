@@ -79,7 +79,7 @@ def test_a_resumed_run_has_the_pinned_bits(law: str, broken_at: int) -> None:
 
 # What indexes: the march behind the front, onsets and dents; and whole steps with driven ends and
 # loads. Both record every bead, snapshots and the ledger. As plain Python, which checks every index
-# anyway, all laws and ends run above.
+# anyway, all laws run above.
 @pytest.mark.bounds
 @pytest.mark.skipif(not BOUNDS_HERE, reason="without a check of indices it shows nothing new")
 @pytest.mark.parametrize(("law", "name"), [("ma-liu", "gaps"), ("hertz", "driven")])

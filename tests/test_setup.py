@@ -11,7 +11,6 @@ from support.rows import inputs_for, standing_row, steel_row
 
 from granchain import Case, load_case
 from granchain.chain import Chain
-from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
@@ -29,13 +28,6 @@ pytestmark = pytest.mark.plain
 # A spring's stiffness [N/m], twice that, and the load [N] that it carries at rest: sizes of a steel
 # bead's contact.
 STIFFNESS, LOAD = 1e6, 5.0
-
-
-@pytest.fixture
-def registry(monkeypatch):
-    """Laws of a test are forgotten after it."""
-    laws()
-    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
 
 
 def spring(factor: float) -> type[ContactLaw]:
@@ -63,7 +55,7 @@ def spring(factor: float) -> type[ContactLaw]:
     return Spring
 
 
-def test_an_edited_law_gets_no_answer_of_the_one_before(registry):
+def test_an_edited_law_gets_no_answer_of_the_one_before(own_laws):
     def gives(law: type[ContactLaw], factor: float) -> None:
         """The overlap of a spring at rest under the load, found and remembered."""
         for _ in range(2):
@@ -82,7 +74,7 @@ def test_an_edited_law_gets_no_answer_of_the_one_before(registry):
     gives(law, 4.0)
 
 
-def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry):
+def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(own_laws):
     # it may do with a number what it cannot do with many, or does otherwise
     seen = []
 

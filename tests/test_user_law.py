@@ -9,7 +9,6 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +20,6 @@ from support.rows import standing_row
 
 from granchain.cli import obey
 from granchain.cli.signals import Interruption
-from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import reads_rate
@@ -31,8 +29,6 @@ from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
 from granchain.jit.cache import compiled
 from granchain.jit.options import frozen, refusal_of
-
-pytestmark = pytest.mark.plain
 
 LAW = '''
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
@@ -63,17 +59,7 @@ FORCE_LINE = (
 COEFFICIENTS_LINE = LAW.splitlines().index("        return (inputs.stiffness,)") + 1
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of its own; laws and modules loaded in it are forgotten afterwards."""
-    monkeypatch.chdir(tmp_path)
-    laws()  # those of the package are known for good
-    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
-    for name in [name for name in sys.modules if name.startswith(PREFIX)]:
-        monkeypatch.delitem(sys.modules, name)  # of another test in this process
-    yield tmp_path
-    for name in [name for name in sys.modules if name.startswith(PREFIX)]:
-        del sys.modules[name]
+pytestmark = [pytest.mark.plain, pytest.mark.usefixtures("own_laws")]
 
 
 def test_a_law_of_a_file_is_known_by_its_name_and_by_its_file(here: Path) -> None:
