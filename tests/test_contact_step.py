@@ -52,7 +52,7 @@ def closed_and_step(separation: str = "clamped") -> tuple[tuple, ContactStep, tu
     return h, step, c, functions
 
 
-def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration():
+def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration_and_slopes_of_hertz():
     # d = d0 + w0 t + A t^2/2 and w = w0 + A t, at the step t; the half-step rate is the rate half a
     # step earlier
     w0, bend, t = 2.0, -3e6, 4e-7
@@ -60,6 +60,11 @@ def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration():
     assert predicted(half, bend, 0.5 * DT) == pytest.approx(rate, rel=1e-15)
     assert past_rate(half, bend, 0.5 * DT) == pytest.approx(w0 + bend * (t - DT), rel=1e-15)
     assert overlap_of(3e-6, 1e-6, -5e-7) == pytest.approx(1.5e-6, rel=1e-15)
+    step, c, _ = step_of("hertz", ledger=False)
+    # dF/dd = (3/2) K sqrt(d), to the rounding of a quotient of differences over 2^-26 d: 2^-26
+    slopes = step.slopes(1e-6, 0.3, c, ())
+    assert slopes == (pytest.approx(1.5 * c[0] * math.sqrt(1e-6), rel=1e-7), 0.0)
+    assert step.slopes(-1e-6, 0.3, c, ()) == (0.0, 0.0)
 
 
 def test_the_polynomial_of_an_onset_steps_by_one_and_is_that_of_bernoulli_at_whole_powers():
@@ -193,12 +198,3 @@ def test_bodies_moved_by_a_jump_go_on_as_if_its_force_had_been_integrated(theta)
     # order two
     cubes = (t**3 - (theta * DT) ** 3) / 6.0 - steps * DT**3 / 12.0
     assert u == pytest.approx(0.5 * force * t**2 + growth * cubes, rel=1e-12)
-
-
-def test_slopes_of_hertz_are_its_derivative():
-    step, c, _ = step_of("hertz", ledger=False)
-    d = 1e-6
-    stiffness, damping = step.slopes(d, 0.3, c, ())
-    # dF/dd = (3/2) K sqrt(d), to the rounding of a quotient of differences over 2^-26 d: 2^-26
-    assert stiffness == pytest.approx(1.5 * c[0] * math.sqrt(d), rel=1e-7) and damping == 0.0
-    assert step.slopes(-d, 0.3, c, ()) == (0.0, 0.0)

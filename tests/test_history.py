@@ -146,16 +146,12 @@ def test_a_law_without_a_dent_keeps_none_and_is_open_or_elastic(base, changes, p
     assert not np.signbit(result.largest_overlap).any()
 
 
-def test_the_largest_overlap_is_that_of_the_recorded_contact_and_of_every_step():
+def test_snapshots_hold_what_a_run_that_ends_there_holds_and_the_largest_overlap_is_every_steps():
     # every step is a sample
-    case = short(**{"sensors.contacts": [0, 1, 4], "time.step": 5e-8, "sensors.interval": 5e-8})
-    result = gc.run(case)
-    assert result.largest_overlap[[0, 1, 4]].tolist() == result.contact_overlap.max(axis=0).tolist()
-
-
-def test_snapshots_hold_what_a_run_that_ends_there_holds():
-    case = short(**{"snapshots.interval": 1e-5})
+    case = short(**{"sensors.contacts": [0, 1, 4], "time.step": 5e-8, "sensors.interval": 5e-8,
+                    "snapshots.interval": 1e-5})  # fmt: skip
     whole = gc.run(case)
+    assert whole.largest_overlap[[0, 1, 4]].tolist() == whole.contact_overlap.max(axis=0).tolist()
     for shot, when in enumerate(whole.snapshot_time.tolist()[1:4], 1):
         part = gc.run(case.replace(**{"time.end": when}))
         assert part.final_displacement.tolist() == whole.displacement[shot].tolist()

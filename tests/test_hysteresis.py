@@ -51,16 +51,9 @@ TABLE: dict[str, tuple[tuple[float | None, ...], float]] = {
     "marhefka-orin-approximate": ((None, None, 0.3796, 0.6800, 0.8994), 1.5),
 }
 # Of the table, the laws whose factor is finite at e = 0.
-FINITE_AT_ZERO = {
-    "hunt-crossley",
-    "herbert-mcwhannell",
-    "lee-wang",
-    "lankarani-nikravesh",
-    "khulief-shabana",
-    "zhiying-qishao",
-    "carvalho-martins",
-    "marhefka-orin",
-}
+FINITE_AT_ZERO = ("hunt-crossley", "herbert-mcwhannell", "lee-wang", "lankarani-nikravesh",
+                  "khulief-shabana", "zhiying-qishao", "carvalho-martins",
+                  "marhefka-orin")  # fmt: skip
 
 
 def given(law: str) -> dict[str, Any]:

@@ -104,13 +104,22 @@ def test_wus_branches_meet_and_fall_with_a_quarter_and_a_half():
         theory.wu_restitution(18.7, 1.0, strain, 1.0)
 
 
-def test_weir_and_tallons_formula_falls_with_a_quarter_and_is_refused_above_one():
+def test_weir_and_tallons_formula_falls_with_a_quarter_and_herbert_and_mcwhannells_ends():
     # 3.1 (900e6/1.0604396e11)^(5/8) (sqrt(193e9/7968.8)/V)^(1/4), term by term: 3.1 * .0507543 *
     # 8.85621 = 1.39342 at .8 m/s
     with pytest.raises(CaseError, match="where the formula is 1"):
         theory.weir_tallon_restitution(0.8, YIELD_STRESS, MODULUS, 193e9, 7968.8)
     ten = theory.weir_tallon_restitution(10.0, YIELD_STRESS, MODULUS, 193e9, 7968.8)
     assert ten == pytest.approx(1.39342 * (0.8 / 10.0) ** 0.25, rel=1e-5)
+    # Autiero et al. 2022, eq. (26), in mm/s: .026 at 1, 2 * .026 at 8, 10 * .026 at 1000; it ends
+    # at (1/.026)^3 = 56896 mm/s
+    speeds = (0.0, 0.001, 0.008, 1.0, 56.89576)
+    found = [theory.herbert_mcwhannell_restitution(v) for v in speeds]
+    assert found[:4] == pytest.approx([1.0, 0.974, 0.948, 0.74], rel=1e-14)
+    assert found[4] == pytest.approx(0.0, abs=1e-7)
+    for speed in (56.9, -0.1, math.nan):
+        with pytest.raises(CaseError, match=r"speed: got .*, allowed: 0 to 56\.8958 m/s, where"):
+            theory.herbert_mcwhannell_restitution(speed)
 
 
 def test_jacksons_formula_is_continuous_and_refused_beyond_1000_critical_speeds():
@@ -167,17 +176,6 @@ def test_ma_and_lius_asymptote_is_reached_from_below_but_for_its_rounded_factor(
     allowed = r"V: got 4, allowed: at least 4\.\d+ m/s, at which the contact just becomes fully"
     with pytest.raises(CaseError, match=allowed):
         theory.ma_liu_plastic_restitution(4.0, **SOCKET, **given)
-
-
-def test_the_restitution_of_herbert_and_mcwhannell_takes_metres_per_second():
-    # Autiero et al. 2022, eq. (26), in mm/s: .026 at 1, 2 * .026 at 8, 10 * .026 at 1000
-    found = [theory.herbert_mcwhannell_restitution(v) for v in (0.0, 0.001, 0.008, 1.0)]
-    assert found == pytest.approx([1.0, 0.974, 0.948, 0.74], rel=1e-14)
-    # it ends at (1/.026)^3 = 56896 mm/s
-    assert theory.herbert_mcwhannell_restitution(56.89576) == pytest.approx(0.0, abs=1e-7)
-    for speed in (56.9, -0.1, math.nan):
-        with pytest.raises(CaseError, match=r"speed: got .*, allowed: 0 to 56\.8958 m/s, where"):
-            theory.herbert_mcwhannell_restitution(speed)
 
 
 def test_a_speed_that_is_none_is_refused_by_every_formula_and_below_the_yield_speed_nothing_lost():
