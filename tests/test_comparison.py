@@ -427,7 +427,6 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
         (["nowhere.h5", "--trace", TRACE], 4, "nowhere.h5"),
         (["ma-liu.h5", "--trace", "nowhere"], 4, "nowhere: got no folder"),
         (["ma-liu.h5", "--trace", NO_CURVE], 4, "holds no curve"),
-        (["ma-liu.h5"], 2, "compare --trace: got nothing"),
         (
             ["ma-liu.h5", "--trace", TRACE, "--tolerance", "peak"],
             2,

@@ -106,6 +106,7 @@ def test_computed_pulses_are_read_as_measured_ones_are(cutoff):
     assert found.values == pytest.approx(TRUE, rel=1e-3)
 
 
+@pytest.mark.usefixtures("between")
 def test_intervals_are_those_of_student_with_the_degrees_that_are_left():
     found = gc.fit(start(), synthetic(0.01), KEYS)
     # five peaks less two keys; of Student's distribution with 3 degrees 95 % lie below 2.353
@@ -541,9 +542,9 @@ def test_a_right_law_is_rarely_told_to_be_the_worse_one(figure, kind):
 
 def test_a_right_law_is_accused_as_seldom_as_is_said():
     # what is left at five sensors, the size of whose noise is known with five degrees of freedom
-    draw, known, draws = np.random.default_rng(1), 5.0, 500
+    draw, known, draws = np.random.default_rng(1), 5.0, 200
     labels = np.tile(np.arange(5), 2)
     left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
     chances = [module._chance(one.ravel(), np.ones(10), labels, np.full(5, known)) for one in left]
-    # 5 are to be; as if their size were known, 90
-    assert 1 <= sum(one < module.ACCUSED for one in chances) <= 13
+    # 2 are to be; as if their size were known, 36
+    assert 1 <= sum(one < module.ACCUSED for one in chances) <= 6

@@ -79,14 +79,21 @@ def dented():
     return case, gc.orbit(case, guess=settled_before(case))
 
 
-def test_an_orbit_in_settled_dents_comes_again(dented):
-    _, found = dented
+def test_an_orbit_in_settled_dents_comes_again(plain_loop):
+    # so much drag that the dents settle soon; forty steps a period
+    soon = {"chain.drag": 2e5, "time.step": 1e-6, "chain.resonator": RESONATOR}
+    case = row(1, 2.5e4, 3e-7, **soon)
+    first = settled_before(case)
+    found = gc.orbit(case, guess=first)
+    assert found.settled == 0 and found.begun == "an orbit of ma-liu" and found.touches == ()
+    assert (found.result.elastic_limit == first.result.elastic_limit).all()
     assert found.multipliers.size == 4 and found.displacement.size == 2
     # it comes again, dents, resonators and all
     result = found.result
     ends = [*result.final_displacement, *result.final_resonator_displacement]
     assert np.abs(ends - found.displacement).max() <= 1e-14
-    assert found.energy_in == pytest.approx(found.energy_lost, rel=1e-4)
+    # of the order two in the step; measured 4.1e-3
+    assert found.energy_in == pytest.approx(found.energy_lost, rel=5e-3)
 
 
 @pytest.mark.long
@@ -94,6 +101,7 @@ def test_an_orbit_in_settled_dents_is_that_of_an_integration(dented):
     settled_orbit_is_that_of_its_dents(dented[0])
 
 
+@pytest.mark.long
 def test_a_branch_ends_where_a_dent_grows(dented):
     case, found = dented
     key, limits = "ends.left.amplitude", found.result.elastic_limit
@@ -116,6 +124,7 @@ def test_a_branch_ends_where_a_dent_grows(dented):
             gc.continuation(case.replace(**changes), found, along=along, stop=25.0)
 
 
+@pytest.mark.long
 def test_an_orbit_that_its_chain_comes_to_from_below_touches_its_dents(dented, monkeypatch):
     # overdamped, so that no push is larger than those of the orbit
     slow = {"chain.drag": 1e6, "chain.resonator": RESONATOR | {"damping": 200.0}}

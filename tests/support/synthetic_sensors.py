@@ -217,9 +217,9 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
     )
 
 
-def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR, stated: bool = True) -> Rig:
+def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR) -> Rig:
     """Five sensors of one random law, with noise or an instrument of a kind; what is true of an
-    instrument with a filter that is stated is true behind it."""
+    instrument with a filter is true behind it."""
     draw = np.random.default_rng([seed, FOURTEEN.index(kind), 1])
     pulses = pulses_of(among[draw.integers(len(among))])
     columns, truth = np.arange(5), pulses.truth
@@ -228,17 +228,13 @@ def noisy_rig(seed: int, kind: str, among: tuple[str, ...] = NEAR, stated: bool 
     begin = -draw.uniform(3.0, 8.0) * float(truth[:, 2].min())
     time = begin + interval * (draw.random() + np.arange(int((END - begin) / interval)))
     force = noisy(pulses.at(time, columns), interval, kind, size, seed)
-    if kind == "high-pass" and stated:
+    if kind == "high-pass":
         fine = np.linspace(0.0, END, 8 * len(pulses.time))
         values = lfilter(
             *butter(1, 2.0 * HIGH_PASS * fine[1], "highpass"), pulses.spline(fine), axis=0
         )
         truth = np.array([true_numbers(fine, column) for column in values.T])
-    document = {
-        "title": "synthetic rig",
-        "kind": "synthetic",
-        **(STATED.get(kind, {}) if stated else {}),
-    }
+    document = {"title": "synthetic rig", "kind": "synthetic", **STATED.get(kind, {})}
     about = about_of(document, "test")
     return Rig(
         _result(pulses, columns, "hertz"), Trace(time, BEADS[columns], force, about), truth, 0.0
