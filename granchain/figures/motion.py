@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import tempfile
@@ -385,25 +384,11 @@ def save_animation(
 
     ending = file_ending(path, MOVING)
     dots = NARROW_DOTS if narrow() else DOTS_PER_INCH
-    if ending == ".mp4":
-        with tempfile.TemporaryDirectory() as folder:
-            film = Path(folder, "animation.mp4")
-            moving.save(film, writer=film_writer(), dpi=dots)
-            write_whole(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
-        return
-
-    class Kept(io.BytesIO):
-        # the name tells Pillow the format
-        name = "animation.gif"
-
-    class InMemory(PillowWriter):
-        def setup(self, fig: Any, outfile: Any, dpi: float | None = None) -> None:
-            super().setup(fig, outfile, dpi)
-            self.outfile = image  # type: ignore[assignment]
-
-    image = Kept()
-    moving.save(image.name, writer=InMemory(fps=int(RATE)), dpi=dots)
-    write_whole(path, image.getvalue(), overwrite, marks=(MOVING[ending],))
+    with tempfile.TemporaryDirectory() as folder:
+        film = Path(folder, f"animation{ending}")
+        writer = film_writer() if ending == ".mp4" else PillowWriter(fps=int(RATE))
+        moving.save(film, writer=writer, dpi=dots)
+        write_whole(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
 
 
 def film_writer() -> FFMpegWriter:
