@@ -142,8 +142,8 @@ TDS_UNITS += [("Horizontal Units", "S"), ("Pt Fmt", "Y"), ("Model Number", "TDS2
 
 
 def volts(*head, end="\n", **line):
-    """The rows of an instrument of 50 N a volt below its heading, and what its owner says."""
-    return text(*head, *rows(force=0.02, **line), end=end), GAIN
+    """The rows of an instrument of 50 N a volt below its heading."""
+    return text(*head, *rows(force=0.02, **line), end=end)
 
 
 def channel(k):
@@ -152,15 +152,13 @@ def channel(k):
     return fields(rows(force=0.02, line=("{t},{a}", "{t},{b}")[k]), *TDS, source, *TDS_UNITS)
 
 
+# What is in a file, and what its owner says of it, where it is more than 50 N a volt.
 GOOD = {
     "as written here": (PLAIN, None),
-    "decimal comma, units in a line of their own, micro sign of Windows": (
-        text(
-            *("Zeit;Kanal A;Kanal B", "(µs);(mV);(mV)", ""),
-            *rows(";", ",", time=1e6, force=20.0),
-            encoding="cp1252",
-        ),
-        GAIN,
+    "decimal comma, units in a line of their own, micro sign of Windows": text(
+        *("Zeit;Kanal A;Kanal B", "(µs);(mV);(mV)", ""),
+        *rows(";", ",", time=1e6, force=20.0),
+        encoding="cp1252",
     ),
     "no times, a column too much": (
         text(*(f"{i} {a} {b}" for i, (a, b) in enumerate(FORCE))),
@@ -201,20 +199,14 @@ GOOD = {
     "HDF5 with a link to another file, which is not followed": (lambda: hdf5(linked), None),
     "netCDF, packed": (lambda: hdf5(packed_netcdf), None),
     # The instruments, as their manuals print them, or as files that others publish show them.
-    "Rigol: start and increment at the end of the headings": (
-        text(
-            "X,CH1,CH2,Start,Increment,",
-            "Sequence,Volt,Volt,-2.000000e-06,5.000000e-07",
-            *(f"{i},{0.02 * a:.6e},{0.02 * b:.6e}," for i, (a, b) in enumerate(FORCE)),
-        ),
-        GAIN,
+    "Rigol: start and increment at the end of the headings": text(
+        "X,CH1,CH2,Start,Increment,",
+        "Sequence,Volt,Volt,-2.000000e-06,5.000000e-07",
+        *(f"{i},{0.02 * a:.6e},{0.02 * b:.6e}," for i, (a, b) in enumerate(FORCE)),
     ),
-    "Keysight InfiniiVision: units in words": (
-        text(
-            *("x-axis,1,2", "second,Volt,Volt"),
-            *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, a, b in TABLE),
-        ),
-        GAIN,
+    "Keysight InfiniiVision: units in words": text(
+        *("x-axis,1,2", "second,Volt,Volt"),
+        *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, a, b in TABLE),
     ),
     "Keysight Infiniium: origin and increment in the header, no times": volts(
         *("Revision:,0", "Type:,raw", "Start:,0", "Points:,40,40", "XInc:,5.0E-007,5.0E-007"),
@@ -225,7 +217,7 @@ GOOD = {
         volts(
             *("LECROY9354,935412345", "Segments,1,SegmentSize,40"),
             *("Segment,Trig Time,TimeSinceFirstSegment", "#1,21 Mar 1990 9:37:08,0.0", "Time,Ampl"),
-        )[0],
+        ),
         Asked(beads=(3, 8), time_unit="s", force_unit="V", gain=0.02),
     ),
     "LeCroy: its units are known": volts(
@@ -242,19 +234,15 @@ GOOD = {
         ),
         Asked(beads=(3, 8), force_unit="V", gain=0.02),
     ),
-    "Tektronix: empty rows beside and in the preamble": (
-        text(
-            *fields(
-                rows(force=0.02),
-                *(*TEKTRONIX[:2], ("", ""), ("Note", ""), *TEKTRONIX[2:], ("", "")),
-                ("Yzero", "0.0"),
-            )
-        ),
-        GAIN,
+    "Tektronix: empty rows beside and in the preamble": text(
+        *fields(
+            rows(force=0.02),
+            *(*TEKTRONIX[:2], ("", ""), ("Note", ""), *TEKTRONIX[2:], ("", "")),
+            ("Yzero", "0.0"),
+        )
     ),
-    "Tektronix: two channels side by side, each with its preamble and its times": (
-        text(*map("".join, zip(channel(0), channel(1), strict=True))),
-        GAIN,
+    "Tektronix: two channels side by side, each with its preamble and its times": text(
+        *map("".join, zip(channel(0), channel(1), strict=True))
     ),
     "Siglent: the channel before its unit": volts(
         *("Record Length,40", "Sample Interval,CH1:0.0000005000000 CH2:0.0000005000000"),
@@ -282,7 +270,7 @@ GOOD = {
             *('"HOffset",-2.0E-06,-2.0E-06', '"HUnit","s","s"'),
             *('"Date","2010/10/01","2010/10/01"', '"Time","10:00:00.00","10:00:00.00"', ""),
             line=",{a},{b},",
-        )[0],
+        ),
         Asked(gain=0.02),
     ),
     "Rohde & Schwarz: units after a word": volts("in s,C1 in V,C2 in V"),
@@ -315,7 +303,8 @@ def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_clean_file_comes_in_with_the_right_numbers(name):
-    trace = brought_in(*GOOD[name])
+    content, asked = GOOD[name] if isinstance(GOOD[name], tuple) else (GOOD[name], GAIN)
+    trace = brought_in(content, asked)
     time, force = TIME, FORCE
     if name == "no times, a column too much":
         time = 0.5e-6 * np.arange(N)
