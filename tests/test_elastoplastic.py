@@ -323,7 +323,7 @@ PATHS = st.lists(st.one_of(OVERLAPS, OVERLAPS, st.just(0.0)), min_size=2, max_si
     ("names", "examples"),
     [
         ([name for name in NAMES if name not in SLOW], 150),
-        pytest.param(NAMES, 5000, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+        pytest.param(NAMES, 2000, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
     ids=["few", "all"],
 )

@@ -111,7 +111,7 @@ def arguments(draw: np.random.Generator, n: int) -> dict[str, tuple[np.ndarray, 
     }
 
 
-@pytest.mark.parametrize("n", [10**4, pytest.param(2 * 10**6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [10**4, pytest.param(5 * 10**5, marks=pytest.mark.long)])
 def test_on_bits_and_by_frexp_and_ldexp_of_plain_python_the_bits_are_the_same(
     n: int, compiled: dict[str, Callable]
 ) -> None:

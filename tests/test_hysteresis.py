@@ -239,6 +239,7 @@ def test_the_first_impact_delivers_the_asked_restitution_and_its_dent(law):
 
 
 @pytest.mark.plain
+@pytest.mark.usefixtures("plain_scans")
 @pytest.mark.parametrize("law", PLASTIC)
 def test_a_second_impact_is_elastic_up_to_the_speed_of_the_rebound(law):
     def made(restitution: Any, **more: Any) -> tuple[Running, np.ndarray]:

@@ -17,7 +17,7 @@ from granchain.contact import laws
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError
 
-pytestmark = pytest.mark.plain
+pytestmark = [pytest.mark.plain, pytest.mark.usefixtures("plain_scans")]
 
 # The chain of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 PAIR = example_pair()

@@ -48,19 +48,22 @@ def test_a_contact_that_may_pull_delivers_what_is_asked_and_a_clamped_one_more(l
     assert found == pytest.approx([theory.clamped_restitution(e) for e in ASKED], abs=1e-6)
 
 
-def test_jankowskis_law_delivers_less_than_is_asked_and_in_both_phases_far_less(plain_loop):
-    # integrated to the digits shown, for contacts that end at d = 0 and clamped ones; the automatic
-    # step leaves up to 6e-5
-    asked = (0.1, 0.5, 0.9)
-    for law, way, expected in (
-        ("jankowski", {}, (0.0933, 0.4946, 0.8997)),
-        ("jankowski-both-phases", {"separation": "tensile"}, (None, 0.0892, 0.8015)),
-        ("jankowski-both-phases", {}, (0.0087, 0.2446, 0.8095)),
-    ):
-        for e, digits in zip(asked, expected, strict=True):
-            if digits is not None:
-                found = impact(law=law, speed=SPEED, refine=3.0, restitution=e, **way).restitution
-                assert found == pytest.approx(digits, abs=5e-5 + 1e-5), (law, e)
+def test_jankowskis_law_delivers_less_than_is_asked_and_identified_what_is_asked(request):
+    # integrated to the digits shown, for contacts that end at d = 0 and clamped ones
+    both, identified = "jankowski-both-phases", {"damping": "identified"}
+    tensile = [delivered(both, restitution=e, separation="tensile") for e in (0.5, 0.9)]
+    assert tensile == pytest.approx((0.0892, 0.8015), abs=5e-5 + 1e-5)
+    clamped = [delivered(both, restitution=e) for e in (0.1, 0.5, 0.9)]
+    assert clamped == pytest.approx((0.0087, 0.2446, 0.8095), abs=5e-5 + 1e-6)
+    for e, way in product((0.2, 0.9), ("tensile", "clamped")):
+        found = delivered(both, restitution=e, separation=way, **identified)
+        assert found == pytest.approx(e, abs=1e-6)
+    # a loop that no other test compiles; the step leaves up to 1.3e-5
+    request.getfixturevalue("plain_loop")
+    found = [delivered("jankowski", restitution=e, refine=2) for e in (0.1, 0.5, 0.9)]
+    assert found == pytest.approx((0.0933, 0.4946, 0.8997), abs=5e-5 + 1.3e-5)
+    found = [delivered("jankowski", restitution=e, refine=2, **identified) for e in (0.2, 0.9)]
+    assert found == pytest.approx((0.2, 0.9), abs=1.3e-5)
 
 
 @pytest.mark.plain
@@ -125,15 +128,6 @@ def test_identified_the_damping_is_that_of_the_inverse_of_the_clamped_restitutio
         # computed to the digits shown
         assert identified[1] == pytest.approx(found(ask_instead)[1], rel=1e-5)
         assert identified == pytest.approx(found(theory.asked_for_clamped(asked)), rel=1e-12)
-
-
-# Those of which test_impact.py asks it in the long run.
-@pytest.mark.parametrize("law", ["jankowski", "jankowski-both-phases"])
-def test_identified_jankowskis_laws_deliver_what_is_asked(law, plain_loop):
-    ways = ({},) if law == "jankowski" else ({"separation": w} for w in ("clamped", "tensile"))
-    for asked, way in product((0.2, 0.9), tuple(ways)):
-        found = impact(law=law, speed=SPEED, restitution=asked, damping="identified", **way)
-        assert found.restitution == pytest.approx(asked, abs=1e-4)
 
 
 @pytest.mark.plain

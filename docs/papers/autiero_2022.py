@@ -1134,7 +1134,6 @@ def figure_10() -> Shown:
     "contact force over a revolution",
     Verdict.REPRODUCED,
     "the time without contact near 100 deg, the one number of the text",
-    long=True,
 )
 def figure_11() -> Shown:
     """Where the pin changes sides, and how large the force is."""
