@@ -46,8 +46,6 @@ CHAINS: dict[str, Chain] = {
     "at rest": example_chain(N_BODIES),
     "displaced": example_chain(N_BODIES, velocity=SPEEDS, displacement=1e-6 * SPEEDS[::-1]),
 }
-# Compiled, rows with a steady load are a loop more a law.
-SHARED = list(CHAINS) if PLAIN_HERE else ["gaps", "at rest", "displaced"]
 Maker = Callable[[], State]
 
 
@@ -88,28 +86,16 @@ def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 @pytest.mark.plain
 @pytest.mark.parametrize("law", each_loop(NEAR))
 def test_tiles_give_the_bits_of_whole_sweeps(law: str, request: pytest.FixtureRequest) -> None:
-    compare(law, SHARED, request)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("law", each_loop([]))
-def test_tiles_give_the_bits_of_whole_sweeps_of_a_loaded_row(
-    law: str, request: pytest.FixtureRequest
-) -> None:
-    compare(law, ["loaded"], request)
-
-
-def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
+    # compiled, rows with a steady load are a loop more
+    names = [name for name in CHAINS if PLAIN_HERE or law not in NEAR or name != "loaded"]
     makers = {name: maker(law, CHAINS[name]) for name in names}
-    whole = {
-        name: ended(made, made.advance)
-        for name, made in ((name, make()) for name, make in makers.items())
-    }
+    made = {name: make() for name, make in makers.items()}
+    whole = {name: ended(one, one.advance) for name, one in made.items()}
     request.getfixturevalue("long")
     for name, make in makers.items():
-        made = make()
-        assert made.features.tiled == (not made.features.leaps)
-        assert differing(whole[name], ended(made, made.advance)) == [], name
+        tiled = make()
+        assert tiled.features.tiled == (not tiled.features.leaps)
+        assert differing(whole[name], ended(tiled, tiled.advance)) == [], name
 
 
 # Two threads race: as many runs as there are chances to be wrong.
@@ -163,7 +149,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
 
 
 @pytest.mark.plain
-def test_all_contacts_may_have_an_event_at_once() -> None:
+def test_all_contacts_may_have_an_event_at_once(plain_loop: None) -> None:
     # pressed together by 60 N, a plastic law's contacts load where the left body is the faster one:
     # the list holds each once, and no other
     made = maker(

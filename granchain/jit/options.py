@@ -328,7 +328,7 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
     to a copy: no assignment, reload or edit in a notebook changes a loop, or leaves it half
     changed. Copies are their own copies.
     """
-    if is_frozen(functions):
+    if functions in _copies:
         return functions
     reach = reach_of(*functions)
     if reach.fingerprint not in _frozen:
@@ -347,11 +347,6 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
         _frozen[reach.fingerprint] = copies.functions
         _copies.add(copies.functions)
     return _frozen[reach.fingerprint]
-
-
-def is_frozen(functions: tuple[Callable, ...]) -> bool:
-    """Whether these are copies that `frozen` made together."""
-    return functions in _copies
 
 
 # --------------------------------------------------------------------------------------------------
