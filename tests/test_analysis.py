@@ -103,6 +103,10 @@ def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_m
     for force, height, merged in ((apart, 13.7, False), (behind, 13.7, False), (close, 25.6, True)):
         peak = analysis.peak(TIME, force)
         assert peak.force == pytest.approx(height, abs=0.1) and peak.merged is merged
+    # two humps with a dip of .014 between, as a kink of a law makes them, are one pulse
+    fine = np.linspace(0.0, 10.0, 2001)
+    humps = gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.09, 0.5)
+    assert not analysis.has_merged(humps)
     # whether or not the peak is in the trace, and above a static force
     cut = analysis.peak(TIME[:19], close[:19])
     assert cut.merged and not cut.complete

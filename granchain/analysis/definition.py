@@ -22,11 +22,13 @@ PULSE_ENDS = 0.5
 # Forces of a loaded row ahead of its wave waver by rounding, 1e-16 to 1e-14 of them (measured: 36
 # rows of unlike beads); a pulse is more than this part of the force at rest, ours.
 OF_REST = 1e-9
-# A maximum before the peak is one of its own where the force falls behind it by more than this part
-# of it, and by more than so many standard deviations of its noise. Computed traces rise to their
-# peak to rounding, or fall by 3e-3 and more on the way (measured: five laws, .15 to 20 m/s, 22
-# beads each); of a million differences of two readings of Gaussian noise one is above 5 sqrt(2).
-MERGED_FALL, MERGED_NOISE = 1e-3, 6.0 * math.sqrt(2.0)
+# A maximum before the peak is that of another pulse where the force falls behind it by more than
+# this part of it, and by more than so many standard deviations of its noise. One pulse has two
+# humps where a law has a kink, and at a first bead between two damped contacts: up to .027 apart
+# (measured: 50 laws, restitution .65, .15 to 15 m/s); two equal Gaussian pulses fall by .03 where
+# they are 2.24 standard deviations apart, and not at all below 2. Of a million differences of two
+# readings of Gaussian noise one is above 5 sqrt(2).
+MERGED_FALL, MERGED_NOISE = 0.03, 6.0 * math.sqrt(2.0)
 
 
 def first_pulse(
@@ -110,7 +112,7 @@ def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> b
     """Whether the peak of a trace's first pulse is that of a second, larger one that has passed it.
 
     So it is where the force, before its largest value in the pulse, has a maximum of its own: it
-    falls from there by more than 1e-3 of that maximum (above the baseline) and by more than 8.5
+    falls from there by more than .03 of that maximum (above the baseline) and by more than 8.5
     standard deviations of its noise, less than to half, and then rises above it.
 
     Parameters
