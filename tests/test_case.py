@@ -427,6 +427,7 @@ def test_a_file_or_name_that_is_no_case_is_told_with_the_nearest(tmp_path: Path)
             r'case; did you mean "steel-chain"\?$',
         ),
         ("zzz", ", ".join(case_names())),
+        ("scotch-yoke", 'a mechanism, allowed a chain of beads; run it with "granchain mechanism'),
     ):
         with pytest.raises(CaseError, match=words):
             load_case(told)  # type: ignore[arg-type]

@@ -302,6 +302,8 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path):
         with pytest.raises(FileError, match=re.escape(sentence)) as caught:
             open_result(tmp_path / name)
         assert str(caught.value).startswith(f"{tmp_path / name}: ")
+        missing = "missing" in name
+        assert not missing or "; look at its name, folder and permissions" in str(caught.value)
 
 
 # --- The checkpoint.
