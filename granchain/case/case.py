@@ -232,7 +232,8 @@ class Case(CheckedCase):
         first = 0 if self.striker is None else 1
         n, found, place = self.beads + first, [], first
         inside: dict[int, np.ndarray] = {}
-        for repeat, group in self.chain.groups() if self.chain.has_own_contacts else ():
+        own = any(segment.contact is not None for segment in self.chain.segment)
+        for repeat, group in self.chain.groups() if own else ():
             for _, segment in product(range(repeat), group):
                 there = inside.setdefault(id(segment), np.zeros(n + 1, dtype=bool))
                 there[place + 1 : place + segment.count] = True

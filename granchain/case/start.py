@@ -151,7 +151,8 @@ def state_in(text: str) -> Held:
         start = Start(**arrays, steps=int(facts["steps"]))
         asked, same, speed = facts["asked"], facts["same"], facts["speed"]
         drives = {key: (float(time), float(long)) for key, (time, long) in facts["drives"].items()}
-        lists = [None if one is None else tuple(map(float, one)) for one in _moved(facts)]
+        moved = facts["velocity"], facts["displacement"]
+        lists = [None if one is None else tuple(map(float, one)) for one in moved]
         held = Held(
             start, float(facts["time_step"]), asked, float(facts["began"]), drives,
             {name: same[name] for name in (*FIXED, *FREE, "walls")}, lists[0], lists[1],
@@ -188,10 +189,6 @@ def state_in(text: str) -> Held:
     if not good:
         raise ValueError("its arrays are none that a run can have left")
     return held
-
-
-def _moved(facts: Mapping[str, Any]) -> tuple[Any, Any]:
-    return facts["velocity"], facts["displacement"]
 
 
 def same_of(case: Any) -> dict[str, Any]:

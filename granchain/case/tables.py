@@ -285,11 +285,6 @@ class ChainTable(Table):
             return [("chain", self.groups()[0][1][0])]
         return [(f"chain.segment.{i}", segment) for i, segment in enumerate(self.segment)]
 
-    @property
-    def has_own_contacts(self) -> bool:
-        """Whether the contacts within a segment have a law of their own."""
-        return any(segment.contact is not None for segment in self.segment)
-
     def each(self, value: Callable[[SegmentTable], float]) -> np.ndarray:
         """(n_beads,) A number of each bead, from that of its segment."""
         parts = [
