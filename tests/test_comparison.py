@@ -18,7 +18,7 @@ from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
 from granchain.comparison import compare_pulses
 from granchain.errors import GranchainError, TraceError
-from granchain.pages.conclusions import comparison_tables
+from granchain.pages.conclusions import as_comparison, comparison_tables
 from granchain.sensor import Sensor
 from granchain.traces import Trace
 from granchain.traces.about import about_of
@@ -350,6 +350,11 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         assert np.allclose(left.get_ydata(), sensor.computed - sensor.measured)
         assert force.get_title(loc="left") == f"bead {sensor.bead}"
         assert any(text.get_text().startswith("hertz: residual ") for text in force.texts)
+    # the same from what a file holds of it, as a report draws it
+    again = figures.comparison(as_comparison(found.as_dict()))[1]
+    for panel, same_panel in zip(panels.flat, again.flat, strict=True):
+        for line, same in zip(panel.get_lines(), same_panel.get_lines(), strict=True):
+            assert np.allclose(same.get_ydata(), line.get_ydata())
     words = " ".join(text.get_text() for text in figure.findobj(Text))
     through = "computed side through the instrument, above 0.01 kHz and below 400 kHz"
     for expected in ("rig B", through, "time of hertz +", "force [N]"):

@@ -204,6 +204,9 @@ GOOD = {
         "Sequence,Volt,Volt,-2.000000e-06,5.000000e-07",
         *(f"{i},{0.02 * a:.6e},{0.02 * b:.6e}," for i, (a, b) in enumerate(FORCE)),
     ),
+    "Rigol: units behind the channels": text(
+        "Time(s),CH1V,CH2V", *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, a, b in TABLE)
+    ),
     "Keysight InfiniiVision: units in words": text(
         *("x-axis,1,2", "second,Volt,Volt"),
         *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, a, b in TABLE),

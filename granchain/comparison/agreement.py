@@ -236,6 +236,8 @@ class Comparison:
                     "peak_band": band(sensor.peak_band, sensor.peak.measured),
                     "arrival_band": band(sensor.arrival_band, sensor.arrival.measured),
                     "force_inside": None if sensor.force_band is None else sensor.force_band.inside,
+                    "force_band": sensor.force_band,
+                    **{name: getattr(sensor, name) for name in ("time", "measured", "computed")},
                 }
                 for sensor in one.sensors
             ]

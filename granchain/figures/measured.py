@@ -167,7 +167,7 @@ def pulse_numbers(
         peaks.plot(beads, found[:, 0], **look(i), label=label)
         arrivals.plot(beads, factor * (found[:, 2] - arrival), **look(i))
     peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
-    arrivals.set(ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
+    set_panel(arrivals, whole="x", ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
     edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
     arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
     sheet.legend(peaks, inside={"ncols": 2})

@@ -131,9 +131,10 @@ def paragraphs(docstring: str | None) -> list[str]:
     ]
 
 
-# Read on paper, on a wide screen and on a narrow one, in light and in the dark: tables scroll by
-# themselves, figures are drawn as wide as the screen is, and inverted in the dark, where white
-# becomes the ground of the page, 255 (1 - 0.9) 1.3, and a hue stays what it is.
+# Read on paper, on a wide screen and on a narrow one, in light and in the dark: wide tables reach
+# into the margin and scroll by themselves, figures are drawn as wide as the screen is, and inverted
+# in the dark, where white becomes the ground of the page, 255 (1 - 0.9) 1.3, and a hue stays what
+# it is.
 STYLE = """
 :root { color-scheme: light dark; --text: #1a1a1a; --ground: #fff; --quiet: #555; --line: #9a9a9a;
         --thin: #e4e4e4; --box: #f5f5f5; --link: #1f5f9e; --accent: #3f90da; --bad: #bd1f01; }
@@ -173,6 +174,9 @@ pre { overflow: auto; max-height: 24rem; background: var(--box); padding: .7rem;
       font-size: .8rem; line-height: 1.35; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .85rem;
          color: var(--quiet); }
+@media screen and (min-width: 56rem) {
+  .rows { width: max-content; max-width: calc(50vw + 24rem); } td { max-width: 42rem; }
+}
 @media screen and (max-width: 600px) {
   body { padding: .8rem; }
   img.wide { display: none; } img.narrow { display: block; }
@@ -301,7 +305,9 @@ def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
 
 def grid_in_html(grid: Grid, number: Iterator[int]) -> str:
     """A table; one with a title has its number and the title above it."""
-    made = f'<div class="rows">{table(grid.columns, grid.rows, linked)}</div>'
+    # an interval of a wide table has its ends below each other
+    rows = table(grid.columns, grid.rows, linked).replace(" to ", " to <wbr>")
+    made = f'<div class="rows">{rows}</div>'
     if not grid.title:
         return made
     # a law's name, as of a band, stays as it is written

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from granchain.comparison import Agreement
-from granchain.figures import Sides, equivalence, fit, fits, pulse_numbers
+from granchain.figures import Sides, comparison, equivalence, fit, fits, pulse_numbers
 from granchain.pages.blocks import (
     STRANGE,
     Block,
@@ -33,6 +33,10 @@ from granchain.sensor import Sensor
 
 # Larger numbers are no measurements: differences and ticks of them may be no numbers.
 DRAWABLE = 1e100
+# What is drawn of each sensor.
+FORCES_OF_A_SENSOR = ("bead", "noise", "merged", "time", "measured", "computed")
+# Fits of a ranking whose pulses a page shows.
+MOST_FITS = 3
 # Factor and title of a table.
 COMPARED_NUMBERS = {
     "peak": (1.0, "peak force [N]"),
@@ -102,8 +106,42 @@ def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[st
     blocks: list[Block] = [
         beside(block) if isinstance(block, Grid) else block for block in comparison_tables(facts)
     ]
-    blocks[1:1] = pulse_picture(title, results)
+    words = "Measured force at each sensor, the computed ones over it, and what is left."
+    forces = Picture(lambda: comparison(as_comparison(facts)), words)
+    blocks[1:1] = [forces, *pulse_picture(title, results)]
     return title, blocks, [one["law"] for one in results]
+
+
+def as_comparison(facts: Mapping[str, Any]) -> Any:
+    """What figures take of a comparison."""
+    results = [
+        SimpleNamespace(
+            label=one["label"],
+            shift=one["time_shift"],
+            members=one["bands"]["members"] if one["bands"] else 0,
+            sensors=[
+                SimpleNamespace(
+                    **{key: drawable(sensor[key]) for key in FORCES_OF_A_SENSOR},
+                    arrival=SimpleNamespace(**drawable(sensor["arrival"])),
+                    residual=SimpleNamespace(computed=sensor["residual"]),
+                    force_band=sensor["force_band"]
+                    and SimpleNamespace(**drawable(sensor["force_band"])),
+                )
+                for sensor in one["sensors"]
+            ],
+        )
+        for one in facts["results"]
+    ]
+    nearest = {one["bead"]: tuple(one["labels"]) for one in facts["nearest"]}
+    sensor = Sensor(**facts["sensor"])
+    trace = as_trace(facts["trace"])
+    return SimpleNamespace(results=results, nearest=nearest, sensor=sensor, trace=trace)
+
+
+def as_trace(facts: Mapping[str, Any]) -> Any:
+    """What figures take of a trace."""
+    about = SimpleNamespace(**facts)
+    return SimpleNamespace(about=about, synthetic=facts["kind"] == "synthetic", words=about.words)
 
 
 def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Block]:
@@ -161,7 +199,9 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
     lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
     lines += [
         f"{one['label']}: computed time + {number_text(one['time_shift'], factor=1e6)} us is the "
-        f"trace's, +- {number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us"
+        f"trace's, +- {number_text(one['time_shift_uncertainty'], '.2g', 1e6)} us".replace(
+            "+ -", "- "
+        )
         for one in results
     ]
     sensor = Sensor(**facts["sensor"])
@@ -379,14 +419,9 @@ def moved_cell(one: Mapping[str, Any] | None) -> str:
 
 def as_fit(facts: Mapping[str, Any]) -> Any:
     """What figures take of a fit."""
-    trace = facts["trace"]
     names = ("measure", "values", "errors", "correlation", "samples")
     return SimpleNamespace(
-        trace=SimpleNamespace(
-            about=SimpleNamespace(title=trace["title"]),
-            synthetic=trace["kind"] == "synthetic",
-            words=trace["words"],
-        ),
+        trace=as_trace(facts["trace"]),
         sensors=[
             SimpleNamespace(
                 bead=one["bead"],
@@ -409,6 +444,18 @@ def as_ranked(facts: Mapping[str, Any]) -> Any:
     return found
 
 
+def fit_figure(facts: Mapping[str, Any]) -> Any:
+    """The figure of a fit, of its file."""
+    return fit(as_fit(facts))
+
+
+# Below it.
+OF_A_FIT = (
+    "Measured pulses with the fitted ones over them and what is left; their numbers at every "
+    "sensor; the correlation of the keys."
+)
+
+
 def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a fit."""
     titles = {"key": "the fitted values", "correlation": "correlations of their errors"}
@@ -417,11 +464,7 @@ def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
         replace(block, title=titles.get(block.columns[0], "")) if isinstance(block, Grid) else block
         for block in fit_tables(facts)
     ]
-    words = (
-        "Measured pulses with the fitted ones over them and what is left; their numbers at every "
-        "sensor; the correlation of the keys."
-    )
-    blocks.insert(1, Picture(lambda: fit(as_fit(facts)), words))
+    blocks.insert(1, Picture(partial(fit_figure, facts), OF_A_FIT))
     law = facts["case_resolved"]["contact"]["law"]
     return f"Fit to {facts['trace']['title']}", blocks, [law]
 
@@ -459,6 +502,10 @@ def fits_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     ]
     words = "Ranking of the laws by Akaike's criterion, and what is left at every sensor."
     blocks.insert(1, Picture(lambda: fits([as_ranked(one) for one in facts["laws"]]), words))
+    blocks += [
+        Picture(partial(fit_figure, one), f"{one['law']}. {OF_A_FIT}")
+        for one in sorted(facts["laws"], key=lambda one: one["rank"])[:MOST_FITS]
+    ]
     title = f"Laws fitted to {facts['trace']['title']}"
     return title, blocks, [one["law"] for one in facts["laws"]]
 

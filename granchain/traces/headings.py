@@ -109,8 +109,8 @@ def known(unit: str) -> bool:
 
 
 def unit_in(text: str) -> str | None:
-    """The unit that a heading is or ends with, in brackets, after a slash, a comma, an underscore
-    or "in"; None where there is none.
+    """The unit that a heading is or ends with, in brackets, after a slash, a comma, an underscore,
+    "in" or a channel; None where there is none.
 
     What is in brackets is taken for a unit even where it is none that is known here, so that it is
     asked about, not passed over.
@@ -125,7 +125,8 @@ def unit_in(text: str) -> str | None:
     found = list(dict.fromkeys(part for part in inside if known(part)))
     if inside:
         return " and ".join(found) or inside[-1]
-    match = re.search(r"(?:/\s*|,\s*|_|(?:^|\s)in\s+)([^\s/,_]+)$", text.strip())
+    # Rigol puts the unit behind the channel: "CH1V"
+    match = re.search(r"(?:/\s*|,\s*|_|(?:^|\s)in\s+|^CH[0-9])([^\s/,_]+)$", text.strip())
     return match[1] if match and known(match[1]) else None
 
 

@@ -136,7 +136,7 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
         problems.append(
             f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is "
             f"{mean:.6g} s, allowed steps that differ from their mean by at most {MOST_UNEVEN:g} "
-            f"of it; put the samples on an even grid first: --resample {mean:.3g}; where times are "
-            f"only printed to few digits, leave them out: --interval {mean:.3g} --beads -,..."
+            f"of it; put the samples on an even grid first: --resample {mean:.6g}; where times are "
+            f"only printed to few digits, leave them out: --interval {mean:.6g} --beads -,..."
         )
     return problems
