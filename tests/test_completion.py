@@ -18,7 +18,7 @@ from granchain.cli.options import (
     MECHANISMS,
     case_words,
     completion,
-    key_words,
+    free_keys,
     law_words,
     set_words,
 )
@@ -55,7 +55,7 @@ def test_keys_of_a_case_are_offered_and_the_words_that_they_take():
     ]
     assert set_words(chain, "ends.right=") == [f"ends.right={e}" for e in ("free", "wall", "rigid")]
     assert "contact.psi=" in set_words(chain, "contact.") and set_words(chain, "time.end=") == []
-    assert key_words(chain, "flores:chain.radius_") == ["flores:chain.radius_factor"]
+    assert free_keys(chain, "flores:chain.radius_") == ["flores:chain.radius_factor"]
     assert set_words(mechanism, "chain.") == [] and set_words(mechanism, "contact.l")
 
 

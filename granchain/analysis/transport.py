@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 # chain they differ by 0.001, of a dimer by 0.050, of one of 5 % taper by 0.26 (measured).
 ONE_SPEED = 0.1
 # Places whose slopes are taken, of more evenly spaced ones; ours, as many as a picture shows.
-MOST_PLACES = 300
+MOST_ARRIVALS = 300
 
 
 def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
@@ -63,7 +63,7 @@ def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
 
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     known = np.isfinite(x) & np.isfinite(t)
-    x, t = (one[known][:: 1 + np.count_nonzero(known) // MOST_PLACES] for one in (x, t))
+    x, t = (one[known][:: 1 + np.count_nonzero(known) // MOST_ARRIVALS] for one in (x, t))
     each = max(2, len(x) // 3)
     thirds = [slice(first, first + each) for first in range(len(x) - each + 1)]
     with np.errstate(divide="ignore"):

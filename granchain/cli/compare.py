@@ -26,7 +26,7 @@ from granchain.cli.options import (
     UnsealedOption,
     WidthOption,
     app,
-    key_words,
+    free_keys,
     law_words,
     load_laws,
     named_values,
@@ -284,7 +284,7 @@ def fit(
         typer.Option(
             "--free",
             metavar="[LAW:]KEY",
-            autocompletion=key_words,
+            autocompletion=free_keys,
             help="A key of the case to be found: contact.psi; of all laws that know it, or of one: "
             "flores:contact.restitution. Repeat it.",
         ),

@@ -90,7 +90,7 @@ def set_words(context: typer.Context, incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 
-def key_words(context: typer.Context, incomplete: str) -> list[str]:
+def free_keys(context: typer.Context, incomplete: str) -> list[str]:
     """What completes a key of a case without a value, behind a law and a colon too."""
     law, colon, start = incomplete.rpartition(":")
     return [law + colon + word.rstrip("=") for word in set_words(context, start)]
