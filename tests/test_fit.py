@@ -438,7 +438,8 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, capsys):
     assert kept["kind"] == "fits" and [one["law"] for one in kept["laws"]] == ["ma-liu", "hertz"]
     assert list(kept["laws"][1]["values"]) == ["striker.speed"]
     page = report([here / "laws.json"])
-    assert b"Laws fitted to made up" in page and page.count(b'<figure class="picture">') == 1
+    # of the ranking, and of the pulses under each of the two laws
+    assert b"Laws fitted to made up" in page and page.count(b'<figure class="picture">') == 3
     assert b"told apart" in page and b"Not drawn" not in page
     assert re.search(rb"<td[^>]*>1</td><t[dh][^>]*>ma-liu<", page)
     assert obey([*several, "--free", "flores:contact.restitution"]) == 2

@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -248,7 +249,7 @@ def test_the_json_has_one_row_for_each_measured_number(capsys):
 
 
 def test_wrong_options_end_in_a_sentence(capsys):
-    data = f"hertz --data {STEEL}"
+    data = f"hertz --data {shlex.quote(str(STEEL))}"
     for arguments, code, said in (
         ("hertz --data nowhere", 4, "nowhere: got no folder"),
         (f"{data} --speed 1", 2, "got --speed beside --data, allowed neither"),
@@ -258,7 +259,7 @@ def test_wrong_options_end_in_a_sentence(capsys):
         ("hertz --speed 1 --fit damping", 2, "got --fit without --data"),
         ("--speed 1", 2, "got no law, allowed one at least, or --data DIR"),
     ):
-        assert obey(["impact", *arguments.split()]) == code
+        assert obey(["impact", *shlex.split(arguments)]) == code
         assert said in capsys.readouterr().err
 
 
