@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.kinds import PLAIN_ALONE
 
 import granchain
 
@@ -148,8 +149,10 @@ def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every test of a promise, before some are left out."""
+    """Every test of a promise, before some are left out; of a plain loop, only as plain Python."""
     for item in items:
+        if "plain_loop" in item.fixturenames and item.get_closest_marker("plain"):
+            item.add_marker(PLAIN_ALONE)
         promises = [name for marker in item.iter_markers("promise") for name in marker.args]
         if promises:
             long = item.get_closest_marker("long") is not None

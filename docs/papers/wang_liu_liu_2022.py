@@ -225,7 +225,7 @@ def restitution(psi: float, xi: float, speed: float = 4.0) -> float:
     return gc.impact(law="ma-liu", pair=PAIR, speed=speed, psi=psi, xi=float(xi)).restitution
 
 
-@item("Fig. 4", "loops at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS)
+@item("Fig. 4", "loops at 4 m/s", Verdict.NO_NUMBERS, NO_NUMBERS, long=True)
 def figure_4() -> Shown:
     """Ma and Liu, and the new dashpot."""
     return Shown(figure=loops(4.0, "new dashpot"))
