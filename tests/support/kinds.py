@@ -24,7 +24,9 @@ PLAIN_ALONE = pytest.mark.skipif(
 # Of their shape, those whose loops other tests need too, and no integral for each force.
 FIRST = ("ma-liu", "hertz", "tsuji", "flores")
 # Of a shape of their own, and as long to compile as three others: the plain and the long run.
-LATER = ("jackson-green", "kogut-etsion", "lee-wang-transition", "wang-liu-hysteretic")
+LATER = (
+    "jackson-green", "kelvin-voigt", "kogut-etsion", "lee-wang-transition", "wang-liu-hysteretic",
+)  # fmt: skip
 FUNCTIONS = (
     "history_of",
     "force",
