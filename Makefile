@@ -14,6 +14,8 @@ WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
 # Where the package is built.
 WHEEL ?= dist
+# Which benchmarks are run.
+SCRIPTS ?= throughput against_c many accuracy startup whole_run setup long_chains
 
 .PHONY: help env run test test-fast test-plain test-bounds test-versions test-later test-arm64 test-long check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
 
@@ -75,9 +77,10 @@ test-arm64: env ## the pinned states, the main job and fast tests on an emulated
 	@echo "test: arm64"
 	@$(PYTHON) tests/support/elsewhere.py arm64
 
-test-long: env ## the tests that take minutes
+test-long: env ## the tests that take minutes, and every benchmark once
 	@echo "test: long"
 	@$(PYTHON) -m pytest $(SHARED) -m long --timeout 3600
+	@BENCH_SMALL=1 $(MAKE) bench
 
 check: env ## style, types, layers, tables of the documentation
 	@echo "check: ruff"
@@ -96,7 +99,7 @@ check: env ## style, types, layers, tables of the documentation
 
 # A short one shows that all of them run, beside each other; figures are from scripts that have the machine for themselves.
 bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
-	@scripts="throughput against_c many accuracy startup whole_run setup long_chains"; \
+	@scripts="$(SCRIPTS)"; \
 	if [ -n "$${BENCH_SMALL:-}" ]; then \
 	    printf '%s\n' $$scripts | xargs -P $(WORKERS) -I SCRIPT bash -c 'echo "bench: SCRIPT"; $(PYTHON) benchmarks/SCRIPT.py --save'; \
 	else \
