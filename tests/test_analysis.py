@@ -107,6 +107,8 @@ def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_m
     fine = np.linspace(0.0, 10.0, 2001)
     humps = gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.09, 0.5)
     assert not analysis.has_merged(humps)
+    # and of .046 two
+    assert analysis.has_merged(gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.15, 0.5))
     # whether or not the peak is in the trace, and above a static force
     cut = analysis.peak(TIME[:19], close[:19])
     assert cut.merged and not cut.complete
@@ -188,6 +190,8 @@ def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     defect = np.where(place < 7.0, place / 10.0, 0.7 + (place - 7.0) / 5.0) + 0.1 * (place == 7.0)
     assert analysis.speed_in_words(place, defect) == "local speed 10 to 5 m/s"
     assert analysis.speed_in_words(place, place / 10.0) == "speed 10 m/s"
+    # of 900 places every fourth, 225: thirds of 75 begin at 151 of them
+    assert len(analysis.local_speeds(np.arange(900.0), np.arange(900.0))) == 151
 
 
 def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_degree():

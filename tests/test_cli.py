@@ -39,6 +39,10 @@ IN_TURN = {
     "from granchain.cli import obey; obey(['--help'])": HEAVY | {"pydantic"},
     "obey(['run', '--help'])": HEAVY,
     "import granchain.store": {"h5py", "xarray", "numba"},
+    # a run says a speed
+    "from granchain.analysis import speed_in_words; speed_in_words([0, 1, 2], [0, 1, 3])": {
+        "scipy"
+    },
     "assert not obey(['run', 'steel-chain', '--out', 'chain.h5', '--json'], own_process=True)": {
         *("scipy.linalg", "matplotlib", "rich", "pint", "xarray")
     },

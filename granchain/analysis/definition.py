@@ -26,7 +26,7 @@ OF_REST = 1e-9
 # this part of it, and by more than so many standard deviations of its noise. One pulse has two
 # humps where a law has a kink, and at a first bead between two damped contacts: up to .027 apart
 # (measured: 50 laws, restitution .65, .15 to 15 m/s); two equal Gaussian pulses fall by .03 where
-# they are 2.24 standard deviations apart, and not at all below 2. Of a million differences of two
+# they are 2.22 standard deviations apart, and not at all below 2. Of a million differences of two
 # readings of Gaussian noise one is above 5 sqrt(2).
 MERGED_FALL, MERGED_NOISE = 0.03, 6.0 * math.sqrt(2.0)
 

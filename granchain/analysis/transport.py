@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 # Where local speeds differ by more than this part a wave has no one speed, ours: of an elastic
@@ -59,15 +60,17 @@ def local_speeds(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
     array
         In the order of the row [m/s].
     """
-    from scipy.stats import theilslopes
-
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     known = np.isfinite(x) & np.isfinite(t)
     x, t = (one[known][:: 1 + np.count_nonzero(known) // MOST_ARRIVALS] for one in (x, t))
     each = max(2, len(x) // 3)
-    thirds = [slice(first, first + each) for first in range(len(x) - each + 1)]
+    if len(x) < each:
+        return np.empty(0)
+    x, t = (sliding_window_view(one, each) for one in (x, t))
+    near, far = np.triu_indices(each, 1)
+    slopes = (t[:, far] - t[:, near]) / (x[:, far] - x[:, near])
     with np.errstate(divide="ignore"):
-        return 1.0 / np.array([theilslopes(t[third], x[third])[0] for third in thirds])
+        return 1.0 / np.median(slopes, axis=1)
 
 
 def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
