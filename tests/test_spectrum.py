@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.shaken import shaken_row
 
 import granchain as gc
 from granchain.case import Case
@@ -19,6 +20,7 @@ from granchain.errors import GranchainError
 from granchain.pages.rest import as_spectrum
 from granchain.store.conclusion import read_conclusion
 from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped
+from granchain.waves.spectra import source_signal
 
 
 def dimer(
@@ -240,6 +242,17 @@ def test_a_wave_to_the_right_has_a_positive_wavenumber():
         pytest.approx(q, abs=0.06),
         pytest.approx(5e3, abs=100.0),
     )
+
+
+def test_the_source_of_a_run_that_goes_on_is_its_drive_by_the_runs_own_clock(plain_loop):
+    begun = shaken_row(
+        2, 2e4, 1e-9, 0.0, **{"time": {"end": 1.3e-5, "step": 1e-7}, "sensors.beads": [2]}
+    )
+    going = gc.run(begun.replace(initial=gc.run(begun)))
+    signal, name, unit = source_signal(going, "left", ["left"], going.time, 2)
+    known = 1e-9 * np.sin(2.0 * math.pi * 2e4 * (going.time + 1.3e-5))
+    assert signal == pytest.approx(known, abs=1e-14)
+    assert (name, unit) == ("left drive", "N/m")
 
 
 @pytest.mark.parametrize(

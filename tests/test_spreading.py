@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.shaken import shaken_row
 
 import granchain as gc
 from granchain import analysis
@@ -91,6 +92,28 @@ def test_in_a_linear_chain_a_localised_start_spreads_as_far_as_it_flies():
     speed = np.sqrt(1e7 / result.mass[0])
     assert moment[-1] == pytest.approx(0.5 * (speed * time[-1]) ** 2, rel=0.02)
     assert analysis.participation(result)[0] == pytest.approx(1.0, rel=1e-6)
+
+
+def test_energies_of_a_run_that_goes_on_are_those_of_one_without_a_break(plain_loop):
+    shaken = {"drive": "displacement", "signal": "harmonic", "phase": 1.0, "ramp": 2e-5}
+    begun = shaken_row(3, 2e4, 1e-7, 0.0, **{
+        "ends.left": shaken | {"amplitude": 1e-7, "frequency": 2e4},
+        "time": {"end": 6e-5, "step": 1e-7}, "sensors": {"beads": [2], "interval": 1e-6},
+        "snapshots": {"interval": 2e-6}, "energy": {"interval": 2e-6},
+    })  # fmt: skip
+    whole, first = gc.run(begun.replace(**{"time.end": 1.2e-4})), gc.run(begun)
+    for changes in ({}, {"time.step": 5e-8}):
+        result = gc.run(begun.replace(initial=first, **changes))
+        bead, moving = analysis.bead_energy(result), moving_energy(result)
+        held = result.energy_kinetic + result.energy_recoverable - moving.static_work
+        known = bead.sum(axis=1) - held
+        assert np.ptp(known) <= 1e-14 * result.energy_recoverable.max()
+        assert np.abs(held - moving.resting - moving.total).max() <= 2e-2 * np.ptp(held)
+        late = analysis.bead_energy(whole)[-len(bead) :]
+        assert np.abs(bead - late).max() <= (1e-3 if changes else 1e-12) * late.max()
+        assert analysis.participation(result)[-1] == pytest.approx(
+            analysis.participation(whole)[-1], rel=1e-3
+        )
 
 
 def test_energies_that_a_result_does_not_hold_are_refused(plain_loop):

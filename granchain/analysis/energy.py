@@ -216,7 +216,7 @@ def _static_work(result: Result) -> np.ndarray:
         if isinstance(end, str):
             ends.append(End(FREE if end == FREE else WALL))
         else:
-            ends.append(End(end.drive, None, *case.driven(f"ends.{side}")))
+            ends.append(End(end.drive, None, *case.driven(f"ends.{side}", own_clock=True)))
     bodies, mass = len(result.mass), result.mass
     if "resonator_mass" in result.variables:
         # their weight rests on the beads
@@ -230,7 +230,8 @@ def _static_work(result: Result) -> np.ndarray:
     for end, force in zip(ends, row.static_forces()[[0, -1]], strict=True):
         if end.kind == DRIVEN_DISPLACEMENT and force:
             table = drive_of(end)[1]
-            work += force * np.array([drive_at(*table, t)[0] for t in result.energy_time])
+            moved = np.array([drive_at(*table, t)[0] for t in result.energy_time])
+            work += force * (moved - drive_at(*table, 0.0)[0])
     return work
 
 

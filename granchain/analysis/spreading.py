@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.analysis.energy import OF_ROUNDING
-from granchain.chain import DRIVEN_DISPLACEMENT, Chain
+from granchain.chain import DRIVEN_DISPLACEMENT, Chain, End
 from granchain.contact.model import Model
 from granchain.errors import GranchainError
 from granchain.store import Result
@@ -173,11 +173,6 @@ def _measured(result: Result, where: str) -> _Energies:
             f"{where}: got a result without its case, allowed one that says what its contacts are; "
             "run the case again"
         )
-    if case.held is not None:
-        raise GranchainError(
-            f"{where}: got a run that goes on from a state, allowed one from its own start, whose "
-            "contacts have come to what snapshots say; take the run that it goes on from"
-        )
     ((chain, contacts),) = contacts_of_cases([case])
     there, model = chain.contacts, contacts.model
     d = _overlaps(result, chain, contacts)[:, there]
@@ -229,9 +224,10 @@ def _overlaps(result: Result, chain: Chain, contacts: Contacts) -> np.ndarray:
     from granchain.engine.state import drive_of
 
     u = np.pad(np.asarray(result.displacement, dtype=float), ((0, 0), (1, 1)))
-    for place, inwards, end in ((0, 1.0, chain.left), (-1, -1.0, chain.right)):
-        if end.kind == DRIVEN_DISPLACEMENT:
-            table = drive_of(end)[1]
+    for place, inwards, side in ((0, 1.0, "left"), (-1, -1.0, "right")):
+        if (end := getattr(chain, side)).kind == DRIVEN_DISPLACEMENT:
+            drive = result.case.driven(f"ends.{side}", own_clock=True)
+            table = drive_of(End(end.kind, None, *drive))[1]
             u[:, place] = [inwards * drive_at(*table, t)[0] for t in result.snapshot_time]
     zero = contacts.overlaps.copy()
     zero[1:-1] -= chain.gap

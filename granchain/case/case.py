@@ -298,9 +298,13 @@ class Case(CheckedCase):
         signals = [end.signal for end in self.drives.values()]
         return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
 
-    def driven(self, where: str) -> Drive:
+    def driven(self, where: str, own_clock: bool = False) -> Drive:
         """The table that a drive follows, by its key: "ends.left", "ends.right", "drive.0"; a
-        signal has the slopes of its closed form."""
+        signal has the slopes of its closed form. Its time 0 is the drive's own, or that of the run,
+        which a drive that goes on has been running for longer."""
+        if own_clock:
+            drive = self.driven(where)
+            return drive._replace(time=drive.time - begun(self, where)[1])
         end = self.drives.get(where)
         if end is None:
             raise CaseError(

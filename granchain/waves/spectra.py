@@ -359,7 +359,7 @@ def source_signal(
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
         # cubics through the table of the drive; behind its end its last value
-        at, value, slope = result.case.driven(f"ends.{source}")
+        at, value, slope = result.case.driven(f"ends.{source}", own_clock=True)
         curve = (
             PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
         )
