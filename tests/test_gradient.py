@@ -103,6 +103,20 @@ def test_errors_cover_what_a_finer_step_gives():
     assert touching["striker.speed"] * 1.77 / touching.value == pytest.approx(1.2, abs=5e-5)
 
 
+def test_an_error_is_not_small_by_chance():
+    # the two steps differ by a third of what either has from a fine one
+    case = row(4, 1.08e-4, **{"chain.gap": 1e-7, "striker.speed": 0.6, "time.step": "fast"})
+    key, fine = "striker.speed", case.replace(**{"time.step": "auto"})
+    known = gc.gradient(fine, ("peak", 3), key, error=False)[key]
+    for keys in ([key, "chain.radius_factor"], [key]):
+        found = gc.gradient(case, ("peak", 3), keys)
+        half = case.replace(**{"time.step": 0.5 * found.time_step})
+        between = gc.gradient(half, ("peak", 3), key, error=False)[key]
+        off = abs(found[key] - known)
+        assert off > 12.0 * abs(found[key] - between)
+        assert off <= found.errors[key] <= 1e-3 * found[key]
+
+
 def test_a_drive_has_numbers_too():
     case = shaken_row(2, 2e4, 1e-9, 1e3, **{"time.end": 1e-4})
     key = "ends.left.amplitude"

@@ -127,8 +127,8 @@ def gradient(
         "chain.radius_factor", also where the case leaves it out; "chain.radius_factor.3" is one of
         it.
     error : bool
-        Find the errors too: with differences twice as far apart, and with half the time step; four
-        times as much to compute.
+        Find the errors too: with differences twice as far apart, and with half the time step, a
+        number that is no list with a quarter of it too; four and eight times as much to compute.
     scale : mapping of str to float, optional
         The size of which 1e-6 is taken, by key, in place of the number's own: of what may be 0.
     threads : int, optional
@@ -147,17 +147,21 @@ def gradient(
         For a run that fails.
     """
     numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
-    step = prepare(case)[2].value
-    sizes, rows = PART * sizes_of(numbers, {} if scale is None else scale), len(numbers.start)
-    (near, beside), (far, further) = (numbers.beside(part * sizes) for part in (1.0, 2.0))
+    scale = {} if scale is None else scale
+    step, sizes, rows = prepare(case)[2].value, sizes_of(numbers, scale), numbers.start.size
+    (near, beside), (far, further) = (numbers.beside(part * PART * sizes) for part in (1.0, 2.0))
     here = [numbers.case_at(numbers.start), *beside, *(further if error else [])]
     cases = [summary.recorded(one, step) for one in here]
+    alone = [place.start for place in numbers.keys.values() if place.stop - place.start == 1]
     if error:
         cases += [summary.recorded(one, 0.5 * step) for one in beside]
+        cases += [summary.recorded(beside[k], 0.25 * step) for k in alone]
+        cases += [summary.recorded(beside[rows + k], 0.25 * step) for k in alone]
     value, *ends = found_in(cases, summary, threads)
 
     def slopes(first: int, apart: np.ndarray) -> np.ndarray:
-        above, below = (np.array(ends[first + k * rows :][:rows]) for k in (0, 1))
+        count = apart.shape[1]
+        above, below = (np.array(ends[first + k * count :][:count]) for k in (0, 1))
         return np.asarray((above - below) / (apart[0] - apart[1]))
 
     slope = slopes(0, near)
@@ -171,12 +175,15 @@ def gradient(
         of_differences = np.abs(slopes(2 * rows, far) - slope)
         # what halving an error of this order takes off is this part of it; two steps do not
         # confirm the order
-        part = 1.0 - 0.5 ** law_named(case.contact.law).order
-        of_step = UNCONFIRMED * np.abs(slopes(4 * rows, near) - slope) / part
-        # that of one of many may pass through 0: it is theirs at least
+        part = 0.5 ** law_named(case.contact.law).order
+        of_step = UNCONFIRMED * np.abs(slopes(4 * rows, near) - slope) / (1.0 - part)
+        # an error that passes through 0 is small by chance: of many it is theirs at least, of one
+        # it is that by a quarter of the step too
         for _, own in numbers.parts(of_step):
             np.maximum(own, math.sqrt(np.mean(own**2)), out=own)
-        share = float(of_step.max() / max(np.abs(slope).max(), 1e-300))
+        quarter = np.abs(slopes(6 * rows, near[:, alone]) - slope[alone]) / (1.0 - part**2)
+        of_step[alone] = np.maximum(of_step[alone], UNCONFIRMED * quarter)
+        share = float((of_step * sizes).max() / max((np.abs(slope) * sizes).max(), 1e-300))
         if share > SAID:
             messages.append(
                 f"the time step, {step:.4g} s, leaves an error of {100.0 * share:.2g} % of the "
