@@ -6,8 +6,6 @@ keeps both, from every process of the run, in a JSON file, from which `docs/reli
 the page. A test that this run left out keeps the figures of the last run that did not.
 """
 
-from __future__ import annotations
-
 import datetime
 import importlib.util
 import json

@@ -1,8 +1,6 @@
 """Random chains that have everything at once, against a loop of the tests' own: laws of segments
 and walls, springs and resonators, driven beads and ends, drag, weight and a load."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Bands around what is computed, which number matters where, and whether a measurement lies
 within."""
 
-from __future__ import annotations
-
 import json
 import math
 

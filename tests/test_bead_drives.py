@@ -1,8 +1,6 @@
 """Driven beads: a displacement or a force on any bead, several at once; what they send out, what
 they cost, and what a case may say of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

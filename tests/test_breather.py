@@ -1,7 +1,5 @@
 """Breathers of a conservative chain, against a harmonic balance of the tests' own."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A case is read whole or refused with a sentence for every mistake in it."""
 
-from __future__ import annotations
-
 import copy
 import datetime
 import json

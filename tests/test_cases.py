@@ -1,7 +1,5 @@
 """Each built-in case runs, closes its ledger, and shows the known result of its source."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

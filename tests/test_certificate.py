@@ -1,8 +1,6 @@
 """Certificates: every law is admissible, of the order it states and consistent in its units; a
 wrong law is told what is wrong with it."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

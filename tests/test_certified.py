@@ -1,8 +1,6 @@
 """A run says in one line that its law failed its certificate, or has none; the table it knows
 that from is of the laws as they stand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

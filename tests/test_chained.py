@@ -1,8 +1,6 @@
 """Studies whose members go on from each other: a driven bead jumps up and down at two frequencies,
 a drive leads into the next without a jump, and what is done is gone on with."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,8 +1,6 @@
 """BibTeX that a reader of BibTeX reads: every law, the package, data, and text that would break
 it."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,8 +1,6 @@
 """The command line and the front door: exit codes, sentences, one JSON object, signals, and
 nothing loaded in vain."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import json

@@ -1,8 +1,6 @@
 """The commands `laws` and `impact`: certificates and collisions at the command line, wrong
 input in sentences."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

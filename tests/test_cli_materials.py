@@ -1,7 +1,5 @@
 """`granchain materials`."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict

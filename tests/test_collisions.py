@@ -1,7 +1,5 @@
 """Impacts over laws, speeds and inputs, as the data set of a study."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 """What a shell completes: commands, options, cases, laws, materials; by bash's own function,
 and by the functions behind it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """A contact's step as plain functions of numbers, against its derivation
 (docs/explanation/contact-step.md), without a loop."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

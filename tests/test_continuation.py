@@ -1,7 +1,5 @@
 """Branches of orbits: what is named on them, against variational integration of the tests' own."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

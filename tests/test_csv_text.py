@@ -1,7 +1,5 @@
 """Rows of a small CSV text."""
 
-from __future__ import annotations
-
 import pytest
 
 from granchain.csv_text import csv_numbers, csv_rows

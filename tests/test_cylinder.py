@@ -1,8 +1,6 @@
 """Line contact of cylinders: the closed inverse, and its end. The tables of Autiero et al. 2022,
 doi:10.3390/machines10110966, are tried on their page, docs/papers/autiero-2022.md."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Studies computed by a dask scheduler with two worker processes, one of which is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,8 +1,6 @@
 """Small waves in a periodic row: closed forms of one and two masses, rings of any cell, and the
 cells of cases; modes of finite chains: closed forms and an eigenproblem in thirty digits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

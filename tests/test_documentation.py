@@ -2,8 +2,6 @@
 shown: a page is read from its top, in one temporary folder, as CONTRIBUTING.md says of its blocks.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Drag on beads: how they slow down, what the ledger says of it, and the order of it all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

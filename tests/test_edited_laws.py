@@ -1,8 +1,6 @@
 """An edited law never runs its old loop: every kind of edit, in one process and across
 processes, in place and in two folders."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import json

@@ -1,8 +1,6 @@
 """The elastoplastic laws: each against its printed formulas and computed numbers, all against
 the energy that they may not create."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from itertools import pairwise

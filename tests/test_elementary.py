@@ -1,8 +1,6 @@
 """Logarithm, exponential and power of laws: their errors, their ends, and the same bits as
 plain Python and as the engine compiles them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

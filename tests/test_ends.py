@@ -1,8 +1,6 @@
 """Walls, precompression, gravity, drives, unlike beads: a row that stands still stays, and one
 that moves keeps its balance."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

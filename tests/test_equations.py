@@ -7,8 +7,6 @@ unloading from random largest overlaps. A law that its source states as the over
 compared at the law's force, and an equation that is to be solved holds at the law's solution.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Equivalence: the inputs with which one law does in a chain what another one does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

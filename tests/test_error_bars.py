@@ -1,8 +1,6 @@
 """The error bars of `verify` cover the true errors of peaks and arrivals, over random cases of
 every law, and are not far wider."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,8 +1,6 @@
 """Every error has a test that knows its words: found by reading the package's source and the
 tests'."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

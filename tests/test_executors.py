@@ -1,7 +1,5 @@
 """Executors that fail by themselves: a sentence, and what was computed until then stays."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from collections.abc import Callable

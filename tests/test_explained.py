@@ -1,8 +1,6 @@
 """What the pages of the explanation say of order and stability holds in the small computations
 that their figures are drawn from."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Values far from those of any body: a case that is accepted can be set up and advanced, or is
 refused with a sentence."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from functools import cache

@@ -1,8 +1,6 @@
 """What goes wrong while a run computes: signals, kill -9, full disks, a second writer, numbers
 that are none."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

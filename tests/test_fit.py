@@ -1,8 +1,6 @@
 """Fit: numbers of a case found from a trace, how sure they are, and what the trace does not
 tell apart."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,8 +1,6 @@
 """Beads ahead of a wave's front are left out: to the bits of a loop that sweeps every contact,
 whatever the step and the records are."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Iterator

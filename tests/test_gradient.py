@@ -1,7 +1,5 @@
 """Derivatives of runs: against a tangent of the same scheme, carried along in NumPy."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,8 +1,6 @@
 """What each contact has come to: largest and residual overlap, and what it is doing, at the end and
 in snapshots, in whatever way a result comes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Hysteresis dashpots: each law's factor, what it delivers, and the permanent-indentation laws
 beside them."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -1,8 +1,6 @@
 """Two bodies: losses, durations, delivered restitutions, and what gc.impact refuses; the tables of
 Wang, Liu & Liu 2022 are in docs/papers."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys

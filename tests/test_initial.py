@@ -1,8 +1,6 @@
 """Beads that move or are displaced at the start: what a case says, where its energy is, and
 what follows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

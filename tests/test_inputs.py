@@ -1,8 +1,6 @@
 """The inputs of a law, filled and checked in one place; contact radii from their formulas. As
 plain Python."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Signals timed to what forgets an exception, or makes another one of it: SciPy's Sobol
 sequence, imports, the writer of an animation."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,8 +1,6 @@
 """Peaks where a force jumps or has a kink: the largest on either side of it, in impacts, at
 sensors and at contacts."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

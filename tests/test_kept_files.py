@@ -1,8 +1,6 @@
 """What a command was not asked to write over stays: cases, law modules, drive tables, traces,
 figures, files of other programs."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

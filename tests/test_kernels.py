@@ -1,8 +1,6 @@
 """The C that the benchmarks race against computes what the engine computes, to the last bit,
 and keeps what it keeps."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Laws of installed packages: announced by an entry point, loaded when they are asked for and not
 before, named in the error of who does not ask, and in where a result comes from."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The pages of the laws have every law with its equation, its keys and its source, and draw the
 loop that `gc.impact` computes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """What a law was stands with all that it computed, and whoever goes on with that compares it
 with what the law is now."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

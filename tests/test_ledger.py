@@ -1,8 +1,6 @@
 """The energy ledger: what each contact has lost adds up to what the chain has lost, and is
 there where the wave has lost it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Without scipy, matplotlib, xarray and pandas a chain runs, is saved and opened; what needs one of
 them says how to install it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Names that are links, and names of devices: what is written goes where they lead, or is
 refused; a link stays a link."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

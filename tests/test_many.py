@@ -1,8 +1,6 @@
 """Many cases at once: each member to the bits of its own run, what fails and what is
 interrupted."""
 
-from __future__ import annotations
-
 import gc as gc_of_python
 import itertools
 import threading

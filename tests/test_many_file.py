@@ -1,8 +1,6 @@
 """The file of an ensemble that grows as its lots end: what is in it, what becomes of it when a
 run is stopped, killed or refused."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,8 +1,6 @@
 """Laws against measured impacts: what the folders hold, the figures that were computed of them,
 and what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

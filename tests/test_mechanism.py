@@ -1,7 +1,5 @@
 """Mechanisms: geometry, equations of motion, order, energy, and the numbers of their sources."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """What notebooks show of our objects: tables with units, text that stays text, and a line of
 progress."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """Every notebook runs, asserts what it claims, and is the text that its .ipynb shows."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What Numba does not promise to keep: used where it is there, and not needed for the numbers."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import platform

@@ -1,8 +1,6 @@
 """The best design: the corner of a box that is known, what holds back, a file that is gone on
 with, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 

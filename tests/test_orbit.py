@@ -1,8 +1,6 @@
 """Periodic orbits: against the closed form of a linear chain and a variational integration of the
 tests' own."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ Velocities, not forces: where a force jumps at its onset (Kelvin-Voigt), a sampl
 the computed and the true onset is off by the whole jump, however small the step; the motion is not.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

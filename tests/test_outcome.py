@@ -1,8 +1,6 @@
 """What contacts have come to, and coefficients of contacts that are alike: found together,
 compiled or plain, to the same bits."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

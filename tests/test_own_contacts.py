@@ -1,8 +1,6 @@
 """Contact laws of their own, of segments and of walls: what runs, what it gives, what a case may
 say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 """What the package holds besides its code; `make package` runs this file alone on the built
 wheel, outside the tree."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

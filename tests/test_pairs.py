@@ -1,8 +1,6 @@
 """Pairs of materials with inputs of their own: what contacts get, what is refused, and what
 each kind of contact gives back."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

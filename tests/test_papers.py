@@ -1,8 +1,6 @@
 """Pages of docs/papers: every item bears its verdict out, and the pages are what the scripts
 print."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

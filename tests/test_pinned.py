@@ -1,8 +1,6 @@
 """The engine gives the bits that it gave before its last change of shape: every law, kind of
 end and record, and resumed runs."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -1,8 +1,6 @@
 """Compiled and as plain Python, what a run is set up from has the same bits; that a run has them
 is test_pinned.py's: one hash for both."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

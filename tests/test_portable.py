@@ -1,7 +1,5 @@
 """What differs between systems: Windows and macOS, as far as Linux can look like them."""
 
-from __future__ import annotations
-
 import ast
 import errno
 import fcntl

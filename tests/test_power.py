@@ -1,7 +1,5 @@
 """The law `power`: K d^n against the closed forms of an impact, and what a case may ask of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -6,8 +6,6 @@ walls keep their momentum; what is compared between two runs is their velocities
 of the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

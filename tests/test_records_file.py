@@ -1,8 +1,6 @@
 """The states of a checkpoint are appended, and a large file is written piece by piece: bits,
 kills, damage, signals."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,8 +1,6 @@
 """The compiled loop does what a plain, unoptimised loop does, for every law; and how it is cut
 into blocks or recorded changes no bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

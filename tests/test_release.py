@@ -1,8 +1,6 @@
 """What is written for a release: what people have to fill in is asked for, the paper names what its
 list has, the recipe what the project needs, and the table of README is of what ran."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

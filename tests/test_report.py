@@ -1,8 +1,6 @@
 """The report: one page that holds all it needs, whatever stands in its files; read in a browser
 in the long run."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

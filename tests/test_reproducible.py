@@ -1,8 +1,6 @@
 """The same case gives the same bits: over processes, threads, a warm and a cold cache, and a
 plainer processor; over blocks and recordings: test_reference_loop.py and test_restart.py."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,8 +1,6 @@
 """A run that was stopped goes on to the same bits as one that never was; its checkpoint is
 whole, guarded, and gone when it has ended."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,8 +1,6 @@
 """Restitution formulas of elastoplastic impacts against the laws they belong to, their own
 limits and computed numbers."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 from typing import Any

@@ -1,8 +1,6 @@
 """A dashpot that takes its restitution from an elastoplastic law at the impact's own speed
 delivers that law's restitution."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

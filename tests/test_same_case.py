@@ -1,8 +1,6 @@
 """A case that is stored, opened again or sent elsewhere is the same case under every change: of
 every key there is."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path

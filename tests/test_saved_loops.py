@@ -1,7 +1,5 @@
 """A damaged, full or unwritable cache of compiled loops costs a warning and a compilation."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import resource

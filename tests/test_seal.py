@@ -1,8 +1,6 @@
 """The seal of an output file: whatever is edited, added, renamed or taken out is refused, or
 every reader says that the seal is missing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

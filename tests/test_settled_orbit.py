@@ -1,8 +1,6 @@
 """Orbits of rows whose contacts remember what was, or that carry resonators: against a variational
 integration of the tests' own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment

@@ -1,8 +1,6 @@
 """Set-up: what is remembered is what would be found anew, two bodies are a chain of two, and a
 changed case is the case made whole."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

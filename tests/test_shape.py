@@ -1,8 +1,6 @@
 """What is declared of the state stands once. That no function takes a heap of arguments is ruff's
 (pyproject.toml)."""
 
-from __future__ import annotations
-
 from granchain.engine import fields
 
 TABLES = (

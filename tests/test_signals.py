@@ -1,8 +1,6 @@
 """Signals of driven ends: closed forms of their tables, of the momentum and work that they
 give, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,8 +1,6 @@
 """On-site springs and resonators: an oscillator against its solution, order, ledger, the static
 state, modes and waves against closed forms, and what goes on from a state."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

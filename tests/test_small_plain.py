@@ -1,8 +1,6 @@
 """Small runs that reach the rarer lines of laws and loop, as plain Python: drives, forgotten
 dents, refusals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,8 +1,6 @@
 """The compiled loop follows its law: cached where nothing changed, compiled anew where anything
 did."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace

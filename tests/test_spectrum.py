@@ -1,8 +1,6 @@
 """Waves measured in runs: edges of bands against the dispersion, transmission, maps, and what
 is refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """A pair of spheres, a sphere on a wall and one in a hollow: R, E and m from radii and materials,
 in Python and on the command line."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

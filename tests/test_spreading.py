@@ -1,8 +1,6 @@
 """Where the energy of a run is: the sum over beads and contacts is the ledger's, a row that moves
 as a whole stores nothing, a localised start spreads as far as it flies."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.shaken import shaken_row

@@ -8,8 +8,6 @@ keeps: energy, and the kinetic share of its wave; its amplitude, speed, rebound 
 velocities are in docs/verification.md.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.rows import (

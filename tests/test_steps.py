@@ -1,8 +1,6 @@
 """docs/steps.md is what its script prints, and what docs/how-to/step.md says of the steps is in
 it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Studies: what is drawn, disorder as data of the case, the numbers of many first pulses, and
 the sweep over them."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 

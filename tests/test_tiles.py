@@ -1,8 +1,6 @@
 """A long chain is swept in tiles over several steps, on several threads: the bits are those of
 a short one, swept as a whole."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The time step: automatic, fast, given, refused; and what stops a run whose step is too long."""
 
-from __future__ import annotations
-
 import math
 import re
 

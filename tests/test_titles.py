@@ -1,8 +1,6 @@
 """A title says what the case is: keys that it names have the case's values, and other changes
 are appended."""
 
-from __future__ import annotations
-
 import pytest
 
 from granchain.case import Case, case_names, load_case

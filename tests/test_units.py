@@ -1,7 +1,5 @@
 """Every unit in a file is one that UDUNITS reads; what has another unit says so in words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

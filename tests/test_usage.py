@@ -1,8 +1,6 @@
 """A command line that cannot be read is refused in the form of every error: where, got,
 allowed, what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

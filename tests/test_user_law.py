@@ -1,8 +1,6 @@
 """A contact law in a file of the user's own, loaded by path: what is found in it, and what is
 said where it fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

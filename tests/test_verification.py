@@ -1,7 +1,5 @@
 """The claims of docs/verification.md hold, and the page is what its script prints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

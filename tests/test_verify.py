@@ -1,8 +1,6 @@
 """`verify`: the error bars bound the errors, the order is the law's own, and what cannot be
 shown is not said to be shown."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Viscous dashpots: what each delivers, where its contact ends at zero overlap and where it is
 clamped at zero force."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from itertools import product

@@ -1,8 +1,6 @@
 """A law that never ends: the command says what it waits for, and an interruption ends it; a
 pipe for a lock file is refused."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

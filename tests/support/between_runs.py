@@ -1,8 +1,6 @@
 """The computed side of fits between runs: where a Monte Carlo of readings and intervals asks for
 thousands of runs of nearly the same numbers, they are interpolated between some."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Small disks of their own, which can be full or read-only for everybody, root too."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 from collections.abc import Callable, Iterator

@@ -12,8 +12,6 @@ the packages are the lock's, all but the long tests too. What ran is kept in
 docs/where-it-runs.json, from which docs/where_it_runs.py prints the table of README.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

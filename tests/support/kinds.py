@@ -2,8 +2,6 @@
 them tests it; and what changes of their
 inputs lead through their other branches."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,6 @@
 """Laws in files, and edits of them and of what they reach: kinds of edit after which a loop
 that was compiled before is wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os

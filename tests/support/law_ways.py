@@ -1,8 +1,6 @@
 """A law that is edited between two commands: the ways on which results of the old one could be
 taken for those of the new."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

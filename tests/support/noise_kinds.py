@@ -1,7 +1,5 @@
 """Noise and faults of kinds that real sensors have, for fits and for comparisons."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

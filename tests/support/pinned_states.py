@@ -6,8 +6,6 @@ under Results changed: `NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.p
 pinned_states.json`
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

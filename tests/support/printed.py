@@ -4,8 +4,6 @@ unit of their last digit.
 Another processor may round a power or a logarithm differently, and the last printed digit with it.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Real Python processes with a compile cache of their own, for tests of what outlives a process."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """Random cases over every contact law: rows, strikers, inputs of the law and intervals of the
 samples, drawn from a seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace

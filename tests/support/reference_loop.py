@@ -5,8 +5,6 @@ It knows a law's functions and nothing of the engine: no window, no padding, no 
 division done ahead. A wall is a body of infinite mass.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

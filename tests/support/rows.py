@@ -1,7 +1,5 @@
 """Rows of beads for the tests, built on the engine: no case file, no output file in between."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace

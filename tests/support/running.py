@@ -1,8 +1,6 @@
 """A contact law as it runs with some inputs, with all that it declares within reach: its own
 functions, and those that follow from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from granchain.contact.model import Model

@@ -1,8 +1,6 @@
 """Beads under a load between walls or driven ends, integrated by the tests: the orbit of a period,
 and what small changes become in it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Short chains: twelve beads, or twenty, that run in some milliseconds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import granchain as gc

@@ -5,8 +5,6 @@ Run in two processes, with and without Numba's compiler, it says whether the com
 same Python agree in every bit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -4,8 +4,6 @@ the faults of instruments.
 Nothing here uses what reads the sensors: the truth is found on the computed force by plain loops.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from types import SimpleNamespace
