@@ -113,7 +113,7 @@ def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     from granchain.figures import frame
 
     def blank(figure: Any, ending: str, dpi: float | None = None) -> bytes:
-        return frame.FORMATS[ending][0]
+        return frame.FORMATS[ending]
 
     for module in (frame, sys.modules["granchain.figures"]):
         monkeypatch.setattr(module, "image_of", blank)

@@ -19,7 +19,7 @@ from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
-from granchain.figures.frame import DOTS, shade
+from granchain.figures.frame import DOTS, set_panel, shade
 from granchain.status import Status
 from granchain.two_body import ImpactResult
 
@@ -702,7 +702,7 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
         ),
         (
             partial(figures.save, Figure(), "energy.bmp"),
-            "got the ending '.bmp', allowed: .png, .pdf, .svg",
+            "got the ending '.bmp', allowed .png, .pdf, .svg",
         ),
         (partial(figures.save, Figure(), "nowhere/energy.png"), "does not exist"),
         (figures.hysteresis, "got no result"),
@@ -740,3 +740,11 @@ def test_an_area_has_as_many_points_as_a_reader_sees(samples):
         if course is noise:
             assert np.abs(own - drawn).max() <= np.ptp(course) / 200
         assert above[:, 1].max() == pytest.approx(course.max(), abs=np.ptp(course) / DOTS)
+
+
+def test_an_axis_of_words_keeps_its_ticks():
+    axes = Figure().subplots()
+    axes.bar(["hertz", "flores", "tsuji"], [1.0, 2.0, 3.0])
+    set_panel(axes, whole="xy", ticks="xy", most=2)
+    words = [label.get_text() for label in axes.get_xticklabels()]
+    assert words == ["hertz", "flores", "tsuji"] and len(axes.get_yticks()) <= 3

@@ -133,12 +133,34 @@ WRONG = [
         "beads: got 40 to 50, allowed a first and a last one from 0 to 12",
     ),
     ("animate fast.h5 --width wide", 2, 'width: got "wide", allowed "single"'),
+    # before anything else is looked at
+    *(
+        (f"{command} kept.{kind}", 4, f"kept.{kind}: got a file that exists and is kept")
+        for command, kind in (
+            ("animate gone.h5 --out", "gif"),
+            ("report gone.h5 --out", "html"),
+            ("spectrum gone.h5 --out", "json"),
+            ("spectrum gone.h5 --figure", "png"),
+            ("dispersion steel-chain --out", "json"),
+            ("dispersion steel-chain --figure", "png"),
+            ("modes steel-chain --out", "json"),
+            ("modes steel-chain --figure", "png"),
+            ("compare gone.h5 --trace gone --out", "json"),
+            ("compare gone.h5 --trace gone --figure", "png"),
+            ("bands steel-chain --figure", "png"),
+            ("fit steel-chain --trace gone --free contact.psi --figure", "png"),
+            ("equivalent steel-chain --to flores --law gone --figure", "png"),
+            ("impact hertz --set gone=1 --out", "png"),
+        )
+    ),
 ]
 
 
 def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(here, capsys):
     save_conclusion("found.json", "fit", None, {})
     Path("text.h5").write_text("no")
+    for kind in ("gif", "html", "json", "png"):
+        Path(f"kept.{kind}").write_text("no")
     before = sorted(here.rglob("*"))
     for command, code, *expected in WRONG:
         assert obey(command.split()) == code

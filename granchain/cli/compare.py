@@ -32,6 +32,7 @@ from granchain.cli.options import (
     named_values,
     save_figure,
     set_words,
+    wanted_files,
 )
 from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError
@@ -81,11 +82,11 @@ def compare(
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds,
     residuals; bands where tolerances are stated."""
     from granchain.pages.conclusions import comparison_tables
-    from granchain.store.conclusion import claim_conclusion, save_conclusion
+    from granchain.store.conclusion import save_conclusion
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     asked = read_bands(band or ())
-    with claim_conclusion(out, overwrite):
+    with wanted_files(figure, out, overwrite):
         measured = gc.read_trace(trace)
         results = [gc.open_result(file, unsealed=unsealed) for file in files]
         laws = [result.law for result in results]
@@ -161,10 +162,10 @@ def bands(
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
     load_laws(law_module, law_package)
     from granchain.pages.rest import band_tables, kind_and_numbers
-    from granchain.store.conclusion import claim_conclusion, save_conclusion
+    from granchain.store.conclusion import save_conclusion
 
     asked = gc.load_case(case, changes or ())
-    with claim_conclusion(out, overwrite):
+    with wanted_files(figure, out, overwrite):
         found = gc.bands(
             asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
         )
@@ -237,11 +238,11 @@ def equivalent(
     law does in a chain."""
     load_laws(law_module, law_package)
     from granchain.pages.conclusions import equivalence_tables
-    from granchain.store.conclusion import claim_conclusion, save_conclusion
+    from granchain.store.conclusion import save_conclusion
 
     asked = gc.load_case(case, changes or ())
     shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, parts=2))
-    with claim_conclusion(out, overwrite):
+    with wanted_files(figure, out, overwrite):
         found = gc.equivalent(
             asked, to, read_laws(law), shared | own or None, measure, moves=moves, threads=threads
         )
@@ -319,12 +320,12 @@ def fit(
     at each sensor; of several laws, which one describes it best, and what is not told apart."""
     load_laws(law_module, law_package)
     from granchain.pages.conclusions import fit_tables, fits_tables
-    from granchain.store.conclusion import claim_conclusion, save_conclusion
+    from granchain.store.conclusion import save_conclusion
 
     asked = gc.load_case(case, changes or ())
     common, own = by_law(dict.fromkeys(free))
     laws: Any = with_free_keys(read_laws(law or ()), own) or None
-    with claim_conclusion(out, overwrite):
+    with wanted_files(figure, out, overwrite):
         found = gc.fit(
             asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
         )

@@ -111,6 +111,7 @@ def impact(
     from granchain.case.document import set_values
     from granchain.cli.plot import draw_all
     from granchain.keys import Problems
+    from granchain.store.files import check_new
 
     names = [name.strip() for part in law or () for name in part.split(",")]
     swept = [name for name, given in (("--speed", speed), ("--vary", vary)) if given]
@@ -126,6 +127,8 @@ def impact(
     ):
         if wrong:
             raise CaseError(f"impact: got {got}, allowed {allowed}; see granchain impact --help")
+    if out is not None:
+        check_new(out, gc.figures.FORMATS, overwrite)
     problems = Problems()
     laws = chosen_laws(names or gc.laws())
     document: dict[str, Any] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
@@ -17,7 +16,7 @@ import typer
 import granchain as gc
 from granchain.cli.signals import Waiting
 from granchain.cli.text import print_text
-from granchain.errors import CaseError, FileError, GranchainError, LawError, suggestion
+from granchain.errors import CaseError, GranchainError, LawError, suggestion
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
@@ -292,19 +291,17 @@ def named_values(option: str, items: Iterable[str], example: str, parts: int = 1
     return found
 
 
-def check_new(target: str, endings: tuple[str, ...], overwrite: bool) -> None:
-    """Refuse a name with another ending, and one that is there and stays."""
+@contextlib.contextmanager
+def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterator[None]:
+    """Refuse a figure, or a file of numbers, that cannot be written, before anything is computed;
+    the right to write the numbers is taken."""
+    from granchain.store.conclusion import claim_conclusion
+    from granchain.store.files import check_new
 
-    if not target.lower().endswith(endings):
-        raise FileError(
-            f"{target}: got the ending {Path(target).suffix!r}, allowed {endings[0]}; name the "
-            "file accordingly"
-        )
-    if os.path.lexists(target) and not overwrite:
-        raise FileError(
-            f"{target}: got a file that exists and is kept, allowed a new one; name another with "
-            "--out, or give --overwrite"
-        )
+    if figure is not None:
+        check_new(figure, gc.figures.FORMATS, overwrite)
+    with claim_conclusion(out, overwrite):
+        yield
 
 
 def save_figure(

@@ -27,10 +27,10 @@ from granchain.cli.options import (
     UnsealedOption,
     WidthOption,
     app,
-    check_new,
     load_laws,
     save_figure,
     the_one,
+    wanted_files,
 )
 from granchain.cli.text import blocks_as_text, notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
@@ -291,9 +291,10 @@ def animate(
 ) -> None:
     """Show the row in motion, as GIF or MP4: displacements magnified, forces as colours."""
     from granchain.figures.motion import MOVING
+    from granchain.store.files import check_new
 
     target = out if out is not None else f"{Path(file).stem}.gif"
-    check_new(target, tuple(MOVING), overwrite)
+    check_new(target, MOVING, overwrite)
     between = None if beads is None else first_and_last(beads)
     result = gc.open_result(
         file,
@@ -401,13 +402,14 @@ def spectrum(
             f"--out: got {len(files)} files, allowed one; write the numbers of each by itself"
         )
     found = []
-    for file, start, stop in zip(files, starts, stops, strict=True):
-        result = gc.open_result(file, unsealed=unsealed)
-        found.append(gc.spectrum(result, start, stop, segments=segments))
-        if out is not None:
-            gc.save(found[0], out, result.case, overwrite=overwrite)
-    draw = gc.figures.spectrum if len(files) == 1 else gc.figures.transmission
-    save_figure(draw, figure, overwrite, *found, width=width, title=not no_title)
+    with wanted_files(figure, out, overwrite):
+        for file, start, stop in zip(files, starts, stops, strict=True):
+            result = gc.open_result(file, unsealed=unsealed)
+            found.append(gc.spectrum(result, start, stop, segments=segments))
+            if out is not None:
+                gc.save(found[0], out, result.case, overwrite=overwrite)
+        draw = gc.figures.spectrum if len(files) == 1 else gc.figures.transmission
+        save_figure(draw, figure, overwrite, *found, width=width, title=not no_title)
     each = [{"file": file, **one.as_dict()} for file, one in zip(files, found, strict=True)]
     facts = {**(each[0] if len(files) == 1 else {"files": each}), "figure": figure, "out": out}
     messages = dict.fromkeys(message for one in found for message in one.messages)
@@ -454,10 +456,11 @@ def dispersion(
     from granchain.pages.rest import dispersion_tables
 
     asked = gc.load_case(case, changes or ())
-    found = gc.dispersion(asked)
-    if out is not None:
-        gc.save(found, out, asked, overwrite=overwrite)
-    save_figure(gc.figures.dispersion_curves, figure, overwrite, found, width=width)
+    with wanted_files(figure, out, overwrite):
+        found = gc.dispersion(asked)
+        if out is not None:
+            gc.save(found, out, asked, overwrite=overwrite)
+        save_figure(gc.figures.dispersion_curves, figure, overwrite, found, width=width)
     facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
     print_result("dispersion", facts, as_json, lambda: blocks_as_text(dispersion_tables(found)))
 
@@ -487,10 +490,11 @@ def modes(
     from granchain.pages.rest import modes_table
 
     asked = gc.load_case(case, changes or ())
-    found = gc.modes(asked, cell=None if cell is None else gc.load_case(cell))
-    if out is not None:
-        gc.save(found, out, asked, overwrite=overwrite)
-    save_figure(gc.figures.mode_shapes, figure, overwrite, found, width=width)
+    with wanted_files(figure, out, overwrite):
+        found = gc.modes(asked, cell=None if cell is None else gc.load_case(cell))
+        if out is not None:
+            gc.save(found, out, asked, overwrite=overwrite)
+        save_figure(gc.figures.mode_shapes, figure, overwrite, found, width=width)
     facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
     print_result("modes", facts, as_json, lambda: blocks_as_text([modes_table(found)]))
 
@@ -508,9 +512,11 @@ def report(
     unsealed: UnsealedOption = False,
 ) -> None:
     """Write a page of HTML about output files: it needs no network and no script to be read."""
-    check_new(out, (".html", ".htm"), overwrite)
-    load_laws(law_module, law_package)
+    from granchain.pages.blocks import PAGES
+    from granchain.store.files import check_new
 
+    check_new(out, PAGES, overwrite)
+    load_laws(law_module, law_package)
     gc.report(
         files,
         out,

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial, wraps
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from granchain.case.document import keys_that_differ
-from granchain.errors import FileError, GranchainError, clean, nearest
+from granchain.errors import GranchainError, clean, nearest
 from granchain.store import Result, write_whole
+from granchain.store.files import file_ending
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
@@ -66,13 +66,10 @@ FAILURE = "RUN FAILED"
 # Keys in which cases may differ to be told apart by them in a legend.
 MOST_KEYS = 2
 
-# File formats of `save`, by the end of the name: their first bytes, as nothing else is replaced,
+# File formats of `save`, by the end of the name: their first bytes, as nothing else is replaced;
 # and the metadata that leave the date out of the file: equal figures, equal bytes.
-FORMATS: dict[str, tuple[bytes, dict[str, None]]] = {
-    ".png": (b"\x89PNG", {}),
-    ".pdf": (b"%PDF-", {"CreationDate": None}),
-    ".svg": (b"<svg", {"Date": None}),
-}
+FORMATS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
+UNDATED = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 # Widths of figures on the page of a journal [mm]: one column and two, as wide as the narrower ones
 # of journals are.
@@ -495,13 +492,16 @@ def set_panel(
     whole, ticks : str
         Axes, such as "xy", that have ticks at whole numbers, and at `most` steps.
     """
+    from matplotlib.category import StrCategoryLocator
+
     if zero:
         axes.axhline(0.0, **AT_ZERO)
     axes.set(**named)
-    for axis in whole:
-        axes.locator_params(axis=axis, integer=True)  # type: ignore[arg-type]
-    for axis in ticks:
-        axes.locator_params(axis=axis, nbins=most)  # type: ignore[arg-type]
+    for names, asked in ((whole, {"integer": True}), (ticks, {"nbins": most})):
+        for axis in names:
+            # an axis of words has a tick at each
+            if not isinstance(getattr(axes, f"{axis}axis").get_major_locator(), StrCategoryLocator):
+                axes.locator_params(axis=axis, **asked)  # type: ignore[arg-type]
 
 
 def over_time(axes: Axes, unit: str, **named: Any) -> None:
@@ -839,18 +839,7 @@ def save(
         For another ending, a folder that is missing, a file that must stay or a full disk.
     """
     ending = file_ending(path, FORMATS)
-    write_whole(path, image_of(figure, ending, dpi), overwrite, marks=(FORMATS[ending][0],))
-
-
-def file_ending(path: str | os.PathLike[str], known: Any) -> str:
-    """The end of a file's name, one of those that are known."""
-    ending = Path(path).suffix.lower()
-    if ending not in known:
-        raise FileError(
-            f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(known)}; name "
-            "the file accordingly"
-        )
-    return ending
+    write_whole(path, image_of(figure, ending, dpi), overwrite, (FORMATS[ending],))
 
 
 def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
@@ -862,5 +851,5 @@ def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
         if isinstance(text, Text) and (words := clean(text.get_text())) != text.get_text():
             text.set_text(words)
     image = io.BytesIO()
-    figure.savefig(image, format=ending[1:], metadata=FORMATS[ending][1], dpi=dpi)
+    figure.savefig(image, format=ending[1:], metadata=UNDATED[ending], dpi=dpi)
     return image.getvalue()

@@ -15,7 +15,6 @@ from granchain.errors import GranchainError
 from granchain.figures.frame import (
     GREY,
     Sheet,
-    file_ending,
     look,
     narrow,
     page,
@@ -26,6 +25,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import need
 from granchain.store import Result, write_whole
+from granchain.store.files import check_new, file_ending
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
@@ -355,7 +355,7 @@ def animate(
     FileError
         For another ending, a folder that is missing, a file that must stay or a full disk.
     """
-    if file_ending(path, MOVING) == ".mp4":
+    if check_new(path, MOVING, overwrite) == ".mp4":
         film_writer()
     with page(width, title):
         save_animation(animation(result, magnify, frames, beads), path, overwrite)

@@ -28,6 +28,7 @@ STRANGE = (
 )  # fmt: skip
 # What such a page has in its first bytes: nothing else is replaced by one.
 PAGE_MARK = b'<!DOCTYPE html>\n<html lang="en" data-granchain="report">'
+PAGES = dict.fromkeys((".html", ".htm"), PAGE_MARK)
 
 
 @dataclass(frozen=True)

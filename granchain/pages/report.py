@@ -10,14 +10,14 @@ from typing import Any
 from granchain.analysis import SUMMARISED
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
-from granchain.figures.frame import file_ending
 from granchain.mechanism.checks import checks_of
-from granchain.pages.blocks import PAGE_MARK, Block, Heading, Paragraph, document
+from granchain.pages.blocks import PAGE_MARK, PAGES, Block, Heading, Paragraph, document
 from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
 from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
 from granchain.store import open_result, write_whole
+from granchain.store.files import check_new
 from granchain.store.reader import HoldsEnsembleError
 from granchain.store.stored import StoredEnsemble
 from granchain.store.variables import Unread
@@ -67,7 +67,7 @@ def report(
     if not named:
         raise FileError("report: got no file, allowed one or more; name output files of granchain")
     if out is not None:
-        file_ending(out, (".html", ".htm"))
+        check_new(out, PAGES, overwrite)
     blocks: list[Block] = []
     dates: set[str] = set()
     problems: list[str] = []
@@ -88,7 +88,7 @@ def report(
     told = said_once(blocks)
     page = document(str(title) or first + more, told, str(author), str(date) or computed)
     if out is not None:
-        write_whole(out, page, overwrite, marks=(PAGE_MARK,))
+        write_whole(out, page, overwrite, (PAGE_MARK,))
     return page
 
 

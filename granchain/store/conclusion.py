@@ -8,13 +8,20 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from granchain.case import Case
 from granchain.errors import FileError
 from granchain.plain_data import sha256_of
-from granchain.store.files import DAMAGED, OUTPUT_MARK, UNSEALED, claim, open_whole, write_whole
+from granchain.store.files import (
+    DAMAGED,
+    OUTPUT_MARK,
+    UNSEALED,
+    claim,
+    file_ending,
+    open_whole,
+    write_whole,
+)
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.variables import FORMAT
 
@@ -39,11 +46,7 @@ def claim_conclusion(
     if path is None:
         yield
         return
-    if Path(path).suffix.lower() != ".json":
-        raise FileError(
-            f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .json; name the "
-            "file accordingly"
-        )
+    file_ending(path, (".json",))
     with claim(path, overwrite):
         yield
 

@@ -16,7 +16,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -204,6 +204,25 @@ def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 # refused where there is something in it
                 place.rmdir()
+
+
+def file_ending(path: str | os.PathLike[str], known: Iterable[str]) -> str:
+    """The end of a file's name, one of those that are known."""
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        raise FileError(
+            f"{os.fspath(path)}: got the ending {ending!r}, allowed {', '.join(known)}; name the "
+            "file accordingly"
+        )
+    return ending
+
+
+def check_new(path: str | os.PathLike[str], marks: Mapping[str, bytes], overwrite: bool) -> str:
+    """The end of a file's name, one of those whose marks are given; refused, before anything is
+    computed, where `new_file` would refuse the name."""
+    ending = file_ending(path, marks)
+    _check_target(end_of_links(path, overwrite), overwrite, (marks[ending],))
+    return ending
 
 
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
