@@ -155,10 +155,10 @@ Told = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
 def info_of_result(file: str, verify: bool, unsealed: bool) -> Told:
     """What the file of a run holds: rows of a table, facts for JSON, and lines."""
     from granchain.analysis import SUMMARISED
-    from granchain.store import open_result
+    from granchain.store.reader import open_result, verified
     from granchain.store.variables import Unread, variable_table
 
-    data_sha256 = open_result(file).data_sha256 if verify else None
+    data_sha256 = verified(file) if verify else None
     result = open_result(file, variables=in_memory, unsealed=unsealed)
     headers = result.unread | {
         name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
