@@ -234,6 +234,9 @@ def test_the_summary_finds_the_synthetic_wave():
     assert summary.end == pytest.approx(150e-6, rel=1e-9)
     assert (summary.remarks, summary.out_of_order) == ((), ())
     assert summary.wave_speed_beads == (3, 8, 13) and "merged" not in run_numbers(summary)
+    for x, y in (([1.0, 2.0, 2.0], [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [1.0, 0.0, 3.0])):
+        with pytest.raises(GranchainError, match="values above 0 at three or more places"):
+            analysis.power_law(np.array(x), np.array(y))
     wrong = r"pulses_at: bead: got 7, allowed 3, 8, 13; name a sensor bead"
     with pytest.raises(GranchainError, match=wrong):
         analysis.pulses_at(synthetic(), 7)

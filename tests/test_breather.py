@@ -9,6 +9,7 @@ from support.shaken import MASS, STIFFNESS, by_integration, long_steps, shaken_r
 
 import granchain as gc
 from granchain.errors import CaseError, RunError
+from granchain.studies.newton import newton
 
 RADIUS, LOAD, BEADS = 9.53e-3, 20.0, 7
 # Young's modulus [Pa], Poisson's ratio, density [kg/m3]: 6061-T6 and 316 as materials.csv has them
@@ -319,3 +320,11 @@ def test_a_period_that_goes_to_nothing_is_no_orbit():
     # Newton's method leads to a period of 2e-16 s, after which every state comes again
     with pytest.raises(RunError, match="orbit: got none from"):
         gc.orbit(begun, hold="amplitude")
+
+
+def test_a_guess_from_which_no_period_can_be_computed_is_refused():
+    def shoot(place):
+        raise RunError("overlap beyond the radius")
+
+    with pytest.raises(RunError, match="a run, from which a period cannot be computed: over"):
+        newton(np.zeros(2), "a run", shoot, lambda place, shot: place, 1e-8, 1e-5)

@@ -206,7 +206,7 @@ WRONG = {
     ),
     "a unit that is none": (
         spring().replace('"N/m", "K"', '"N/furlong", "K"'),
-        'stiffness: unit: got "N/furlong", allowed m, kg, s, N',
+        'stiffness: unit: got "N/furlong", allowed m, kg, s, N, Pa, J, 1 with powers and products',
     ),
 }
 

@@ -265,9 +265,9 @@ def breather(
     family = BreatherFamily(case, turn, "period" if given else hold or "energy", threads)
 
     def shoot(place: np.ndarray) -> Shot:
-        # in no time every state comes again
+        # in no time every state comes again; `newton` halves a step that leads there
         if not 0.5 < place[-1] < 2.0:
-            raise RunError(f"period: got {place[-1]:.3g} of the guess's, allowed 0.5 to 2")
+            raise RunError("period")
         return family.shooting(turn.period * float(place[-1])).shoot(place[:-1])
 
     def step(place: np.ndarray, shot: Shot) -> np.ndarray:
