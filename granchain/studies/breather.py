@@ -16,13 +16,15 @@ from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.studies.newton import Shot, newton
 from granchain.studies.orbit import (
-    FEWEST_STEPS,
     Orbit,
     PeriodGrid,
     Shooting,
-    final_rows,
+    Stability,
     one_period_of,
+    orbit_of,
+    period_grid,
     rounding_of,
+    state_of_guess,
 )
 from granchain.studies.shooting import INSTANTS, MOVED
 from granchain.waves.dispersion import at_rest
@@ -125,20 +127,10 @@ class BreatherFamily:
         grid: PeriodGrid | None = None,
     ):
         at_rest_case = one_period_of(case, turn.period)
-        chain, contacts, planned = prepare(at_rest_case)
+        chain, contacts, _ = prepare(at_rest_case)
         self.case, self.turn, self.hold, self.threads = at_rest_case, turn, hold, threads
         self.energy = Energy(chain, contacts)
-        if planned.n_steps < FEWEST_STEPS:
-            raise CaseError(
-                f"period: got {turn.period:.6g} s, which is {planned.n_steps} time steps of "
-                f"{planned.value:.3g} s, allowed at least {FEWEST_STEPS}; give a smaller time.step"
-            )
-        if grid is None:
-            steps = max(planned.n_steps, math.ceil(2.0 * turn.period / planned.limit))
-            overlap = float(contacts.overlaps[chain.contacts].min())
-            omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
-            scale = np.repeat([overlap, omega * overlap], self.energy.mass.size)
-            grid = PeriodGrid(steps + steps % 2, overlap, scale)
+        grid = grid or period_grid(case, at_rest_case)
         self.grid, scale, mass = grid, grid.scale, self.energy.mass
         free = not (chain.left.has_wall or chain.right.has_wall or chain.has_on_site)
         ones, zeros = np.ones(mass.size), np.zeros(mass.size)
@@ -213,28 +205,24 @@ class BreatherFamily:
             matrix[:, -1] = 0.0
         return solved(matrix, self.equations(y, image))
 
-    def across(self, y: np.ndarray, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Jacobian across what is conserved, without the multipliers of shifts in time, along
-        the family, and of the translation; and the vectors that it stands on, as columns.
+    def others(
+        self, y: np.ndarray, jacobian: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Multipliers but those of shifts in time, along the family, and of the translation; their
+        vectors, how much an error of the Jacobian is in each, and the Jacobian across what is
+        conserved, whose eigenvalues they are.
 
         The energy's derivative is a left vector of 1 and the flow a right one: across both the
         other multipliers are left.
         """
-        out = np.array([self.flow(y), self.slope(y), *self.moves, *self.kept]).T
-        inner = np.linalg.qr(out, mode="complete")[0][:, out.shape[1] :]
-        return inner.T @ jacobian @ inner, inner
-
-    def others(
-        self, y: np.ndarray, jacobian: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Multipliers but the trivial ones, their vectors, and how much an error of the Jacobian is
-        in each."""
         from scipy.linalg import eig
 
-        matrix, inner = self.across(y, jacobian)
+        out = np.array([self.flow(y), self.slope(y), *self.moves, *self.kept]).T
+        inner = np.linalg.qr(out, mode="complete")[0][:, out.shape[1] :]
+        matrix = inner.T @ jacobian @ inner
         values, left, right = eig(matrix, left=True, right=True)
         overlap = np.abs(np.sum(left.conj() * right, axis=0))
-        return values, (inner @ right).T, 1.0 / np.maximum(overlap, 1e-12)
+        return values, (inner @ right).T, 1.0 / np.maximum(overlap, 1e-12), matrix
 
 
 def solved(matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
@@ -280,7 +268,8 @@ def breather(
     found = newton(start, begun, shoot, step, tolerance, 1e3 * tolerance)
     shooting = family.shooting(turn.period * float(found.place[-1]))
     if found.why is None:
-        return found_orbit(family, shooting, found.shot, found.shots, begun)
+        known = spectrum_of(family, shooting, found.shot)
+        return orbit_of(shooting, found.shot, found.shots, begun, known)
     raise RunError(
         f"orbit: got none from {begun}: {found.sentence}, of period {shooting.period:.6g} s, "
         f"allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or another "
@@ -289,38 +278,13 @@ def breather(
     )
 
 
-@dataclass
-class Spectrum:
-    """The multipliers of a breather but the trivial ones, the largest modulus first.
-
-    Parameters
-    ----------
-    values : (m,) complex array
-    vectors : (m, 2 n) complex array
-    off, modulus : (m,) array
-        Errors of the values, and of their moduli.
-    period_error : float
-        Of the orbit's period [s].
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    off: np.ndarray
-    modulus: np.ndarray
-    period_error: float
-
-    @property
-    def stable(self) -> bool:
-        """Whether each modulus is 1 within its error."""
-        return bool((np.abs(np.abs(self.values) - 1.0) <= self.modulus).all())
-
-
-def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Spectrum:
+def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stability:
     """The multipliers, and what doubling the step and the differences changes in them."""
     from scipy.optimize import linear_sum_assignment
 
     n, span, scale = shooting.bodies, shooting.period, family.grid.scale
-    values, vectors, weight = family.others(shot.state, shot.jacobian)
+    own_state = shot.state * scale
+    values, vectors, weight, matrix = family.others(shot.state, shot.jacobian)
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors, weight = values[order], vectors[order] * scale, weight[order]
     largest = np.abs(vectors[:, :n]).argmax(axis=1)[:, None]
@@ -348,38 +312,16 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Spect
     own = np.minimum(weight * left, math.sqrt(left))
     off = np.abs(values[mine] - others[theirs]) / 3.0 + own
     modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 3.0 + own
-    longer = abs(changed.period - span) / 3.0
-    return Spectrum(values.astype(complex), vectors.astype(complex), off, modulus, longer)
-
-
-def found_orbit(
-    family: BreatherFamily, shooting: Shooting, shot: Shot, shots: int, begun: str
-) -> Orbit:
-    """The orbit that a shot has found."""
-    n, spectrum = shooting.bodies, spectrum_of(family, shooting, shot)
-    result, state = shooting.run(shot.state), shot.state * shooting.scale
-    opens = result.contact_overlap.min(axis=0) <= 0.0
-    return Orbit(
-        title=shooting.bare.title,
-        law=shooting.bare.contact.law,
-        period=shooting.period,
-        bead=shooting.labels,
-        displacement=state[:n],
-        velocity=state[n:],
-        multipliers=spectrum.values,
-        vectors=spectrum.vectors,
-        multiplier_error=float(spectrum.off[0]),
-        modulus_error=float(spectrum.modulus[0]),
-        stable=spectrum.stable,
-        energy_in=0.0,
-        energy_lost=0.0,
-        residual=shot.residual,
-        shots=shots,
-        opens=tuple(result.sensor_contact[opens].tolist()),
-        begun=begun,
-        result=result,
-        energy=family.energy.of(state[:n], state[n:]),
-        period_error=spectrum.period_error,
+    return Stability(
+        values.astype(complex),
+        vectors.astype(complex),
+        float(off[0]),
+        float(modulus[0]),
+        bool((np.abs(np.abs(values) - 1.0) <= modulus).all()),
+        modulus,
+        matrix,
+        family.energy.of(own_state[:n], own_state[n:]),
+        abs(changed.period - span) / 3.0,
     )
 
 
@@ -408,27 +350,14 @@ def check_conservative(case: Case) -> None:
 def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> tuple[Turn, str]:
     """Where Newton's method begins, and what it is."""
     chain, _, _ = prepare(case)
-    n = chain.n_bodies + chain.n_resonators
+    n, start = chain.n_bodies + chain.n_resonators, "how the case's beads start"
     if guess is None:
         u = np.zeros(chain.n_bodies) if chain.displacement is None else chain.displacement
-        rows, begun = (u, chain.velocity), "how the case's beads start"
-        if (own := chain.resonators) is not None:
-            rows = np.append(u, own.u), np.append(chain.velocity, own.v)
-    elif isinstance(guess, Orbit):
-        rows, begun = (guess.displacement, guess.velocity), f"an orbit of {guess.title}"
-    elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
-        rows, begun = final_rows(guess), f"a run of {guess.title or guess.law}"
+        own, begun = chain.resonators, start
+        more = np.zeros((2, 0)) if own is None else (own.u, own.v)
+        state = np.concatenate([u, more[0], chain.velocity, more[1]])
     else:
-        raise CaseError(
-            f"guess: got {type(guess).__name__}, allowed an Orbit, or a Result of a chain; leave "
-            "it out for how the case's beads start"
-        )
-    if rows[0].size != n:
-        raise CaseError(
-            f"guess: got {rows[0].size} beads and resonators, allowed {n}, as the case has; give "
-            "one of the same chain"
-        )
-    state = np.concatenate(rows)
+        state, begun = state_of_guess(guess, n, start)
     if not state.any():
         raise CaseError(
             "guess: got a chain without a drive at rest, allowed one that moves: a breather is "
@@ -436,7 +365,7 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
             "amplitude, say (gc.modes(case).shapes), a run or an orbit"
         )
     if isinstance(guess, Orbit):
-        return Turn(state, period or guess.period, int(np.abs(rows[0]).argmax())), begun
+        return Turn(state, period or guess.period, int(np.abs(state[:n]).argmax())), begun
     return _first_turn(case, state, period or _span_of(case, chain, state)), begun
 
 

@@ -34,6 +34,7 @@ from granchain.studies.orbit import (
     Orbit,
     PeriodGrid,
     Shooting,
+    Stability,
     check_still,
     one_period_of,
     orbit_of,
@@ -43,8 +44,7 @@ from granchain.studies.orbit import (
     stability,
 )
 from granchain.studies.orbit import orbit as find_orbit
-from granchain.studies.settling import MEETS
-from granchain.studies.shooting import MOVED
+from granchain.studies.shooting import MEETS, MOVED
 
 # Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
 # shortest before it is given up. Ours.
@@ -299,37 +299,26 @@ class Node:
         Derivative of the image.
     tangent : (2 n + 1,) array
         Of length 1.
-    values, vectors, off, modulus
-        As of `stability`.
+    found : Stability
+    rising : float
+        How the energy of a breather changes along the tangent.
     """
 
     z: np.ndarray
     shot: Shot
     by_parameter: np.ndarray
     tangent: np.ndarray
-    values: np.ndarray
-    vectors: np.ndarray
-    off: float
-    modulus: float
+    found: Stability
+    rising: float = 0.0
 
     @property
     def lowest(self) -> np.ndarray:
         """Smallest overlap of each contact [m]."""
         return self.shot.course.lowest
 
-    @property
-    def stable(self) -> bool:
-        """Whether no modulus is above 1 by more than its error."""
-        return bool(abs(self.values[0]) <= 1.0 + self.modulus)
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """Whose eigenvalues the multipliers are."""
-        return self.shot.jacobian
-
     def count(self) -> int:
         """Multipliers beyond the unit circle."""
-        return int((np.abs(self.values) > 1.0).sum())
+        return int((np.abs(self.found.values) > 1.0).sum())
 
     def flips(self) -> float:
         """Changes its sign where a real multiplier passes -1."""
@@ -337,13 +326,14 @@ class Node:
 
     def signed(self, at: float) -> float:
         """Changes its sign where a real multiplier passes a number."""
-        matrix = self.matrix - at * np.eye(len(self.values))
-        return float(np.linalg.slogdet(matrix)[0] * np.abs(self.values - at).min())
+        own, values = self.found.matrix, self.found.values
+        matrix = (self.shot.jacobian if own is None else own) - at * np.eye(len(values))
+        return float(np.linalg.slogdet(matrix)[0] * np.abs(values - at).min())
 
     def branches(self, weight: np.ndarray) -> float:
         """Changes its sign where another branch crosses, and not where this one turns."""
         matrix = bordered(self.shot.jacobian, self.by_parameter, self.tangent, weight)
-        return float(np.linalg.slogdet(matrix)[0] * np.abs(self.values - 1.0).min())
+        return float(np.linalg.slogdet(matrix)[0] * np.abs(self.found.values - 1.0).min())
 
 
 def bordered(
@@ -440,7 +430,8 @@ class Path:
     def orbit(self, z: np.ndarray, begun: str) -> Orbit:
         """That of a point, with its trajectory."""
         shooting = self.at(z)
-        return orbit_of(shooting, shooting.shoot(self.state(z)), 1, begun)
+        shot = shooting.shoot(self.state(z))
+        return orbit_of(shooting, shot, 1, begun, self.stability(z, shot))
 
     def state(self, z: np.ndarray) -> np.ndarray:
         """The scaled state of a point."""
@@ -507,16 +498,18 @@ class Path:
         """The step that equations with this derivative ask for."""
         return -np.linalg.solve(matrix, off)
 
+    def stability(self, z: np.ndarray, shot: Shot) -> Stability:
+        """Multipliers of the orbit at z."""
+        return stability(self.at(z), shot)
+
     def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """The orbit at z, with its multipliers; its tangent goes on in the direction of another."""
         shooting = self.at(z)
         shot = shooting.shoot(self.state(z))
         check_still(shooting, shot)
         by_parameter = self.by_parameter(z, shot.image)
-        return Node(
-            z, shot, by_parameter, self.tangent(z, shot, by_parameter, before),
-            *stability(shooting, shot),
-        )  # fmt: skip
+        tangent = self.tangent(z, shot, by_parameter, before)
+        return Node(z, shot, by_parameter, tangent, self.stability(z, shot))
 
     def tangent(
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, before: np.ndarray
@@ -619,8 +612,8 @@ class Path:
         own = node.shot.state * self.grid.scale
         return Point(
             kind, self.value_of(float(node.z[-1])), shooting.period, own[:n], own[n:],
-            node.shot.course.excursion, node.lowest, node.values, node.off, node.modulus,
-            node.stable, node.shot.residual, contact, self,
+            node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
+            node.found.modulus, node.found.stable, node.shot.residual, contact, self,
         )  # fmt: skip
 
     # ---------------------------------------------------------------------------------------------
@@ -641,7 +634,7 @@ class Path:
             few = min(node.count(), after.count())
 
             def pairs(one: Node) -> float:
-                turning = one.values[one.values.imag != 0.0]
+                turning = one.found.values[one.found.values.imag != 0.0]
                 near = np.abs(np.abs(turning) - 1.0).min(initial=1.0)
                 return float(near if one.count() > few else -near)
 
@@ -685,7 +678,8 @@ class Path:
         """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
         images, and the multiplier's vector is not."""
         fine = self.at(node.z).fine
-        y, vector = node.shot.state, node.vectors[np.abs(node.values - 1.0).argmin()].real
+        y, found = node.shot.state, node.found
+        vector = found.vectors[np.abs(found.values - 1.0).argmin()].real
         order = np.arange(fine.chain.n_bodies)[::-1]
         if (riding := fine.chain.resonators) is not None:
             order = np.append(order, order.size + np.argsort(-riding.body, kind="stable"))

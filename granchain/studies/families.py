@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,50 +14,22 @@ from granchain.studies.breather import (
     BreatherFamily,
     Turn,
     check_conservative,
-    found_orbit,
     solved,
     spectrum_of,
 )
 from granchain.studies.continuation import FAMILY_UNITS, Node, Path, Point
 from granchain.studies.newton import Shot
-from granchain.studies.orbit import Orbit, Shooting
+from granchain.studies.orbit import Orbit, Shooting, Stability
 
 
-@dataclass
-class BreatherNode(Node):
-    """A breather on the way.
-
-    Parameters
-    ----------
-    inner : (m, m) array
-        What becomes of small changes across what is conserved.
-    moduli : (m,) array
-        Error of each modulus.
-    rising : float
-        How the energy changes along the tangent.
-    """
-
-    inner: np.ndarray
-    moduli: np.ndarray
-    rising: float
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """Whose eigenvalues the multipliers are."""
-        return self.inner
-
-    @property
-    def stable(self) -> bool:
-        """Whether each modulus is 1 within its error."""
-        return bool((np.abs(np.abs(self.values) - 1.0) <= self.moduli).all())
-
-    def growing(self) -> int:
-        """Complex multipliers beyond the unit circle by more than their errors, that have their
-        mirror image in it."""
-        beyond = np.abs(self.values) - 1.0 > self.moduli
-        found = self.values[beyond & (np.abs(self.values.imag) > self.moduli)]
-        apart = np.abs(self.values - 1.0 / found.conj()[:, None]).min(axis=1)
-        return int((apart <= 0.5 * (np.abs(found) - 1.0)).sum())
+def growing(node: Node) -> int:
+    """Complex multipliers beyond the unit circle by more than their errors, that have their mirror
+    image in it."""
+    values, moduli = node.found.values, node.found.moduli
+    beyond = np.abs(values) - 1.0 > moduli
+    found = values[beyond & (np.abs(values.imag) > moduli)]
+    apart = np.abs(values - 1.0 / found.conj()[:, None]).min(axis=1)
+    return int((apart <= 0.5 * (np.abs(found) - 1.0)).sum())
 
 
 class BreatherPath(Path):
@@ -157,23 +128,19 @@ class BreatherPath(Path):
         """The step that equations with this derivative ask for."""
         return solved(matrix, off)
 
-    def node(self, z: np.ndarray, before: np.ndarray) -> BreatherNode:
+    def stability(self, z: np.ndarray, shot: Shot) -> Stability:
+        """Multipliers of the breather at z."""
+        return spectrum_of(self.family(float(z[-1])), self.at(z), shot)
+
+    def node(self, z: np.ndarray, before: np.ndarray) -> Node:
         """The breather at z; its tangent goes on in the direction of another."""
-        shooting, family = self.at(z), self.family(float(z[-1]))
-        shot = shooting.shoot(self.state(z))
-        by_parameter = self.by_parameter(z, shot.image)
-        tangent = self.tangent(z, shot, by_parameter, before)
-        found = spectrum_of(family, shooting, shot)
-        rising = float(family.slope(shot.state) @ self.state(tangent))
-        return BreatherNode(
-            z, shot, by_parameter, tangent, found.values, found.vectors, float(found.off[0]),
-            float(found.modulus[0]), family.across(shot.state, shot.jacobian)[0], found.modulus,
-            rising,
-        )  # fmt: skip
+        found = super().node(z, before)
+        slope = self.family(float(z[-1])).slope(found.shot.state)
+        found.rising = float(slope @ self.state(found.tangent))
+        return found
 
     def tests(self, node: Node, after: Node) -> list[tuple[Callable[[Node], float], str]]:
         """Functions that are zero in a step, and what is there."""
-        assert isinstance(node, BreatherNode) and isinstance(after, BreatherNode)
         tests: list[tuple[Callable, str]] = []
         if node.tangent[-1] * after.tangent[-1] < 0.0:
             tests.append((lambda one: float(one.tangent[-1]), "fold"))
@@ -184,20 +151,14 @@ class BreatherPath(Path):
             tests.append((Node.flips, "period doubling"))
         if not turned and node.signed(1.0) * after.signed(1.0) < 0.0:
             tests.append((lambda one: one.signed(1.0), "branch point"))
-        few = min(node.growing(), after.growing())
-        if node.growing() != after.growing():
-            tests.append((lambda one: 1.0 if one.growing() > few else -1.0, "Krein collision"))
+        few = min(growing(node), growing(after))
+        if growing(node) != growing(after):
+            tests.append((lambda one: 1.0 if growing(one) > few else -1.0, "Krein collision"))
         return tests
 
     def place(self, point: Point) -> np.ndarray:
         """A point in the measure of the path."""
         return np.insert(super().place(point), -1, math.log(point.period / self.period))
-
-    def orbit(self, z: np.ndarray, begun: str) -> Orbit:
-        """That of a point, with its trajectory."""
-        shooting = self.at(z)
-        shot = shooting.shoot(self.state(z))
-        return found_orbit(self.family(float(z[-1])), shooting, shot, 1, begun)
 
     def longer(self, factor: int) -> BreatherPath:
         """The same with a multiple of the period."""

@@ -21,20 +21,29 @@ from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
-from granchain.studies.krylov import MOST_DENSE, krylov_step, largest_multipliers
 from granchain.studies.members import check_members
-from granchain.studies.newton import Nearest, Shot, newton, newton_step
-from granchain.studies.settling import (
+from granchain.studies.newton import (
+    MOST_DENSE,
+    Nearest,
+    Shot,
+    krylov_step,
+    largest_multipliers,
+    newton,
+    newton_step,
+)
+from granchain.studies.shooting import (
     COMES,
+    INSTANTS,
     MEETS,
     MOST_TRIES,
+    MOVED,
     NEARER,
     SETTLED_GROWTH,
+    Period,
     Settled,
     growth,
     settle,
 )
-from granchain.studies.shooting import INSTANTS, MOVED, Period
 from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
@@ -247,7 +256,8 @@ def orbit(
     else:
         found = _nearest_orbit(shooting, state, begun, tolerance)
     if found.why is None:
-        return replace(orbit_of(shooting, found.shot, found.shots, begun), settled=settled)
+        known = stability(shooting, found.shot)
+        return replace(orbit_of(shooting, found.shot, found.shots, begun, known), settled=settled)
     raise RunError(
         f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
         f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
@@ -381,7 +391,8 @@ class PeriodGrid(NamedTuple):
 
 def period_grid(case: Case, one_period: Case) -> PeriodGrid:
     """Steps and scale, after what is not covered is refused."""
-    _check_covered(case)
+    if case.drives:
+        _check_covered(case)
     period = one_period.time.end
     # contacts without a force at rest, and chains that are too long, are refused here
     omega = 2.0 * math.pi * float(modes(case).frequencies[-1])
@@ -391,7 +402,8 @@ def period_grid(case: Case, one_period: Case) -> PeriodGrid:
         raise CaseError(
             f"period: got {period:.6g} s, which is {planned.n_steps} time steps of "
             f"{planned.value:.3g} s, allowed at least {FEWEST_STEPS}; give a smaller time.step"
-            f", {period / 100.0:.3g} s say, or a lower frequency of the drive"
+            f", {period / 100.0:.3g} s say"
+            f"{', or a lower frequency of the drive' * bool(case.drives)}"
         )
     # an even number, of which the half is stable as well
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
@@ -516,9 +528,42 @@ class Shooting:
         return shot
 
 
-def stability(shooting: Shooting, shot: Shot) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Multipliers, the largest modulus first, their vectors, and the error of the first one and
-    of its modulus; of a long chain whose Jacobian is not known, the largest ones."""
+@dataclass
+class Stability:
+    """The multipliers of an orbit, the largest modulus first; of a breather without the trivial
+    ones.
+
+    Parameters
+    ----------
+    values : (m,) complex array
+    vectors : (m, 2 n) complex array
+        A row each.
+    off, modulus : float
+        Errors of the first value, and of its modulus.
+    stable : bool
+    moduli : (m,) array, optional
+        Of a breather: the error of each modulus.
+    matrix : (m, m) array, optional
+        Of a breather: what becomes of small changes across what is conserved.
+    energy : float
+        Of a breather [J].
+    period_error : float
+        Of a breather [s].
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    off: float
+    modulus: float
+    stable: bool
+    moduli: np.ndarray | None = None
+    matrix: np.ndarray | None = None
+    energy: float = math.nan
+    period_error: float = 0.0
+
+
+def stability(shooting: Shooting, shot: Shot) -> Stability:
+    """The multipliers; of a long chain whose Jacobian is not known, the largest ones."""
     few = "jacobian" not in vars(shot) and not shooting.one_circle
     values, vectors = (
         largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
@@ -533,14 +578,11 @@ def stability(shooting: Shooting, shot: Shot) -> tuple[np.ndarray, np.ndarray, f
     rounding = rounding_of(shooting.steps)
     off = float(np.abs(coarse - values[0]).min()) / 3.0 + rounding
     modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / 3.0 + rounding
-    return values, vectors, off, modulus
+    return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
 
 
-def orbit_of(
-    shooting: Shooting, shot: Shot, shots: int, begun: str, known: tuple | None = None
-) -> Orbit:
-    """The orbit that a shot has found, with its multipliers and their error."""
-    values, vectors, off, modulus = known or stability(shooting, shot)
+def orbit_of(shooting: Shooting, shot: Shot, shots: int, begun: str, found: Stability) -> Orbit:
+    """The orbit that a shot has found."""
     result, own, n = shooting.run(shot.state), shot.state * shooting.scale, shooting.bodies
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
     touches = shot.course.highest >= (1.0 - TOUCHES) * shooting.limits
@@ -552,11 +594,11 @@ def orbit_of(
         bead=shooting.labels,
         displacement=own[:n],
         velocity=own[n:],
-        multipliers=values,
-        vectors=vectors,
-        multiplier_error=off,
-        modulus_error=modulus,
-        stable=bool(abs(values[0]) <= 1.0 + modulus),
+        multipliers=found.values,
+        vectors=found.vectors,
+        multiplier_error=found.off,
+        modulus_error=found.modulus,
+        stable=found.stable,
         energy_in=_gain(result, "drives"),
         energy_lost=sum(_gain(result, name) for name in lost),
         residual=shot.residual,
@@ -564,6 +606,8 @@ def orbit_of(
         opens=tuple(result.sensor_contact[opens].tolist()),
         begun=begun,
         result=result,
+        energy=found.energy,
+        period_error=found.period_error,
         touches=tuple(result.sensor_contact[touches].tolist()),
     )
 
@@ -699,35 +743,37 @@ def _begin(case: Case, guess: Orbit | Result | None, shooting: Shooting) -> tupl
     """The scaled state that Newton's method begins from, and what it is."""
     if guess is None:
         return np.zeros_like(shooting.scale), "the static state"
-    if isinstance(guess, Orbit):
-        rows, name = (guess.displacement, guess.velocity), "an orbit"
-    elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
-        rows, name = final_rows(guess), "a run"
+    state, begun = state_of_guess(guess, shooting.bodies, "the static state")
+    if isinstance(guess, Result):
         _check_phase(guess)
+    return state / shooting.scale, begun
+
+
+def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray, str]:
+    """(2 n,) Displacements [m] and velocities [m/s] of beads and resonators in an orbit, or at the
+    end of a run, and what it is."""
+    if isinstance(guess, Orbit):
+        rows, name = [guess.displacement, guess.velocity], "an orbit"
+    elif isinstance(guess, Result) and {"final_displacement", "bead"} <= guess.variables.keys():
+        kinds = ["", "resonator_"][: 1 + ("final_resonator_displacement" in guess.variables)]
+        rows, name = (
+            [
+                np.concatenate([getattr(guess, f"final_{kind}{what}") for kind in kinds])
+                for what in ("displacement", "velocity")
+            ],
+            "a run",
+        )
     else:
         raise CaseError(
             f"guess: got {type(guess).__name__}, allowed an Orbit, or a Result of a chain; leave "
-            "it out for the static state"
+            f"it out for {otherwise}"
         )
-    if rows[0].size != shooting.bodies:
+    if rows[0].size != bodies:
         raise CaseError(
-            f"guess: got {rows[0].size} beads and resonators, allowed {shooting.bodies}, as the "
-            "case has; give one of the same chain"
+            f"guess: got {rows[0].size} beads and resonators, allowed {bodies}, as the case has; "
+            "give one of the same chain"
         )
-    named = guess.title or guess.law
-    return np.concatenate(rows) / shooting.scale, f"{name} of {named}"
-
-
-def final_rows(result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Displacements [m] and velocities [m/s] of beads and resonators at the end of a run."""
-    names = ["final_", "final_resonator_"]
-    if "final_resonator_displacement" not in result.variables:
-        names = names[:1]
-    u, v = (
-        np.concatenate([getattr(result, name + what) for name in names])
-        for what in ("displacement", "velocity")
-    )
-    return u, v
+    return np.concatenate(rows), f"{name} of {guess.title or guess.law}"
 
 
 def _check_phase(guess: Result) -> None:
