@@ -34,7 +34,8 @@ class Modes:
     frequencies : (n,) array
         Without damping [Hz], one a body; a chain with two free ends moves as a whole at 0 Hz.
     shapes : (n, n) array
-        Displacements (mode, body), beads first and then resonators, the largest 1.
+        Displacements (mode, body), beads first and then resonators; the largest is 1, of equal ones
+        the first.
     participation : (n,) array
         How many bodies take part, (sum e)^2/sum e^2 with e = m phi^2 [1].
     damping : (n,) array
@@ -167,7 +168,9 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
         dashpots += np.diag(np.pad(chain.drag[first:], (0, riding.size)))
     rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
     shapes = vectors / np.sqrt(mass)
-    largest = np.abs(shapes).argmax(axis=1)[:, None]
+    size = np.abs(shapes)
+    # those of a symmetric chain are equal but for rounding, which differs by the processor
+    largest = (size > (1.0 - 1e-9) * size.max(axis=1, keepdims=True)).argmax(axis=1)[:, None]
     energy = vectors * vectors
     frequencies = omega / (2.0 * math.pi)
     return Modes(
