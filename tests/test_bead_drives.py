@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refused import refused
 from support.rows import inputs_for, ledger_residual, run_row, standing_row
 
 import granchain as gc
@@ -119,25 +120,7 @@ PUSHED_END = {"left": "wall", "right": {"drive": "force", "amplitude": 1.0, **HA
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    ("drives", "tables", "sentence"),
-    [
-        ([{**PLACED, "bead": 8}], {}, "drive.0.bead: got 8, allowed 1 to 7"),
-        ([{**PLACED, "bead": 0}], {}, "drive.0.bead: got 0, allowed a whole number from 1"),
-        ([{"drive": "force", **HARMONIC}], {}, "drive.0.bead: got nothing"),
-        ([PLACED, {**PUSHED, "bead": 4}], {}, "drive.0.bead: got 4, whose displacement is given"),
-        (
-            [{**PLACED, "bead": 7}],
-            {"ends": PUSHED_END},
-            "drive.0.bead: got 7, whose displacement is given, with another drive or a force on it",
-        ),
-        ([PLACED], {"initial": {"velocity": [1.0] * 7}}, "drive.0.bead: got 4 with a velocity at"),
-        ([{**PLACED, "ramp": 0.0, "dc": 1e-8}], {}, "drive.0.ramp: got no ramp .* the dc"),
-        ([{**PUSHED, "shape": "gaussian"}], {}, "drive.0.shape: got a key beside signal"),
-        ([{"bead": 1, "drive": "force"}], {}, "drive.0: got neither file"),
-        ([{"bead": 1, "drive": "force", "file": "none.csv"}], {}, "drive.0.file: got"),
-    ],
-)
+@pytest.mark.parametrize(("drives", "tables", "sentence"), refused("drive of a bead"))
 def test_a_mistake_in_a_drive_is_told(
     drives: list[dict[str, Any]], tables: dict[str, Any], sentence: str
 ) -> None:

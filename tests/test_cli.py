@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.processes import answer
+from support.refused import refused
 
 import granchain
 from granchain.cli import obey, signals
@@ -125,32 +126,6 @@ def test_a_failed_run_exits_3_and_saves_nothing(here: Path, capsys: Capture) -> 
 
 # --- Wrong input
 
-# A command, its exit code, and what it says.
-WRONG = [
-    ("run --set contact.pssi=3", 2, "contact.pssi", 'did you mean "psi"?'),
-    # all mistakes of a case at once
-    ("run --set=contact.pssi=3 --set=chain.beads=0", 2, "contact.pssi", "chain.beads"),
-    ("run --set 'sensor.beads=[1]'", 2, "sensor", 'did you mean "sensors"?'),
-    ("run steel-chian", 2, "steel-chian", 'did you mean "steel-chain"?'),
-    ("run --set chain.beads=seventy", 2, "chain.beads", "seventy", "whole number"),
-    ("run --set striker.speed=nan", 2, "striker.speed", "nan", "above 0"),
-    ("run --set time.step=1e-5", 2, "1e-05"),
-    ("run --stes=3", 2, "--stes"),
-    ("run cases/mine.toml", 4, "mine.toml", "No such file"),
-    ("run folder", 4, "folder", "which is a folder"),
-    ("run broken.toml", 2, "broken.toml", "line 1"),
-    ("run --out there.h5", 4, "there.h5", "exists", "--overwrite"),
-    ("run --out nowhere/chain.h5", 4, "nowhere", "does not exist"),
-    ("run --out folder", 4, "folder", "allowed a file; name one in it"),
-    ("cases steel-chian", 2, "steel-chian", 'did you mean "steel-chain"?'),
-    ("laws herz", 2, "herz", 'did you mean "hertz"?'),
-    ("info nothing.h5", 4, "nothing.h5", "got no file of this name"),
-    ("info there.h5", 4, "there.h5", "granchain did not write"),
-    ("plot nothing.h5", 4, "nothing.h5", "got no file of this name"),
-    ("laws --law-module nothing.py", 4, "nothing.py", "No such file or directory"),
-    ("laws --law-module folder", 4, "folder", "a folder or a device"),
-]
-
 
 def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
@@ -159,7 +134,7 @@ def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
     (here / "broken.toml").write_text("chain = = 3")
     (here / "there.h5").write_text("precious")
     before = sorted(here.rglob("*"))
-    for command, code, *words in WRONG:
+    for command, code, *words in refused("command"):
         if "--out" in command:
             monkeypatch.setattr("granchain.run", lambda *_, **more: pytest.fail("the run began"))
         assert obey(shlex.split(command)) == code, command

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from support.refused import refused
 
 from granchain.certificates import example_pair
 from granchain.cli import obey
@@ -175,63 +176,8 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_in
     assert "replace them with --overwrite" in capsys.readouterr().err
 
 
-FLORES = "impact flores --set restitution=0.5"
-# A command, its exit code, and what it says.
-WRONG = [
-    ("impact flroes --speed 1", 2, '"flroes"', 'did you mean "flores"?'),
-    (f"{FLORES}", 2, "speed: got none", "--speed V"),
-    (f"{FLORES} --speed 1 --vary speed=1,2", 2, "speed: got it twice"),
-    (f"{FLORES} --speed 0", 2, 'speed: got "0"', "above 0 [m/s]"),
-    (f"{FLORES} --speed 1 --vary restitution", 2, '--vary: got "restitution"', "KEY=V,V,..."),
-    ("impact flores --speed 1", 2, "flores.restitution: got nothing", "at most 1"),
-    (
-        "impact marhefka-orin-approximate --speed 1 --vary restitution=0.2,0.5",
-        2,
-        "got 0.2",
-        "above 0.333333",
-    ),
-    (
-        "impact hertz --speed 1 --vary restitution=0.2,0.5",
-        2,
-        "--vary restitution: got the law hertz",
-        "leave hertz out",
-    ),
-    (f"{FLORES} --speed 1 --vary restitution=0.2,0.5", 2, "got it in --set too"),
-    (f"{FLORES} --speed 1 --set flores.psi=3", 2, "flores.psi: got an unknown key"),
-    (f"{FLORES} --speed 1 --set effective_mass=1", 2, 'did you mean "pair.effective_mass"?'),
-    (f"{FLORES} --speed 1 --set pair.lenght=1", 2, "pair.lenght", 'did you mean "length"?'),
-    (f"{FLORES} --speed 1 --set pair.effective_mass=-1", 2, "effective_mass: got -1", "above 0"),
-    (
-        f"{FLORES} --speed 1 --set pair.poissons_ratio=1",
-        2,
-        "poissons_ratio: got 1.0",
-        "at most 0.5",
-    ),
-    (f"{FLORES} --speed 1 --set material=steel-361", 2, "steel-361", 'did you mean "steel-316"?'),
-    (
-        "impact ma-liu --speed 1 --set psi=2.84 --set xi=13 --set material=steel-210",
-        2,
-        "ma-liu",
-        "yield_stress: got nothing, allowed",
-    ),
-    (
-        "impact tsuji,kelvin-voigt --speed 1 --set restitution=0.5 --set stiffness=1e7",
-        2,
-        "stiffness",
-        "tsuji [N/m^n] and kelvin-voigt [N/m]",
-        "tsuji.stiffness=...",
-    ),
-    (f"{FLORES} --speed 1e9", 3, "overlap by more than the smaller one's radius"),
-    (f"{FLORES} --speed 1 --out loops.txt", 4, ".txt", ".png, .pdf, .svg"),
-    (f"{FLORES} --speed 1 --out nowhere/loops.png", 4, "nowhere", "does not exist"),
-    (f"{FLORES} --speed 1 --vary psi=1,2", 2, "laws that take psi"),
-    ("impact flores --data folder --figures drawn", 2, "--figures beside --data", "--out FILE"),
-    ("laws hertz --json --markdown", 2, "--json and --markdown", "leave one out"),
-]
-
-
 def test_wrong_input_is_told_in_a_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for command, code, *words in WRONG:
+    for command, code, *words in refused("command of impacts and laws"):
         assert obey(shlex.split(command)) == code, command
         said = capsys.readouterr()
         assert said.out == "" or "--json" in command

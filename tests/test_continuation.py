@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.refused import refused
 from support.shaken import by_integration, long_steps, orbit_by_integration, shaken_row
 
 import granchain as gc
@@ -176,19 +177,10 @@ def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
     assert np.abs(known - found.multipliers[0]).min() <= 1.05 * found.multiplier_error
 
 
-REFUSED = {
-    "a key without a number": ({"along": "contact.law", "stop": 1.0}, "along: got .*contact.law"),
-    "a key of nothing": ({"along": "chain.colour", "stop": 1.0}, "at which the case holds"),
-    "a stop at the start": ({"along": "chain.drag", "stop": 2e3}, "stop: got 2000"),
-    "a start that is none": ({"along": "chain.drag", "start": "a", "stop": 1.0}, "start: got"),
-    "a value out of range": ({"along": "chain.drag", "stop": -1.0}, "chain.drag: got -1"),
-}
-
-
 def test_what_cannot_be_followed_is_refused_with_a_sentence():
     case = row(1, 2e4, 2e3)
     orbit = gc.orbit(case)
-    for arguments, sentence in REFUSED.values():
+    for arguments, sentence in refused("continuation").values():
         with pytest.raises(CaseError, match=sentence):
             gc.continuation(case, orbit, **arguments)
     # a limit of what the case allows is reached

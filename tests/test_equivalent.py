@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.refused import refused
 from support.short_chains import AS_OPTIONS, SHORT, short
 
 import granchain as gc
@@ -135,51 +136,7 @@ def test_a_range_that_ends_flat_has_no_other_minimum_there(monkeypatch):
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     monkeypatch.setattr(module, "measured", lambda *_, **__: pytest.fail("a run"))
     case = short()
-    for arguments, sentence in (
-        ({"laws": ["flors"]}, 'laws.0: got "flors", .* did you mean "flores"'),
-        ({"laws": []}, "laws: got none, allowed one law or more"),
-        ({"laws": ["flores", "flores"]}, "laws.1: got flores once more"),
-        (
-            {"laws": ["hertz"]},
-            "hertz: got no free key, allowed one or more, such as contact.stiffness",
-        ),
-        ({"laws": ["flores"], "to": "ma-lu"}, 'to: got "ma-lu", .* did you mean "ma-liu"'),
-        (
-            {"laws": ["flores"], "measure": "peak"},
-            'measure: got "peak", allowed peaks, arrivals, traces',
-        ),
-        (
-            {"laws": ["flores"], "free": {"restitution": (0.5, 1.5)}},
-            "flores.restitution: got 0.5 to 1.5, allowed a number above 0 and at",
-        ),
-        (
-            {"laws": ["flores"], "free": {"restitution": (0.5, 0.1)}},
-            "free.restitution: got 0.5 to 0.1, allowed two finite numbers, the lo",
-        ),
-        ({"laws": ["flores"], "free": {}}, "free: got none"),
-        (
-            {"laws": ["flores"], "free": {"restitutoin": (0.1, 0.9), "restitution": (0.1, 0.9)}},
-            "free.contact.restitutoin: got a key that none of the laws knows, .* did you mean",
-        ),
-        (
-            {"laws": ["flores"], "free": {"flores": {"psi": (2.0, 3.0)}}},
-            "flores.psi: got a free input that it does not know, allowed restitution",
-        ),
-        (
-            {"laws": ["flores"], "free": {"flors": {"restitution": (0.1, 0.9)}}},
-            'free.flors: got a law that is not asked for, allowed flores; did you mean "flores"',
-        ),
-        (
-            {"laws": ["flores"], "free": {"flores": {"restitution": 0.5}}},
-            "free.flores.restitution: got 0.5, allowed two finite numbers",
-        ),
-        (
-            {"laws": [{"law": "flores", "restitution": 0.5}]},
-            "flores.restitution: got a value, and a range to search",
-        ),
-        ({"laws": ["kelvin-voigt"]}, "kelvin-voigt: contact.stiffness: got nothing"),
-        ({"laws": ["flores"], "threads": 0}, "threads: got 0"),
-    ):
+    for arguments, sentence in refused("equivalent"):
         with pytest.raises(CaseError, match=sentence):
             gc.equivalent(case, **arguments)
     with pytest.raises(CaseError, match=r"sensors.beads: got none"):

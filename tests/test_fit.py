@@ -13,6 +13,7 @@ from scipy.interpolate import CubicSpline
 from support import short_chains
 from support.between_runs import BetweenRuns
 from support.noise_kinds import KINDS, OWN, STATED, noisy
+from support.refused import refused
 
 import granchain as gc
 from granchain.analysis.baseline import baseline_of
@@ -346,51 +347,15 @@ def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
-    trace, flores = synthetic(), {"flores": ["contact.restitution"]}
+    trace = synthetic()
     many = [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"]
     with monkeypatch.context() as patch:
         patch.setattr(module, "run_many", lambda *_, **__: pytest.fail("a run"))
-        for asked, sentence in (
-            ({"free": ["contact.psy"]}, 'contact.psy: got an unknown input, .* did you mean "psi"'),
-            ({"free": ["chain.beads"]}, "chain.beads: got a key that holds a whole number"),
-            ({"free": ["chain.gap"]}, "chain.gap: got 0, allowed another value to begin with"),
-            ({"free": ["foo"]}, '"foo": got an unknown key'),
-            ({"free": ["striker.speed"] * 2}, "free.striker.speed: got the key twice"),
-            ({"free": []}, "free: got none, allowed one key or more"),
-            (
-                {"free": ["contact.as_printed"]},
-                "contact.as_printed: got a switch, allowed an input that is a number",
-            ),
-            ({"free": KEYS, "measure": "peak"}, 'measure: got "peak", allowed peaks'),
-            ({"free": many}, "free: got 6 keys for 5 measured numbers"),
-            ({"laws": {"flors": KEYS}}, 'laws: got "flors", .* did you mean "flores"'),
-            ({"laws": {}}, "laws: got none, allowed one law or more"),
-            (
-                {"laws": {"flores": "contact.restitution"}},
-                'laws.flores: got "contact.restitution", allowed a li',
-            ),
-            (
-                {"laws": {"flores": ["contact.psi"]}},
-                "flores: contact.psi: got a free input that it does not know",
-            ),
-            ({"laws": flores | {"hertz": []}}, "hertz: got no free key, allowed one"),
-            (
-                {"laws": {"ma-liu": ["chain.beads"]}},
-                "ma-liu: chain.beads: got a key that holds a whole number",
-            ),
-            (
-                {"laws": {"kelvin-voigt": ["contact.restitution"]}},
-                "kelvin-voigt: contact.stiffness: got nothing",
-            ),
-            (
-                {"free": ["contact.chi"], "laws": flores},
-                "free.contact.chi: got a key that none of the laws knows",
-            ),
-        ):
-            with pytest.raises(
-                TraceError if asked.get("free") is many else CaseError, match=sentence
-            ):
+        for asked, sentence in refused("fit"):
+            with pytest.raises(CaseError, match=sentence):
                 gc.fit(start(), trace, **asked)
+        with pytest.raises(TraceError, match="free: got 6 keys for 5 measured numbers"):
+            gc.fit(start(), trace, many)
         with pytest.raises(
             CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"
         ):

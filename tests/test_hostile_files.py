@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 import pytest
 from support.example_results import a_result, everything, file_of, seal
+from support.refused import refused
 from support.rows import inputs_for, steel_row
 
 import granchain
@@ -306,17 +307,7 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path):
         other["x"] = np.zeros(3)
     with open(tmp_path / "huge.h5", "wb") as huge:
         huge.truncate(5_000_000_000)
-    for name, sentence in (
-        ("text.h5", "got a file that granchain did not write, allowed an output file"),
-        ("empty.h5", "got a file that granchain did not write"),
-        ("other.h5", "got a file that granchain did not write"),
-        ("folder", "got a file that cannot be read (Is a directory), allowed an output file"),
-        ("missing.h5", "got no file of this name, allowed an output file"),
-        ("text.h5/a.h5", "got a file that cannot be read (Not a directory)"),
-        ("pipe", "got a device, a pipe, or 0 bytes, allowed an output file"),
-        ("huge.h5", "or 5000000000 bytes, allowed an output file: a file of at most 4294967296"),
-        ("null\0character", "got a file that cannot be read"),
-    ):
+    for name, sentence in refused("file"):
         with pytest.raises(FileError, match=re.escape(sentence)) as caught:
             open_result(tmp_path / name)
         assert str(caught.value).startswith(f"{tmp_path / name}: ")

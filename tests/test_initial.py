@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refused import refused
 
 import granchain as gc
 from granchain.analysis import summary
@@ -80,42 +81,13 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
     assert Case(**released.resolved()) == released and not released.begins_with_striker
 
 
-# What stands under [initial], and the sentence.
-MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({}, ": got neither file, nor velocity, nor displacement, allowed one of them; give"),
-    (
-        {"velocity": [1.0]},
-        ".velocity: got 1 numbers, allowed 12, one for each bead of the chain; give",
-    ),
-    ({"velocity": row(), "file": "a.csv"}, ": got file beside velocity, allowed one of the two"),
-    ({"velocity": [1, "a"]}, '.velocity.1: got "a", allowed a list of finite numbers'),
-    (
-        {"file": "none.csv"},
-        '.file: got "none.csv" (No such file or directory), allowed a CSV file that',
-    ),
-]
-# What a file holds, and what is told of it.
-FILES = {
-    "": ' with the first line "", allowed a first line that',
-    "bead\n1\n": ' with the first line "bead", allowed a first line that',
-    "bead,velocity\n1,1\n2,a\n": ", in which line 3 is no row of 2 numbers, allowed bead,",
-    "bead,velocity\n1\n": ", in which line 2 is no row of 2 numbers",
-    "bead,velocity\n1,inf\n": ", in which line 2 is no row of 2 numbers",
-    "bead,velocity\n2,1\n2,1\n": ", in which line 3 is of bead 2 once more, allowed each",
-    "bead,velocity\n13,1\n": ", in which line 2 is of bead 13, allowed each bead from 1",
-    "bead,velocity\n1.5,1\n": ", in which line 2 is of bead 1.5, allowed each bead",
-    "velocity\n1\n1\n": " with 2 rows, allowed 12, one for each bead of the chain",
-    "velocity\n" + "1\n" * 13: ", in which line 14 is of bead 13, allowed each bead from",
-}
-
-
 @pytest.mark.plain
 def test_a_mistake_is_told(tmp_path: Path) -> None:
     of_files = []
-    for number, (text, said) in enumerate(FILES.items()):
+    for number, (text, said) in enumerate(refused("file of an initial state").items()):
         (tmp_path / f"{number}.csv").write_text(text)
         of_files.append(({"file": f"{number}.csv"}, f'.file: got "{number}.csv"{said}'))
-    for initial, sentence in MISTAKES + of_files:
+    for initial, sentence in refused("initial state") + of_files:
         (said,) = told(tmp_path, initial=initial)
         assert said.startswith(f"initial{sentence}")
     pressed = "^initial.displacement: got contact 1 with an overlap of 0.006 m at the start"

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.printed import differences
+from support.refused import refused
 
 from granchain.cli import obey
 from granchain.comparison import read_impacts
@@ -120,71 +121,7 @@ def test_a_contact_radius_that_is_no_static_function_is_refused():
     assert "wrong-radius" not in laws() and not ContactLaw.has_contact_radius()
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
-    [
-        (
-            "impacts.csv",
-            "speed [m/s]",
-            "speed",
-            r"impacts\.csv\.speed: got a column without a unit, allowed speed \[m/s\]; write the",
-        ),
-        (
-            "impacts.csv",
-            ",source,",
-            ",sauce,",
-            r"sauce: got an unknown column, allowed .*; did you mean \"source\"",
-        ),
-        (
-            "impacts.csv",
-            "0.857,1,",
-            "0.857,,",
-            r"row 1, measured: got \"0\.857 \", allowed a finite number and its unit, such as 1",
-        ),
-        (
-            "impacts.csv",
-            "gugan-2002,",
-            ",",
-            r"row 1, source: got nothing, allowed the name of a \[\[source\]\] of about\.toml:",
-        ),
-        (
-            "impacts.csv",
-            "not stated,fit",
-            ",fit",
-            r'row 6, uncertainty: got nothing, allowed a number in the same unit, or "not stated"',
-        ),
-        (
-            "impacts.csv",
-            "0.857,",
-            "much,",
-            r"row 1, measured: got \"much 1\", allowed a finite number and its unit",
-        ),
-        (
-            "impacts.csv",
-            "duration,0.97e-3,s,not stated,show",
-            "duration,0.97e-3,s,not stated,rank",
-            r"use: got ranks by duration and rest",
-        ),
-        (
-            "impacts.csv",
-            "0.50,0.679e9",
-            "-0.50,0.679e9",
-            r"row 1, speed: got \"-0\.50\", allowed a number above 0",
-        ),
-        (
-            "impacts.csv",
-            "0.679e9,gugan-2002,",
-            "0.679e9,gugan-2002",
-            r"row 1: got 9 cells, allowed 10",
-        ),
-        (
-            "about.toml",
-            'name = "effective_radius"',
-            'name = "radius"',
-            r"constant\.radius: got an unknown name, allowed speed",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("file", "old", "new", "said"), refused("measured impact"))
 def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing(
     tmp_path, file, old, new, said
 ):
@@ -247,17 +184,11 @@ def test_the_json_has_one_row_for_each_measured_number(capsys):
 
 
 def test_wrong_options_end_in_a_sentence(capsys):
-    data = f"hertz --data {shlex.quote(str(STEEL))}"
-    for arguments, code, said in (
-        ("hertz --data nowhere", 4, "nowhere: got no folder"),
-        (f"{data} --speed 1", 2, "got --speed beside --data, allowed neither"),
-        (f"{data} --set psy=1", 2, "psy: got an unknown key"),
-        (f"{data} --set material=steel-316", 2, "material: got a material, allowed none"),
-        (f"{data} --fit psi", 2, 'fit: got "psi", allowed: "yield_stress_ratio"'),
-        ("hertz --speed 1 --fit damping", 2, "got --fit without --data"),
-        ("--speed 1", 2, "got no law, allowed one at least, or --data DIR"),
-    ):
-        assert obey(["impact", *shlex.split(arguments)]) == code
+    for arguments, code, said in refused("command of measured impacts"):
+        assert (
+            obey(["impact", *shlex.split(arguments.replace("STEEL", shlex.quote(str(STEEL))))])
+            == code
+        )
         assert said in capsys.readouterr().err
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from support.refused import refused
 
 import granchain as gc
 from granchain.analysis import observed_order, residual_share
@@ -316,29 +317,6 @@ def test_the_laws_themselves_come_to_what_their_fits_do() -> None:
 
 
 YOKES, CRANK = "scotch-yoke", "slider-crank"
-WRONG = [
-    (f"{YOKES} crank.length=0.052", ("slot's end", "below 0.0519615 m")),
-    (f"{YOKES} pin.radius=0.008", ("pin.radius", "below half its width")),
-    (f"{CRANK} joint.journal_radius=0.010", ("joint.journal_radius", "clearance above 0")),
-    (f"{CRANK} rod.length=0.05", ("rod.length", "does not come round")),
-    (f"{CRANK} rod.mass=-1 slider.mass=0", ("rod.mass", "slider.mass")),
-    (f"{YOKES} contact.law=jonson", ('did you mean "johnson"?',)),
-    (f"{YOKES} contact.law=hertz", ("force.form", 'force.form = "law"')),
-    (f"{CRANK} force.alpha=0.3", ("force.alpha", "damping of its own")),
-    (
-        f"{YOKES} contact.law=flores contact.restitution=0.8 force.form=law force.alpha=0",
-        ("impact_speed",),
-    ),
-    (f"{YOKES} contact.contact=internal", ("contact.contact", "it follows from")),
-    (f"{CRANK} crank.speed=0", ("time.revolutions", "crank at rest")),
-    (f"{CRANK} time.step=1e-3", ("time.step", "the stability limit")),
-    (f"{CRANK} mechanism=slider-krank", ('did you mean "slider-crank"?',)),
-    (
-        f"{YOKES} contact.law=ma-liu contact.psi=3 contact.xi=13 force.form=law",
-        ("yield_stress",),
-    ),
-    (f"{CRANK} friction.slip_full=1e-5", ("friction.slip_full",)),
-]
 
 
 def told(command: str, target: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -350,7 +328,7 @@ def told(command: str, target: Path, capsys: pytest.CaptureFixture[str]) -> tupl
     return code, said.err
 
 
-@pytest.mark.parametrize(("command", "words"), WRONG)
+@pytest.mark.parametrize(("command", "words"), refused("mechanism"))
 def test_wrong_input_is_told_in_sentences(
     command: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

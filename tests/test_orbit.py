@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from support.refused import refused
 from support.shaken import orbit_by_integration, shaken_row
 
 import granchain as gc
@@ -144,26 +145,7 @@ def test_the_largest_multipliers_of_a_long_chain_are_those_of_its_columns(monkey
     assert np.abs(found.displacement - known.displacement).max() <= 1e-7 * excursion
 
 
-REFUSED = {
-    "a chain without a drive": ({"ends.left": "wall"}, {}, "without a drive that loses energy"),
-    "a period between two": ({}, {"period": 1.3e-4}, "whole multiple of the period of each drive"),
-    "a period of few steps": ({"ends.left.frequency": 2e6}, {}, "time steps of .* at least 20"),
-    "no static load": ({"chain.precompression": 0.0}, {}, "carry no force at rest"),
-    "a signal that does not come again": (
-        {"ends.left": {"drive": "force", "signal": "pulse", "shape": "half-sine",
-                       "amplitude": 1.0, "duration": 1e-5}},
-        {},
-        "comes again",
-    ),
-    "a period that is no number": ({}, {"period": True}, "period: got True"),
-    "no threads": ({}, {"threads": -1}, "threads: got -1"),
-    "another thing as a guess": ({}, {"guess": 3}, "guess: got int"),
-    "a tolerance of nothing": ({}, {"tolerance": 0.0}, "tolerance: got 0"),
-    "a striker": ({"striker": {"speed": 0.1}}, {}, "striker: got"),
-    "a chain that drifts": (
-        {"ends.left.drive": "force", "ends.right": "free"}, {}, "nothing holds in place",
-    ),
-}  # fmt: skip
+REFUSED = refused("orbit")
 
 
 @pytest.mark.parametrize("which", REFUSED)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refused import refused
 
 import granchain as gc
 from granchain import errors
@@ -164,54 +165,7 @@ def test_members_that_differ_in_a_pair_are_set_up_together_as_alone_and_not_of_t
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    ("pair", "sentence"),
-    [
-        (
-            [3],
-            "contact.pair.0: got 3, allowed a table [[contact.pair]]; give its keys under",
-        ),
-        (
-            3,
-            "contact.pair: got 3, allowed tables [[contact.pair]]; give each pair of materials a",
-        ),
-        (
-            [{"restitution": 0.5}],
-            "contact.pair.0.materials: got nothing, allowed a list of two names of materials",
-        ),
-        (
-            [{"materials": ["soft", 3], "restitution": 0.5}],
-            "contact.pair.0.materials.1: got 3, allowed a list of two names",
-        ),
-        (
-            [{"materials": ["sofd", "steel"], "restitution": 0.5}],
-            'contact.pair.0.materials: got "sofd", allowed materials of this chain: "soft",',
-        ),
-        (
-            [
-                {"materials": ["soft", "steel"], "restitution": 0.5},
-                {"materials": ["steel", "soft"], "restitution": 0.4},
-            ],
-            'contact.pair.1.materials: got "soft" and "steel" once more, after contact.pair.0,',
-        ),
-        (
-            [{"materials": ["soft", "soft"]}],
-            "contact.pair.0: got no input of the law, allowed one or more of restitution",
-        ),
-        (
-            [{"materials": ["soft", "soft"], "law": "hertz"}],
-            'contact.pair.0.law: got "hertz", allowed no law: a chain has one',
-        ),
-        (
-            [{"materials": ["soft", "soft"], "restitution": {"law": "ma-liu", "psi": 2.84}}],
-            "contact.pair.0.restitution.xi: got nothing",
-        ),
-        (
-            [{"materials": ["soft", "soft"], "impact_speed": "onset"}],
-            'contact.pair.0.impact_speed: got "onset", allowed "striker", as under [contact]: all',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("pair", "sentence"), refused("pair of materials"))
 def test_a_mistake_in_a_pair_is_told(pair: Any, sentence: str) -> None:
     told = problems(contact__pair=pair)
     assert told[0].startswith(sentence), told

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image, ImageSequence
+from support.refused import refused
 from support.synthetic import synthetic, wave_speed
 
 import granchain as gc
@@ -75,94 +76,13 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert "hysteresis" not in said
 
 
-# A command, its exit code, and what it says.
-WRONG = [
-    (
-        "plot fast.h5 --only pekas,energy,heat",
-        2,
-        '--only: got "pekas", allowed a known name; did you mean "peaks"?',
-    ),
-    ("plot fast.h5 --only heat", 2, "allowed a known name; take one of: force-traces, peaks,"),
-    (
-        "plot poor.h5 --only space-time",
-        2,
-        "--only: got space-time, for which these files lack the variables",
-    ),
-    (
-        "plot fast.h5 --format pgn",
-        2,
-        '--format: got ".pgn", allowed a known name; did you mean ".png"?',
-    ),
-    (
-        "plot fast.h5 --label one --label two",
-        2,
-        "--label: got 2, allowed 1, one for each file; give each its --label WORD",
-    ),
-    (
-        "plot fast.h5 --width doubel",
-        2,
-        '--width: got "doubel", allowed "single" (86 mm) or "double" (178 mm); did you mean',
-    ),
-    (
-        "plot fast.h5 found.json",
-        2,
-        "plot: got files of unlike kinds (the run of a chain: fast.h5; a conclusion: found.json),",
-    ),
-    (
-        "plot fast.h5 text.h5 gone.h5",
-        4,
-        "text.h5: got a file that granchain did not write",
-        "gone.h5: got no file of this name",
-    ),
-    ("plot found.json", 4, "found.json: got a conclusion that holds nothing to draw"),
-    (
-        "animate poor.h5",
-        4,
-        "poor.h5: got a file without snapshots, allowed one with displacements and",
-    ),
-    ("animate fast.h5 --out film.avi", 4, "film.avi: got the ending '.avi', allowed .gif"),
-    ("animate fast.h5 --out film.mp4", 2, "pip install imageio-ffmpeg, or name a .gif"),
-    ("animate fast.h5 --frames 1", 2, "frames: got 1, allowed a whole number from 2 to 600"),
-    ("animate fast.h5 --frames 10000", 2, "frames: got 10000, allowed"),
-    ("animate fast.h5 --magnify 0", 2, "magnify: got 0.0, allowed a number above 0"),
-    ("animate fast.h5 --magnify nan", 2, "magnify: got nan, allowed a number above 0"),
-    ("animate fast.h5 --beads all", 2, '--beads: got "all", allowed FIRST-LAST'),
-    (
-        "animate fast.h5 --beads 40-50",
-        2,
-        "beads: got 40 to 50, allowed a first and a last one from 0 to 12",
-    ),
-    ("animate fast.h5 --width wide", 2, 'width: got "wide", allowed "single"'),
-    # before anything else is looked at
-    *(
-        (f"{command} kept.{kind}", 4, f"kept.{kind}: got a file that exists and is kept")
-        for command, kind in (
-            ("animate gone.h5 --out", "gif"),
-            ("report gone.h5 --out", "html"),
-            ("spectrum gone.h5 --out", "json"),
-            ("spectrum gone.h5 --figure", "png"),
-            ("dispersion steel-chain --out", "json"),
-            ("dispersion steel-chain --figure", "png"),
-            ("modes steel-chain --out", "json"),
-            ("modes steel-chain --figure", "png"),
-            ("compare gone.h5 --trace gone --out", "json"),
-            ("compare gone.h5 --trace gone --figure", "png"),
-            ("bands steel-chain --figure", "png"),
-            ("fit steel-chain --trace gone --free contact.psi --figure", "png"),
-            ("equivalent steel-chain --to flores --law gone --figure", "png"),
-            ("impact hertz --set gone=1 --out", "png"),
-        )
-    ),
-]
-
-
 def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(here, capsys):
     save_conclusion("found.json", "fit", None, {})
     Path("text.h5").write_text("no")
     for kind in ("gif", "html", "json", "png"):
         Path(f"kept.{kind}").write_text("no")
     before = sorted(here.rglob("*"))
-    for command, code, *expected in WRONG:
+    for command, code, *expected in refused("command of figures"):
         assert obey(command.split()) == code
         said = capsys.readouterr().err
         assert all(words in said for words in expected) and "Traceback" not in said, command

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refused import refused
 
 import granchain as gc
 from granchain.case import Case
@@ -158,57 +159,7 @@ def test_a_signal_is_stored_as_its_keys(signal):
     np.testing.assert_array_equal(again.driven("ends.left"), case.driven("ends.left"))
 
 
-TAKE = "take it out"
-SENTENCES = [
-    (
-        {"signal": "harmonic"},
-        "ends.left.amplitude: got nothing, allowed a finite number; give the largest "
-        "displacement [m] or force [N] of a harmonic, chirp or pulse",
-        "ends.left.frequency: got nothing, allowed a number above 0; give the frequency of a "
-        "harmonic [Hz]",
-    ),
-    (
-        {**HALF_SINE, "file": "a.csv", "seed": 3},
-        'ends.left.file: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
-        f"duration; {TAKE}",
-        'ends.left.seed: got a key beside signal = "pulse", allowed signal, shape, amplitude, '
-        f"duration; {TAKE}",
-    ),
-    (
-        {**NOISE, "band": [3.0, 2.0]},
-        "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the "
-        "two edges of the band [Hz]",
-    ),
-    (
-        {**NOISE, "band": [1100.0, 1900.0]},
-        "ends.left.band: got 1100 to 1900 Hz, allowed a band that holds a multiple of 1000 Hz, "
-        "one over the length of the signal; widen the band, or lengthen the signal",
-    ),
-    (
-        {**HARMONIC, "duration": 5e-4, "ramp": 3e-4},
-        "ends.left.ramp: got 0.0003, allowed at most half the duration, 0.00025; shorten the "
-        "ramp, which comes at the start and at the end, or lengthen the signal",
-    ),
-    (
-        {**HARMONIC, "drive": "displacement"},
-        "ends.left.ramp: got no ramp of a displacement that does not begin at 0, allowed a "
-        "number above 0; give the time [s] in which the signal rises, or take out the phase",
-    ),
-    (
-        {**CHIRP, "duration": 5e-4},
-        "ends.left.ramp: got no ramp of a signal that ends at 0.0005 s, before the run, "
-        "allowed a number above 0, or a duration from 0.001; give a ramp [s]: it ends at rest "
-        "then",
-    ),
-    (
-        {**HARMONIC, "frequency": 1e9},
-        "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the "
-        "signal or the run, or take a lower frequency or a longer ramp",
-    ),
-]
-
-
-@pytest.mark.parametrize("row", SENTENCES)
+@pytest.mark.parametrize("row", refused("signal"))
 def test_every_mistake_in_a_signal_is_named(row):
     signal, *sentences = row
     assert problems(**signal) == sentences

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refused import refused
 from support.shaken import shaken_row
 
 import granchain as gc
@@ -253,20 +254,7 @@ def test_the_source_of_a_run_that_goes_on_is_its_drive_by_the_runs_own_clock(pla
     assert (name, unit) == ("left drive", "N/m")
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"source": 99}, "spectrum: source: got '99', allowed a bead with a sensor: 1, 2,"),
-        ({"sensor": True}, "spectrum: sensor: got 'True', allowed a bead with a sensor"),
-        ({"source": 5, "sensor": 5}, "spectrum: got bead 5 as source and as sensor"),
-        (
-            {"source": "right"},
-            "spectrum: source: got 'right', allowed a bead, or a driven end: \"left\"",
-        ),
-        ({"segments": 0}, "spectrum: segments: got 0, allowed a whole number from 1 to 1000"),
-        ({"segments": 1000}, "spectrum: got 8"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "said"), refused("spectrum"))
 def test_what_is_no_place_is_refused(run, asked, said):
     with pytest.raises(GranchainError) as raised:
         gc.spectrum(run, **asked)

@@ -16,6 +16,7 @@ import pytest
 import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.refused import refused
 
 from granchain.analysis.baseline import baseline_of, noise_by, noise_of
 from granchain.analysis.noise import Noise
@@ -786,16 +787,7 @@ def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
 
 def test_the_command_refuses_what_is_wrong_with_its_exit_code(capsys):
     Path("rig.csv").write_bytes(PLAIN)
-    measured = ["--kind", "measured"]
-    for options, code, sentence in (
-        (["--kind", "real"], 2, 'kind: got "real"'),
-        ([], 2, "traces import --kind: got nothing"),
-        ([*measured, "--beads", "3,x"], 2, '--beads: got "x"'),
-        ([*measured, "--gain", "-1"], 2, '--gain: got "-1", allowed a number'),
-        ([*measured, "--interval", "nan"], 2, '--interval: got "nan"'),
-        ([*measured, "--set", "who"], 2, '--set: got "who", allowed KEY=VALUE'),
-        ([*measured, "--out", "rig.csv/x"], 4, "got a place where no folder can be made"),
-    ):
+    for options, code, sentence in refused("command of traces"):
         assert obey(["traces", "import", "rig.csv", *options]) == code
         assert sentence in capsys.readouterr().err
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.refused import refused
 
 from granchain.cli import obey
 from granchain.cli.process import program
@@ -93,31 +94,6 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
 
 
 def test_a_wrong_command_line_is_refused_with_what_is_meant(capsys) -> None:
-    for line, sentence in (
-        (["rum"], '; did you mean "run"? see granchain --help'),
-        (
-            ["traces"],
-            "traces command: got nothing, allowed import; name one of these, or see granchain",
-        ),
-        (["run", "--stes=3"], '--help; did you mean "--set"? see granchain run --help'),
-        (
-            ["run", "--out"],
-            "run --out: got nothing, allowed FILE (Output file. Default: name of the case, here);",
-        ),
-        (
-            ["run", "--json=3"],
-            "run --json: got a value, allowed --json alone; take the value out, or see granchain",
-        ),
-        (
-            ["run", "a", "b", "c d"],
-            'run: got "b c d" beside what it takes, allowed options and CASE; take it out, or',
-        ),
-        (["compare", "a.h5"], "compare --trace: got nothing, allowed DIR (Folder of the trace"),
-        (
-            ["animate", "a.h5", "--frames=7.5"],
-            'animate --frames: got "7.5", allowed a whole number (Pictures, 2 to 600',
-        ),
-        (["-z"], 'command: got the option "-z", allowed --version'),
-    ):
+    for line, sentence in refused("usage"):
         assert obey(line) == 2
         assert sentence in capsys.readouterr().err

@@ -1,0 +1,13 @@
+"""What is refused, and in which words: one table of refused.json for each kind of request."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+TABLES = json.loads(Path(__file__).with_name("refused.json").read_text(encoding="utf-8"))
+
+
+def refused(what: str) -> Any:
+    """Rows of a request, its exit code where it is a command, and words of the answer; or these by
+    what is wrong."""
+    return TABLES[what]
