@@ -1,4 +1,4 @@
-"""First pulses of many runs at once: peak, arrival, width, wave speed, momentum passed on.
+"""First pulses of many runs at once: peak, arrival, width, wave speed.
 
 They are those of `definition` and `transport`, computed for whole arrays where a trace is plain,
 and by their functions where it is not.
@@ -20,7 +20,6 @@ from granchain.analysis.definition import (
     ForceJumps,
     parabola,
     pulse,
-    pulse_stop,
     static_force,
 )
 from granchain.analysis.transport import out_of_order, wave_speed
@@ -199,28 +198,4 @@ def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
     for run in range(len(arrival)):
         if one_wave[run] or out_of_order(position[run], arrival[run], pulses.width[run]) is None:
             found[run] = wave_speed(position[run], arrival[run])
-    return found
-
-
-def passed_on(interval: Sequence[float], force: Sequence[np.ndarray]) -> np.ndarray:
-    """(run,) Momentum that bodies at rest have when their first pulse has passed, see `pulse_stop`.
-
-    Parameters
-    ----------
-    interval : sequence of float
-        Between two samples [s].
-    force : sequence of array (sample,)
-        Of the left contact, the only one [N].
-
-    Returns
-    -------
-    array (run,)
-        [N s]; nan where there is no pulse, or the trace ends before the pulse does.
-    """
-    found = np.full(len(force), math.nan)
-    for run, trace in enumerate(force):
-        if stop := pulse_stop(trace, static_force(trace)):
-            driving = trace[:stop] - trace[0]
-            # the trapezoidal rule
-            found[run] = interval[run] * (driving.sum() - 0.5 * (driving[0] + driving[-1]))
     return found

@@ -501,6 +501,24 @@ def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
     return i + int(np.argmax(ended)) + 1 if ended.any() else None
 
 
+def passed_on(above: np.ndarray, end: float) -> float:
+    """Trapezoidal sum of a trace up to a place that may lie between two samples [N]; times their
+    interval, the momentum that a body at rest has then, of which this is the only force.
+
+    Parameters
+    ----------
+    above : array (n,)
+        Force above the baseline [N].
+    end : float
+        In samples; at the latest that of the last one.
+    """
+    whole = int(end)
+    found = above[: whole + 1].sum() - 0.5 * (above[0] + above[whole])
+    if part := end - whole:
+        found += part * (above[whole] + 0.5 * part * (above[whole + 1] - above[whole]))
+    return float(found)
+
+
 def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> float:
     """Impulse of a trace's first pulse alone, from the start to `pulse_stop` [N s].
 

@@ -14,6 +14,7 @@ from granchain.analysis.definition import (
     OF_REST,
     PULSE_BEGINS,
     PULSE_ENDS,
+    passed_on,
     pulse_stop,
     static_force,
     summit,
@@ -559,9 +560,5 @@ def passed_momentum(result: Result) -> float:
         end = last - min(1.0, max(0.0, (level - above[last]) / fall))
     else:
         _, end = vertex(np.arange(last - 1.0, last + 2.0), -above[last - 1 : last + 2])
-    whole = min(int(end), last)
-    part = end - whole
-    begun = above[whole] + 0.5 * part * (above[whole + 1] - above[whole])
-    trapezoids = above[: whole + 1].sum() - 0.5 * (above[0] + above[whole]) + part * begun
-    striker = result.case.striker
-    return float(result.time_step * trapezoids / (result.mass[0] * striker.speed))
+    momentum = result.time_step * passed_on(above, end)
+    return float(momentum / (result.mass[0] * result.case.striker.speed))

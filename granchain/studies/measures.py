@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import spreading
-from granchain.analysis.arrays import first_pulses, passed_on, wave_speeds
-from granchain.analysis.definition import ForceJumps
+from granchain.analysis.arrays import first_pulses, wave_speeds
+from granchain.analysis.definition import ForceJumps, passed_on, pulse_stop, static_force
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
@@ -480,7 +480,9 @@ def transmitted(ready: Sequence[Ready]) -> np.ndarray:
         # the mean of its two contacts' forces, of which it has the left one alone
         force = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
         interval = int(state.clock.stride) * state.time_step.value
-        momentum = float(passed_on([interval], [force])[0])
+        above = force - static_force(force)
+        stop = pulse_stop(above)
+        momentum = interval * passed_on(above, stop - 1) if stop else math.nan
         mass, speed = one.chain.mass, float(one.chain.velocity[0])
         energy = momentum**2 / mass[-1] / (mass[0] * speed**2)
         found[:, run] = momentum / (mass[0] * speed), energy
