@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.refused import refused
-from support.rows import inputs_for, ledger_residual, run_row, standing_row
+from support.rows import contacts_of, inputs_for, ledger_residual, run_row, standing_row
 
 import granchain as gc
 from granchain.case import Case
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from support.kinds import PLAIN_ALONE
-from support.rows import inputs_for, run_row, steel_row
+from support.rows import contacts_of, inputs_for, run_row, steel_row
 
 from granchain.contact import laws
 from granchain.contact.model import Functions
@@ -22,7 +22,6 @@ from granchain.engine.contact_step import (
     predicted,
 )
 from granchain.engine.jumps import moving
-from granchain.engine.setup import contacts_of
 
 pytestmark = pytest.mark.plain
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.kinds import PLAIN_ALONE
-from support.rows import steel_row
+from support.rows import contacts_of, steel_row
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import inverse_log_root
 from granchain.contact.pair import Pair
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError

@@ -34,14 +34,13 @@ from support.law_edits import (
     scanned,
 )
 from support.processes import answer
-from support.rows import steel_row
+from support.rows import contacts_of, steel_row
 
 from granchain.certificates import certificate
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import load_law_module
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError

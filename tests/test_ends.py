@@ -9,6 +9,7 @@ from support.kinds import PLAIN_ALONE
 from support.rows import (
     MASS,
     RADIUS,
+    contacts_of,
     inputs_for,
     ledger_residual,
     run_row,
@@ -21,7 +22,7 @@ from granchain.chain import RIGID, Chain, End, check_loads
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.engine.scans import PLAIN_KINDS
-from granchain.engine.setup import contacts_of, largest_force
+from granchain.engine.setup import largest_force
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.kinds import PLAIN_ALONE, distinct_laws, every_law
-from support.rows import example_chain
+from support.rows import contacts_of, example_chain
 
 import granchain as gc
 from granchain import figures
@@ -18,7 +18,6 @@ from granchain.contact import laws
 from granchain.contact.law import PHASES
 from granchain.contact.model import Model
 from granchain.engine.outcome import phases
-from granchain.engine.setup import contacts_of
 from granchain.errors import LawError
 
 pytestmark = pytest.mark.usefixtures("plain_scans")

@@ -17,12 +17,11 @@ import numpy as np
 import pytest
 from support.example_results import a_result, everything, file_of, seal
 from support.refused import refused
-from support.rows import inputs_for, steel_row
+from support.rows import contacts_of, inputs_for, steel_row
 
 import granchain
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError

@@ -11,6 +11,7 @@ import pytest
 from support.rows import (
     RADIUS,
     SPEED,
+    contacts_of,
     inputs_for,
     ledger_residual,
     run_row,
@@ -27,7 +28,6 @@ from granchain.cli.run import run_numbers
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair, damping_ratio
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from support.kinds import FIRST, every_law
-from support.rows import example_chain, ledger_residual, run_row
+from support.rows import contacts_of, example_chain, ledger_residual, run_row
 
 from granchain import theory
 from granchain.analysis import energy_balance, energy_put_in, observed_order, residual_share
@@ -15,7 +15,6 @@ from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine.ledger import added
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.run_end import relative_residual

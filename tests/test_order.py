@@ -10,12 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.kinds import alternatives, distinct_laws, one_per_shape
-from support.rows import SPEED, steel_row
+from support.rows import SPEED, contacts_of, steel_row
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status

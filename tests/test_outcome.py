@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.kinds import each_loop
-from support.rows import HARD_STEEL, inputs_for, standing_row, steel_row
+from support.rows import HARD_STEEL, contacts_of, inputs_for, standing_row, steel_row
 
 import granchain as gc
 from granchain.certificates import example_inputs, example_pair
@@ -15,7 +15,6 @@ from granchain.contact import laws
 from granchain.engine import outcome, scans
 from granchain.engine.coefficients import own_coefficients
 from granchain.engine.scans import kinds_of, kinds_of_columns
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError

@@ -18,6 +18,7 @@ from support.rows import (
     MASS,
     RADIUS,
     STEEL,
+    contacts_of,
     inputs_for,
     ledger_residual,
     steel_row,
@@ -26,7 +27,7 @@ from support.rows import (
 
 from granchain.chain import RIGID, WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine.setup import Contacts, contacts_of
+from granchain.engine.setup import Contacts
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import Material

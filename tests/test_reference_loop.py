@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from support.kinds import alternatives, distinct_laws, each_loop
 from support.reference_loop import Course, march
-from support.rows import example_chain
+from support.rows import contacts_of, example_chain
 from support.running import Running
 
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine.setup import Contacts, contacts_of
+from granchain.engine.setup import Contacts
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.kinds import distinct_laws
 from support.processes import Stop
-from support.rows import inputs_for, standing_row, steel_row
+from support.rows import contacts_of, inputs_for, standing_row, steel_row
 
 import granchain as gc
 from granchain import simulation
@@ -23,7 +23,6 @@ from granchain.chain import Chain, End
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError, GranchainWarning

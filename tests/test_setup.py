@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.rows import inputs_for, standing_row, steel_row
+from support.rows import contacts_of, inputs_for, standing_row, steel_row
 
 from granchain import Case, load_case
 from granchain.chain import Chain
@@ -15,7 +15,7 @@ from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import scans
 from granchain.engine.scans import kinds_of
-from granchain.engine.setup import RowInputs, contacts_of, contacts_together
+from granchain.engine.setup import RowInputs, contacts_together
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.material import MATERIALS

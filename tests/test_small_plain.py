@@ -15,6 +15,7 @@ from support.rows import (
     RADIUS,
     SPEED,
     STEEL,
+    contacts_of,
     inputs_for,
     ledger_residual,
     run_row,
@@ -40,7 +41,6 @@ from granchain.engine.restitution import (
     restitutions_at,
     with_restitutions,
 )
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import GranchainWarning, LawError

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.kinds import PLAIN_HERE, each_loop
 from support.pinned_states import contents
-from support.rows import example_chain
+from support.rows import contacts_of, example_chain
 
 import granchain as gc
 from granchain.certificates import example_inputs
@@ -20,7 +20,6 @@ from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, threads_joined
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError

@@ -5,13 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from support.rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
+from support.rows import MASS, SPEED, contacts_of, inputs_for, run_row, standing_row, steel_row
 
 from granchain import theory
 from granchain.case import load_case
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, RunError

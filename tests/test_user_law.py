@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import pytest
 from numba.core.errors import TypingError
-from support.rows import standing_row
+from support.rows import contacts_of, standing_row
 
 from granchain.cli import obey
 from granchain.cli.signals import Interruption
@@ -23,7 +23,6 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.model import reads_rate
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module, named_in
 from granchain.engine import row
-from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
 from granchain.jit.cache import compiled
 from granchain.jit.options import frozen, refusal_of

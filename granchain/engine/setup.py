@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.chain import Chain, Masses
+from granchain.chain import Masses
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
@@ -108,31 +108,17 @@ class Part:
         return self.law.model(self.inputs)
 
 
-def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
-    """Coefficients, guard and static start of a chain's contacts.
-
-    Parameters
-    ----------
-    law : type of ContactLaw
-        As registered.
-    chain : Chain
-        The row of bodies.
-    inputs : namespace
-        A value for each of the law's inputs.
+def contacts_between(
+    law: type[ContactLaw], masses: Masses, pair: Pair, limits: np.ndarray, inputs: SimpleNamespace
+) -> Contacts:
+    """Coefficients, guard and static start of the contacts of a row of masses, however these
+    came to be; see `RowInputs`.
 
     Raises
     ------
     LawError, CaseError
         Where the law misses a quantity, or has no force for the static load.
     """
-    return contacts_between(law, chain, chain.pair(), chain.overlap_limits(), inputs)
-
-
-def contacts_between(
-    law: type[ContactLaw], masses: Masses, pair: Pair, limits: np.ndarray, inputs: SimpleNamespace
-) -> Contacts:
-    """Coefficients, guard and static start of the contacts of a row of masses, however these
-    came to be; see `RowInputs`."""
     (contacts,) = contacts_together(law, [RowInputs(masses, pair, limits, inputs)])
     return contacts
 
@@ -143,7 +129,7 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     Raises
     ------
     LawError, CaseError
-        As `contacts_of`, for the first row that cannot be set up.
+        As `contacts_between`, for the first row that cannot be set up.
     """
     parts = [parts_of(law, row) for row in rows]
     given = iter(

@@ -19,11 +19,10 @@ from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from support.kinds import alternatives
-from support.rows import example_chain
+from support.rows import contacts_of, example_chain
 
 FILE = Path(__file__).with_suffix(".json")
 # A pulse of some 700 m/s crosses five diameters of 4.76 mm in 34 us, 170 steps of some .2 us: it

@@ -11,7 +11,8 @@ from granchain.certificates import example_inputs
 from granchain.certificates.examples import EXAMPLE_INPUTS_BY_NAME
 from granchain.chain import Chain, End
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of
+from granchain.contact.law import ContactLaw
+from granchain.engine.setup import Contacts, contacts_between
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
@@ -24,6 +25,11 @@ HARD_STEEL = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
 # striker's speed, sensors.
 RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
+
+
+def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
+    """Coefficients, guard and static start of a chain's contacts under one law."""
+    return contacts_between(law, chain, chain.pair(), chain.overlap_limits(), inputs)
 
 
 def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:

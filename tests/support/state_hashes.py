@@ -15,11 +15,10 @@ from granchain.certificates import example_inputs
 from granchain.chain import WALL, End
 from granchain.contact import laws
 from granchain.engine.scans import PLAIN_KINDS
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from support.pinned_states import contents, run
-from support.rows import example_chain
+from support.rows import contacts_of, example_chain
 
 FEW = ("touching", "gaps")
 

@@ -15,7 +15,6 @@ from scipy.signal import butter, lfilter
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.status import Status
@@ -24,7 +23,7 @@ from granchain.traces import Trace
 from granchain.traces.about import about_of
 from support.kinds import distinct_laws
 from support.noise_kinds import FOURTEEN, HIGH_PASS, STATED, noisy
-from support.rows import example_chain
+from support.rows import contacts_of, example_chain
 
 # Beads of a row of 30, near the striker and far from it, and how long they are looked at.
 BEADS, N_BEADS, END = np.array([2, 5, 10, 18, 26]), 30, 3.5e-4
