@@ -19,7 +19,7 @@ from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
-from granchain.figures.frame import DOTS, set_panel, shade
+from granchain.figures.frame import DOTS, mark_values, set_panel, shade
 from granchain.status import Status
 from granchain.two_body import ImpactResult
 
@@ -603,6 +603,23 @@ def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
     figure, (ledger, _) = figures.energy(pressed)
     assert any("beyond the state at rest, of 1 J" in text for text in texts(figure))
     assert ledger.get_ylim() == pytest.approx(figures.energy(free)[1][0].get_ylim(), rel=0.2)
+
+
+def test_ticks_of_beads_and_contacts_are_whole_and_each_of_few_values_has_a_dot():
+    result, numbers = synthetic(beads=4, sensors=(1, 2, 3), contacts=(1, 2)), sides(1)["law-0"]
+    measured = dict(enumerate(numbers.values(), 1))
+    of_pulses = figures.peaks(result)[1]
+    drawn = [of_pulses, figures.losses(result)[1], figures.overlaps(result)[1]]
+    drawn += [figures.pulse_numbers("numbers", measured, {"hertz": measured})[1]]
+    for axes in np.concatenate(list(map(np.ravel, drawn))):
+        assert all(float(tick).is_integer() for tick in axes.get_xticks()), axes.get_xlabel()
+    arrival = of_pulses[1].get_lines()[0]
+    assert arrival.get_marker() == "o" and arrival.get_markevery() == [0, 1]
+    # of many those alone that no line joins to another
+    many = np.arange(100.0)
+    many[[4, 6]] = np.nan
+    mark_values(of_pulses[0], many, many)
+    assert of_pulses[0].get_lines()[-1].get_markevery() == [5]
 
 
 def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():

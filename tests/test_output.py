@@ -256,26 +256,25 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     assert open_result(path).law == "ma-liu" and left_in(tmp_path) == ["a.h5"]
 
 
-def test_what_stands_in_the_way_is_said_before_the_run(tmp_path):
-    (tmp_path / "notes.txt").write_text("text")
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    before = left_in(tmp_path)
+def test_what_stands_in_the_way_is_said_before_the_run(here):
+    Path("notes.txt").write_text("text")
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    before = left_in(here)
     none = "which does not exist, allowed one that does; make"
     for name, sentence in (
         ("no/such/folder/a.h5", f"got the folder .*no/such/folder, {none}"),
         ("notes.txt/a.h5", f"got the folder .*notes.txt, {none}"),
         ("folder", "folder: got a folder, allowed a file; name one in it"),
         ("pipe", "got a device, pipe or socket, allowed a file; name one"),
+        (".", "got a folder, allowed a file; name one in it"),
         ("x" * 300, "the name is too long"),
+        ("a\0b", "got a name with a null character, allowed a file's; name another"),
     ):
-        with (
-            pytest.raises(FileError, match=sentence) as caught,
-            claim(tmp_path / name, overwrite=True),
-        ):
+        with pytest.raises(FileError, match=sentence) as caught, claim(name, overwrite=True):
             pytest.fail("the run began")
-        assert str(tmp_path / name)[:60] in str(caught.value)
-        assert left_in(tmp_path) == before
+        assert str(caught.value).startswith(f"{name.replace(chr(0), ' ')[:60]}")
+        assert left_in(here) == before
 
 
 @pytest.mark.promise("R5")

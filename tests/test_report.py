@@ -34,7 +34,9 @@ def sensor(bead):
     """What a comparison says of a sensor."""
     numbers = {name: side(1.0, 0.1, 1.1) for name in ("width", "impulse", "speed")}
     numbers |= {"peak": side(9.0, 0.5, 10.0), "arrival": side(1e-5, 1e-7, 1.1e-5)}
-    return {"bead": bead, "residual": 0.1, "residual_of_noise": 0.01, "merged": [], **numbers}
+    forces = {"time": [0.0, 1e-6, 2e-6], "measured": [0.0, 9.0, 0.0], "computed": [0.0, 10.0, None]}
+    forces |= {"noise": 0.1, "force_band": None, "merged": []}
+    return {"bead": bead, "residual": 0.1, "residual_of_noise": 0.01, **forces, **numbers}
 
 
 COMPARED = {
@@ -95,6 +97,8 @@ def test_a_page_holds_all_it_needs(computed):
     assert page.index("Where it comes from") < page.index(">How to cite<")
     # peaks of the run itself
     assert page.count("<img ") >= 4
+    compared = page.partition("Bead 9 is clipped.")[2]
+    assert compared.count('<figure class="picture">') == 2 and "Not drawn" not in page
     # the comparison's, in its own unit and share
     assert "(+11.1 %)<" in page and "(+1)<" in page
 

@@ -17,6 +17,7 @@ from granchain.cli import obey
 from granchain.cli.plot import print_spectrum
 from granchain.errors import GranchainError
 from granchain.pages.rest import as_spectrum
+from granchain.store import Result
 from granchain.store.conclusion import read_conclusion
 from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped
 from granchain.waves.spectra import source_signal
@@ -252,6 +253,15 @@ def test_the_source_of_a_run_that_goes_on_is_its_drive_by_the_runs_own_clock(pla
     known = 1e-9 * np.sin(2.0 * math.pi * 2e4 * (going.time + 1.3e-5))
     assert signal == pytest.approx(known, abs=1e-14)
     assert (name, unit) == ("left drive", "N/m")
+
+
+def test_a_wave_from_the_right_end_is_listened_to_at_the_first_bead():
+    run = gc.run(dimer(end=2e-3))
+    ends, data = run.case.ends, {name: one.data for name, one in run.variables.items()}
+    case = run.case.replace(ends={"left": ends.right, "right": ends.left})
+    told = {"law": run.law, "status": run.status, "time_step": run.time_step}
+    found = gc.spectrum(Result(data, case=case, **told), segments=2)
+    assert (found.source, found.sensor) == ("right drive", "bead 1")
 
 
 @pytest.mark.parametrize(("asked", "said"), refused("spectrum"))
