@@ -141,6 +141,49 @@ def test_a_pair_of_multipliers_leaves_the_circle_where_two_modes_are_driven_toge
         branch.switch(point)
 
 
+@pytest.mark.long
+def test_a_driven_bead_jumps_up_and_down_where_one_was_measured():
+    """Lydon, Serra-Garcia & Daraio's public folder (github.com/Daraio-lab/Lydon_PRE_2015,
+    SingleBead/OscilliscopeSnapshots/Data, DriveFreqNormalizedPower): the amplitudes, at 0.75 um a
+    volt, between which the bead jumps, and the part of the power at the drive's frequency. Drag and
+    unit are those of docs/explanation/boundaries.md."""
+    unit, along = 1.775e-6, "ends.left.amplitude"
+
+    def bead(plotted):
+        swings = {"drive": "displacement", "signal": "harmonic", "frequency": 6850.0}
+        return gc.Case(
+            chain={
+                "beads": 1, "radius": 9.525e-3, "mass": 0.028, "material": "steel-316",
+                "precompression": 4.5, "drag": 1470.0,
+            },
+            ends={"left": swings | {"amplitude": plotted * unit}, "right": "free"},
+            contact={"law": "hertz"}, time={"end": 1e-3, "step": "fast"},
+        )  # fmt: skip
+
+    low = gc.continuation(bead(0.05), gc.orbit(bead(0.05)), along=along, stop=0.08 * unit)
+    assert kinds(low) == ["period doubling"]
+    (up,) = low.special
+    start = bead(up.parameter / unit)
+    back = gc.continuation(start, low.switch(up), along=along, stop=0.02 * unit)
+    (down,) = (one for one in back.special if one.kind == "fold")
+    # a state is left a little before its end, never behind it: between 0.0690 and 0.0713 um on the
+    # way up, 0.0457 and 0.0435 um on the way down
+    assert 0.0713 <= up.parameter / unit <= 1.06 * 0.069
+    assert 0.0457 / 1.06 <= down.parameter / unit <= 0.0435
+    last = back.points[-1]
+    high = gc.continuation(bead(last.parameter / unit), last.orbit, along=along, stop=0.0976 * unit)
+    held = sorted((one.parameter / unit, share_of_two(one.orbit)) for one in high.points)
+    measured = {0.075: 0.0604, 0.078: 0.0582, 0.08475: 0.0628, 0.0915: 0.0683, 0.0975: 0.0707}
+    for plotted, part in measured.items():
+        assert np.interp(plotted, *np.transpose(held)) == pytest.approx(part, abs=0.003)
+
+
+def share_of_two(orbit):
+    """Part of the velocity's power at the drive's frequency, of an orbit of two periods."""
+    power = np.abs(np.fft.rfft(orbit.result.velocity[:-1, 0])) ** 2
+    return power[2] / power[1:].sum()
+
+
 def test_a_symmetric_row_loses_its_symmetry_at_a_pitchfork():
     case = row(1, 40.5e3, 5e3, 7e-7, both=True)
     branch = gc.continuation(case, gc.orbit(case), along="chain.drag", stop=1e3)
