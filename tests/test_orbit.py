@@ -10,6 +10,8 @@ from support.refused import refused
 from support.shaken import orbit_by_integration, shaken_row
 
 import granchain as gc
+from granchain.engine import stack
+from granchain.engine.inspection import RUNNING
 from granchain.engine.stack import Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, RunError
@@ -93,7 +95,12 @@ def test_a_run_from_the_orbit_closes_and_its_guess_needs_one_shot(hertz):
     ends = hertz.result
     excursion = np.abs(ends.displacement).max()
     assert np.abs(ends.final_displacement - hertz.displacement).max() <= 1e-8 * excursion
-    assert gc.orbit(row(), guess=hertz).shots == 1
+    told = []
+    again = gc.orbit(row(), guess=hertz, progress=lambda *runs: told.append(runs))
+    assert again.shots == 1
+    # of four shots, unless it needs more; then what it took: a shot, and both ends of its error
+    assert [done for done, _ in told] == [33, 66, 99, 99]
+    assert [count for _, count in told] == [198, 198, 198, 99]
     # a vector is what the period multiplies: J w = m w, from a run beside the orbit
     weight, vector = hertz.multipliers[0], hertz.vectors[0]
     assert np.abs(vector[:8]).max() == pytest.approx(1.0)
@@ -170,7 +177,7 @@ def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz):
 
 
 @pytest.mark.plain
-def test_copies_of_a_run_end_where_runs_from_their_states_do():
+def test_copies_of_a_run_end_where_runs_from_their_states_do(monkeypatch):
     case = row(**{"time.step": 2e-7, "time.end": 6e-6, "chain.beads": 3})
     chain, contacts, step = prepare(case)
     displacement, velocity = np.hsplit(np.arange(18.0).reshape(3, 6), 2)
@@ -178,6 +185,14 @@ def test_copies_of_a_run_end_where_runs_from_their_states_do():
     # contacts that remember nothing
     state, history = State(contacts, chain, step, Recording()), np.zeros((0, 4))
     copies = Copies(state, displacement, velocity, history)
+    # in blocks of a step, and stopped after ten
+    monkeypatch.setattr(stack, "AT_ONCE", 1.0)
+    blocks = Copies(state, displacement, velocity, history)
+    assert (blocks.displacement == copies.displacement).all()
+    assert (blocks.velocity == copies.velocity).all()
+    asked = iter([False] * 10 + [True])
+    left = Copies(state, displacement, velocity, history, lambda: next(asked))
+    assert (left.status == RUNNING).all() and (left.memory.clocks["step"] == 10).all()
     assert (copies.status == Status.COMPLETE).all()
     for u, v, end, speed in zip(
         displacement, velocity, copies.displacement, copies.velocity, strict=True

@@ -28,6 +28,8 @@ from granchain.jit.cache import compiled
 # Members from which a loop over them is compiled, which takes a second or two; below, Python calls
 # the loop of one.
 COMPILED = 16
+# Body-steps that a thread does at a time: .1 s at ten nanoseconds each, an interruption's delay.
+AT_ONCE = 1e7
 tables_of, followed_of, records_of = member_of(Tables), member_of(Followed), member_of(Records)
 
 
@@ -107,6 +109,8 @@ class Copies:
         That each begins with [m], [m/s]; of the bodies, then of the resonators.
     history : (n_history, n_contacts) array, optional
         That the contacts of each begin with; without, that of the state.
+    stopped : callable, optional
+        Asked from time to time whether to leave them where they are.
 
     Attributes
     ----------
@@ -124,6 +128,7 @@ class Copies:
         displacement: np.ndarray,
         velocity: np.ndarray,
         history: np.ndarray | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ):
         count, n = len(displacement), state.chain.n_bodies
         self.memory, self.status = Memory([state] * count), np.full(count, RUNNING)
@@ -141,10 +146,12 @@ class Copies:
         others = [memory.tables.resonators[:, row, riding] for row in _moving(RESONATOR)]
         for bodies, resonators, given in zip(beads, others, (displacement, velocity), strict=True):
             bodies[:], resonators[:] = given[:, :n], given[:, n:]
-        stack_of(state.loop)(
-            0, count, state.time_step.n_steps + 1, memory.tables, memory.clocks, memory.followed,
-            memory.records, self.status, False,
-        )  # fmt: skip
+        steps = min(state.time_step.n_steps + 1, max(1, int(AT_ONCE / (count * n))))
+        while (self.status == RUNNING).any() and not stopped():
+            stack_of(state.loop)(
+                0, count, steps, memory.tables, memory.clocks, memory.followed, memory.records,
+                self.status, False,
+            )  # fmt: skip
         self.displacement, self.velocity = (
             np.hstack(both) for both in zip(beads, others, strict=True)
         )

@@ -20,13 +20,14 @@ from granchain.studies.orbit import (
     PeriodGrid,
     Shooting,
     Stability,
+    expected_runs,
     one_period_of,
     orbit_of,
     period_grid,
     rounding_of,
     state_of_guess,
 )
-from granchain.studies.shooting import INSTANTS, MOVED
+from granchain.studies.shooting import INSTANTS, MOVED, Runners
 from granchain.waves.dispersion import at_rest
 from granchain.waves.modes import modes
 
@@ -123,12 +124,12 @@ class BreatherFamily:
         case: Case,
         turn: Turn,
         hold: str,
-        threads: int | None,
+        runners: Runners,
         grid: PeriodGrid | None = None,
     ):
         at_rest_case = one_period_of(case, turn.period)
         chain, contacts, _ = prepare(at_rest_case)
-        self.case, self.turn, self.hold, self.threads = at_rest_case, turn, hold, threads
+        self.case, self.turn, self.hold, self.runners = at_rest_case, turn, hold, runners
         self.energy = Energy(chain, contacts)
         grid = grid or period_grid(case, at_rest_case)
         self.grid, scale, mass = grid, grid.scale, self.energy.mass
@@ -169,7 +170,7 @@ class BreatherFamily:
         """The period from any state."""
         grid = self.grid._replace(steps=steps or self.grid.steps)
         spans = {"time.end": period, "time.step": period / grid.steps}
-        return Shooting(self.case.replace(**spans), grid, self.threads)
+        return Shooting(self.case.replace(**spans), grid, self.runners)
 
     def equations(self, y: np.ndarray, image: np.ndarray) -> np.ndarray:
         """What is 0 for an orbit: that it closes, that its bead stands still, that what is held is,
@@ -236,7 +237,7 @@ def breather(
     guess: Orbit | Result | None,
     tolerance: float,
     hold: str | None,
-    threads: int | None,
+    runners: Runners,
 ) -> Orbit:
     """A periodic orbit of a chain without a drive; see `granchain.orbit`."""
     check_conservative(case)
@@ -250,7 +251,8 @@ def breather(
     if given and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
         raise CaseError(f"period: got {shown(period)}, allowed a time above 0 [s]; leave it out")
     turn, begun = _turn_of(case, period, guess)
-    family = BreatherFamily(case, turn, "period" if given else hold or "energy", threads)
+    family = BreatherFamily(case, turn, "period" if given else hold or "energy", runners)
+    runners.expect(expected_runs(family.shooting(turn.period)))
 
     def shoot(place: np.ndarray) -> Shot:
         # in no time every state comes again; `newton` halves a step that leads there
@@ -269,7 +271,9 @@ def breather(
     shooting = family.shooting(turn.period * float(found.place[-1]))
     if found.why is None:
         known = spectrum_of(family, shooting, found.shot)
-        return orbit_of(shooting, found.shot, found.shots, begun, known)
+        orbit = orbit_of(shooting, found.shot, found.shots, begun, known)
+        runners.close()
+        return orbit
     raise RunError(
         f"orbit: got none from {begun}: {found.sentence}, of period {shooting.period:.6g} s, "
         f"allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or another "

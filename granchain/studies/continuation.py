@@ -44,7 +44,7 @@ from granchain.studies.orbit import (
     stability,
 )
 from granchain.studies.orbit import orbit as find_orbit
-from granchain.studies.shooting import MEETS, MOVED
+from granchain.studies.shooting import MEETS, MOVED, Runners
 
 # Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
 # shortest before it is given up. Ours.
@@ -358,7 +358,7 @@ class Path:
     start, stop : float
     multiple : int
         Periods of the drive in one of the orbit.
-    threads : int, optional
+    runners : Runners
     history : (n_history, n_contacts) array, optional
         What the contacts remember, with dents that stay as they are.
     grid : PeriodGrid, optional
@@ -375,12 +375,12 @@ class Path:
         start: float,
         stop: float,
         multiple: int,
-        threads: int | None,
+        runners: Runners,
         history: np.ndarray | None = None,
         grid: PeriodGrid | None = None,
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        self.multiple, self.threads, self.history = multiple, threads, history
+        self.multiple, self.runners, self.history = multiple, runners, history
         periods = [self._one_period(value) for value in (start, stop)]
         if grid is None:
             grids = [
@@ -419,7 +419,7 @@ class Path:
                 period = self.multiple / value
             steps = {"time.end": period, "time.step": period / self.grid.steps}
             bare = self._bare.replace(**{self.along: value, **steps})
-            self._known[part] = Shooting(bare, self.grid, self.threads, self.history)
+            self._known[part] = Shooting(bare, self.grid, self.runners, self.history)
         return self._known[part]
 
     def place(self, point: Point) -> np.ndarray:
@@ -472,7 +472,7 @@ class Path:
                 "with granchain.orbit, which lets the dents grow"
             )
         return Path(
-            self.case, self.along, self.start, self.stop, self.multiple, self.threads, history,
+            self.case, self.along, self.start, self.stop, self.multiple, self.runners, history,
             self.grid,
         )  # fmt: skip
 
@@ -553,9 +553,8 @@ class Path:
         normal: np.ndarray,
         near: Node | None = None,
     ) -> tuple[np.ndarray, int]:
-        """The orbit in the plane through a point, by Newton's method from z with the Jacobian of
-        an orbit nearby, that Broyden's updates mend (Broyden 1965,
-        doi:10.1090/S0025-5718-1965-0198670-6), and how many
+        """The orbit in the plane through a point, by Broyden's method from z (Broyden 1965,
+        doi:10.1090/S0025-5718-1965-0198670-6) with the Jacobian of an orbit nearby, and how many
         steps it took.
 
         Raises
@@ -563,6 +562,8 @@ class Path:
         RunError
             Where it does not come nearer.
         """
+        from scipy.optimize import root
+
         if near is None:
             shot = self.at(z).shoot(self.state(z))
             by_parameter = self.by_parameter(z, shot.image)
@@ -570,21 +571,27 @@ class Path:
             shot, by_parameter = near.shot, near.by_parameter
         matrix = self.bordered(z if near is None else near.z, shot, by_parameter, normal)
         excursion = max(float(shot.course.excursion.max()) / self.grid.overlap, 1e-6)
-        last, move, before = math.inf, np.zeros_like(z), np.zeros(len(matrix))
-        for count in range(MOST + 1):
-            off = np.append(self.equations(z), normal @ (z - through))
-            if count:
-                missed = off - before - matrix @ move
-                matrix = matrix + np.outer(missed, move) / (move @ move)
-            before, move = off, self.solved(matrix, off)
-            # what a step can change of equations that are more than the unknowns; half of what is
-            # asked for: the excursion is that of an orbit nearby
-            size = float(np.abs(matrix @ move).max())
-            if size <= 0.5 * CLOSED * excursion and np.abs(off).max() <= DRIFTS * excursion:
-                return z, count
-            if not size < 2.0 * last:
-                break
-            last, z = size, z + move
+        missed: list[np.ndarray] = []
+
+        def steps(place: np.ndarray) -> np.ndarray:
+            # Newton's step with that Jacobian, against its direction: a map whose own is 1
+            missed.append(np.append(self.equations(place), normal @ (place - through)))
+            return -self.solved(matrix, missed[-1])
+
+        def size(step: np.ndarray) -> float:
+            # what a step can change of equations that are more than the unknowns; scipy asks for
+            # that of an infinite step as well
+            with np.errstate(invalid="ignore"):
+                return float(np.abs(matrix @ step).max())
+
+        found = root(
+            steps, z, method="broyden1",
+            # half of what is asked for: the excursion is that of an orbit nearby
+            options={"fatol": 0.5 * CLOSED * excursion, "maxiter": MOST, "tol_norm": size,
+                     "line_search": None, "jac_options": {"alpha": -1.0}},
+        )  # fmt: skip
+        if found.success and np.abs(missed[-1]).max() <= DRIFTS * excursion:
+            return found.x, len(missed) - 1
         raise RunError(f"a step came no nearer to an orbit in {MOST} corrections")
 
     def stepped(self, node: Node, length: float) -> tuple[np.ndarray, int]:
@@ -699,7 +706,7 @@ class Path:
     def longer(self, factor: int) -> Path:
         """The same with a multiple of the period."""
         found = Path(
-            self.case, self.along, self.start, self.stop, self.multiple * factor, self.threads,
+            self.case, self.along, self.start, self.stop, self.multiple * factor, self.runners,
             self.history, self.grid._replace(steps=factor * self.grid.steps),
         )  # fmt: skip
         found.weight = self.weight
@@ -998,6 +1005,7 @@ def _first_node(
         raise CaseError(
             f"orbit: got {type(found).__name__}, allowed an Orbit; find one with granchain.orbit"
         )
+    runners = Runners(threads)
     breathing = not (case.drives or math.isnan(found.energy))
     if breathing and along in FAMILY_UNITS:
         own = (found.energy, float(np.abs(found.displacement).max()), found.period)
@@ -1017,7 +1025,7 @@ def _first_node(
         # they stand on what is here
         from granchain.studies.families import BreatherPath
 
-        family = BreatherPath(case, found, along, begin, stop, threads)
+        family = BreatherPath(case, found, along, begin, stop, runners)
         return family, family.first(found)
     at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
@@ -1037,8 +1045,8 @@ def _first_node(
     frequency = float(next(iter(at_start.drives.values())).frequency or math.inf)
     period = period_of(at_start, multiple / frequency)
     if begin != held:
-        found = find_orbit(at_start, period=period, guess=found, threads=threads)
-    path = Path(case, along, begin, stop, round(period * frequency), threads)
+        found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
+    path = Path(case, along, begin, stop, round(period * frequency), runners)
     if path.shooting(0.0).remembers:
         path = path.remembering(found)
     return path, path.first(found)

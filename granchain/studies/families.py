@@ -20,6 +20,7 @@ from granchain.studies.breather import (
 from granchain.studies.continuation import FAMILY_UNITS, Node, Path, Point
 from granchain.studies.newton import Shot
 from granchain.studies.orbit import Orbit, Shooting, Stability
+from granchain.studies.shooting import Runners
 
 
 def growing(node: Node) -> int:
@@ -43,16 +44,16 @@ class BreatherPath(Path):
         Its period is T0, its energy held over a number of the case.
     along : str
     start, stop : float
-    threads : int, optional
+    runners : Runners
     """
 
     beside, history = 2, None
 
     def __init__(
-        self, case: Case, found: Orbit, along: str, start: float, stop: float, threads: int | None
+        self, case: Case, found: Orbit, along: str, start: float, stop: float, runners: Runners
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        self.multiple, self.threads, self.period = 1, threads, found.period
+        self.multiple, self.runners, self.period = 1, runners, found.period
         bead = int(np.abs(found.displacement).argmax())
         self._side = float(np.sign(found.displacement[bead]))
         turn = Turn(np.concatenate([found.displacement, found.velocity]), found.period, bead)
@@ -60,7 +61,7 @@ class BreatherPath(Path):
         cases = [self._case_at(value) for value in (start, stop)]
         for one in cases:
             check_conservative(one)
-        self._first = BreatherFamily(cases[0], turn, hold, threads)
+        self._first = BreatherFamily(cases[0], turn, hold, runners)
         if along not in FAMILY_UNITS:
             self._first.held = found.energy
         self.grid = self._first.grid
@@ -82,7 +83,7 @@ class BreatherPath(Path):
         first, value = self._first, self.value_of(part)
         if self.along not in FAMILY_UNITS:
             found = BreatherFamily(
-                self._case_at(value), first.turn, first.hold, self.threads, self.grid
+                self._case_at(value), first.turn, first.hold, self.runners, self.grid
             )
             found.size, found.held = first.size, first.held
             return found

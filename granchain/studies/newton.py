@@ -1,4 +1,8 @@
-"""Newton's method towards a periodic orbit: whole steps, halved where they lead away."""
+"""Newton's method towards a periodic orbit: whole steps, halved where they lead away.
+
+One run of many members gives a period's end and its Jacobian, and nearness is how nearly it closes;
+scipy.optimize.root asks for the Jacobian at each trial or by itself, and ends by the size of steps.
+"""
 
 from __future__ import annotations
 

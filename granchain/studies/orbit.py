@@ -4,6 +4,7 @@ Floquet multipliers."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.markup import card, table
 from granchain.plain_data import plain_data
+from granchain.progress import progress_of
 from granchain.simulation import prepare, run
 from granchain.store import Result
 from granchain.store.result import case_of
@@ -40,6 +42,7 @@ from granchain.studies.shooting import (
     NEARER,
     SETTLED_GROWTH,
     Period,
+    Runners,
     Settled,
     growth,
     settle,
@@ -49,6 +52,8 @@ from granchain.waves.modes import modes
 
 # Ours: a period of fewer steps is no oscillation that is followed.
 FEWEST_STEPS = 20
+# Shots that an orbit takes from the static state, as a rule: 2 to 6.
+USUAL_SHOTS = 4
 # Part below the limit of a dent at which an orbit touches it; an orbit is found to 1e-8.
 TOUCHES = 1e-6
 # The driven period is known to this part of itself.
@@ -175,6 +180,7 @@ def orbit(
     tolerance: float = 1e-8,
     hold: str | None = None,
     threads: int | None = None,
+    progress: Callable[[int, int], Any] | bool | None = None,
 ) -> Orbit:
     """Find a periodic orbit of a chain under a static load: with a harmonic drive at an end, or
     without a drive and damping, a breather.
@@ -217,6 +223,9 @@ def orbit(
         What of the guess is kept where the period is free; the energy, unless given.
     threads : int, optional
         As of `granchain.run_many`.
+    progress : callable or bool, optional
+        Called with how many runs over a period are done, and how many there will be if it takes the
+        usual four shots; unless given, a line where somebody sees it.
 
     Returns
     -------
@@ -238,18 +247,20 @@ def orbit(
         raise CaseError(
             f"tolerance: got {tolerance!r}, allowed a number between 0 and 1; leave it out"
         )
+    runners = Runners(threads, progress_of(progress, "orbit"))
     if not case.drives:
         # it stands on what is here
         from granchain.studies.breather import breather
 
-        return breather(case, period, guess, tolerance, hold, threads)
+        return breather(case, period, guess, tolerance, hold, runners)
     if hold is not None:
         raise CaseError(
             f"hold: got {shown(hold)} of a driven chain, allowed nothing: its drive holds the "
             "period; leave it out"
         )
-    shooting = Shooting.of(case, period_of(case, period), threads)
+    shooting = Shooting.of(case, period_of(case, period), runners)
     state, begun = _begin(case, guess, shooting)
+    runners.expect(expected_runs(shooting))
     settled = 0
     if shooting.remembers:
         shooting, found, settled, begun = _remembering(shooting, guess, state, begun, tolerance)
@@ -257,7 +268,9 @@ def orbit(
         found = _nearest_orbit(shooting, state, begun, tolerance)
     if found.why is None:
         known = stability(shooting, found.shot)
-        return replace(orbit_of(shooting, found.shot, found.shots, begun, known), settled=settled)
+        orbit = orbit_of(shooting, found.shot, found.shots, begun, known)
+        runners.close()
+        return replace(orbit, settled=settled)
     raise RunError(
         f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
         f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
@@ -380,6 +393,11 @@ def check_still(shooting: Shooting, shot: Shot) -> None:
     )
 
 
+def expected_runs(shooting: Shooting) -> int:
+    """Runs over a period that an orbit takes: each shot and both ends of its error a Jacobian."""
+    return (USUAL_SHOTS + 2) * (4 * shooting.bodies + 1)
+
+
 class PeriodGrid(NamedTuple):
     """Steps of a period, an even number; the smallest static overlap [m]; and what states are
     scaled by, (2 n_bodies,) [m], [m/s]."""
@@ -422,7 +440,7 @@ class Shooting:
     bare : Case
         A period from rest in equal steps.
     grid : PeriodGrid
-    threads : int, optional
+    runners : Runners
     history : (n_history, n_contacts) array, optional
         What the contacts remember, with dents that stay as they are; without, what they do at rest.
     """
@@ -431,31 +449,31 @@ class Shooting:
         self,
         bare: Case,
         grid: PeriodGrid,
-        threads: int | None = None,
+        runners: Runners,
         history: np.ndarray | None = None,
     ):
-        self.bare, self.grid, self.threads, self.history = bare, grid, threads, history
+        self.bare, self.grid, self.runners, self.history = bare, grid, runners, history
         self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
-        self.fine = Period(bare, self.scale, threads, history)
+        self.fine = Period(bare, self.scale, runners, history)
         self.bodies, self.labels = self.fine.bodies, self.fine.chain.body_labels
         # whether the columns of the Jacobian are left out while its directions serve
         self.long = self.bodies > MOST_DENSE
 
     @classmethod
-    def of(cls, case: Case, period: float, threads: int | None = None) -> Shooting:
+    def of(cls, case: Case, period: float, runners: Runners) -> Shooting:
         """That of a case."""
         grid = period_grid(case, one_period := one_period_of(case, period))
-        return cls(one_period.replace(**{"time.step": period / grid.steps}), grid, threads)
+        return cls(one_period.replace(**{"time.step": period / grid.steps}), grid, runners)
 
     @cached_property
     def coarse(self) -> Period:
         """The period in twice as long steps."""
         doubled = {"time.step": 2.0 * self.period / self.steps}
-        return Period(self.bare.replace(**doubled), self.scale, self.threads, self.history)
+        return Period(self.bare.replace(**doubled), self.scale, self.runners, self.history)
 
     def remembering(self, history: np.ndarray) -> Shooting:
         """The same with contacts that remember this, and dents that stay as they are."""
-        return Shooting(self.bare, self.grid, self.threads, history)
+        return Shooting(self.bare, self.grid, self.runners, history)
 
     @cached_property
     def remembers(self) -> bool:

@@ -4,17 +4,19 @@ point, and its Jacobian."""
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.case import Case
 from granchain.chain import Start
 from granchain.engine.fields import CONTACT
-from granchain.engine.stack import Copies
+from granchain.engine.stack import AT_ONCE, Copies
 from granchain.engine.state import Recording, State
 from granchain.errors import RunError
 from granchain.portable import usable_processors
@@ -24,8 +26,6 @@ from granchain.status import Status
 # Part of the smallest static overlap by which a state is moved for a column of the Jacobian: with
 # smaller ones rounding takes digits, with larger ones the curvature of the law.
 MOVED = 1e-4
-# Body-steps that a thread does at a time: .1 s at ten nanoseconds each, an interruption's delay.
-AT_ONCE = 1e7
 # Instants at which the trajectory is looked at.
 INSTANTS = 200
 # What a contact remembers of its onset alone: at another step it says nothing.
@@ -68,6 +68,58 @@ class Course:
     changed: np.ndarray
 
 
+class Runners:
+    """Threads that run periods, and who is told how many runs are done.
+
+    Parameters
+    ----------
+    threads : int, optional
+        As many as there are processors for this process, unless given.
+    told : callable, optional
+        Given how many runs are done, and how many there will be, as far as is known.
+    """
+
+    def __init__(self, threads: int | None = None, told: Callable[[int, int], Any] | None = None):
+        self.threads, self._told = threads or usable_processors(), told
+        self._done = self._count = 0
+        self.stopped = threading.Event()
+
+    def expect(self, runs: int) -> None:
+        """Say how many runs there will be."""
+        self._count = runs
+
+    def run(
+        self, run: Callable[[np.ndarray], np.ndarray], states: np.ndarray, work: float
+    ) -> list[np.ndarray]:
+        """What a run leaves of states, which are so many body-steps, in pieces."""
+        self.stopped.clear()
+        # the last of an unknown number of runs is not known to be it
+        self._count = max(self._count, self._done + 2 * len(states))
+        least = self.threads if work > AT_ONCE else 1
+        parts = np.array_split(states, min(len(states), max(least, math.ceil(work / AT_ONCE))))
+        if least == 1:
+            return [self._ended(run(part)) for part in parts]
+        with ThreadPoolExecutor(least, "granchain") as pool:
+            futures = [pool.submit(run, part) for part in parts]
+            try:
+                return [self._ended(future.result()) for future in futures]
+            except BaseException:
+                self.stopped.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _ended(self, ends: np.ndarray) -> np.ndarray:
+        self._done += len(ends)
+        if self._told is not None:
+            self._told(self._done, self._count)
+        return ends
+
+    def close(self) -> None:
+        """Say that there are no more."""
+        if self._told is not None:
+            self._told(self._done, self._done)
+
+
 class Period:
     """A period of a case, from any states; these are scaled, displacements before velocities, of
     beads before resonators.
@@ -78,8 +130,7 @@ class Period:
         The period, in equal steps.
     scale : (2 n,) array
         [m], [m/s].
-    threads : int, optional
-        As many as there are processors for this process, unless given.
+    runners : Runners
     history : (n_history, n_contacts) array, optional
         What contacts remember at the start, with dents that stay as they are; without, what they
         do at rest.
@@ -89,12 +140,12 @@ class Period:
         self,
         case: Case,
         scale: np.ndarray,
-        threads: int | None = None,
+        runners: Runners,
         history: np.ndarray | None = None,
     ):
         self.chain, self.contacts, step = prepare(case)
         self.scale, self.step, self.bodies = scale, step, len(scale) // 2
-        self.threads, self._history = threads or usable_processors(), history
+        self.runners, self._history = runners, history
         self.contact_labels = self.chain.contact_labels[self.chain.contacts]
         names = [quantity.name for quantity in self.contacts.model.history]
         self.lasting = [place for place, name in enumerate(names) if name not in OF_ONSET]
@@ -130,27 +181,17 @@ class Period:
             Where one of the runs fails.
         """
         work = len(states) * self.step.n_steps * self.bodies
-        least = self.threads if work > AT_ONCE else 1
-        pieces = min(len(states), max(least, math.ceil(work / AT_ONCE)))
-        parts = np.array_split(states * self.scale, pieces)
-        if least == 1:
-            ends = [self._ends(part) for part in parts]
-        else:
-            with ThreadPoolExecutor(least, "granchain") as pool:
-                futures = [pool.submit(self._ends, part) for part in parts]
-                try:
-                    ends = [future.result() for future in futures]
-                except BaseException:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-        return np.vstack(ends) / self.scale
+        return np.vstack(self.runners.run(self._ends, states * self.scale, work)) / self.scale
 
     def _ends(self, states: np.ndarray) -> np.ndarray:
         copies = self._run(self._bare, states, self._history)
         return np.hstack([copies.displacement, copies.velocity])
 
     def _run(self, state: State, states: np.ndarray, history: np.ndarray | None) -> Copies:
-        copies = Copies(state, states[:, : self.bodies], states[:, self.bodies :], history)
+        copies = Copies(
+            state, states[:, : self.bodies], states[:, self.bodies :], history,
+            self.runners.stopped.is_set,
+        )  # fmt: skip
         for status in copies.status.tolist():
             if status != Status.COMPLETE:
                 raise RunError(Status(status).sentence)
