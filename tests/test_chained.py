@@ -15,11 +15,18 @@ from granchain.case.start import state_in
 from granchain.cli import obey
 from granchain.errors import CaseError, FileError
 from granchain.simulation import prepare
+from granchain.studies.chained import _drive_between, settled_time
 
 LEFT = "ends.left.frequency"
 NOISE = {
     "ends.left": {"drive": "displacement", "signal": "noise", "band": [1e4, 2e4]}
     | {"rms": 1e-8, "seed": 0, "ramp": 1e-4}
+}
+
+
+BOTH = {
+    "ends.right": {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8}
+    | {"frequency": 60e3}
 }
 
 
@@ -93,6 +100,17 @@ def test_a_drive_leads_into_the_next():
         case.replace(**{"ends.left.ramp": None})
 
 
+def test_ramp_and_settled_part_are_whole_periods_of_all_drives():
+    case = bead(**BOTH)
+    # 40 kHz and 60 kHz share 50 us; an even number of them is kept, of 8 ms the half
+    for end, kept in ((8e-3, 4e-3), (4.1e-4, 2e-4), (3.9e-4, 1e-4), (1.9e-4, 0.0)):
+        longer = case.replace(**{"time.end": end})
+        assert settled_time(longer) == pytest.approx(kept, rel=1e-12)
+    # 510 us are ten of them, and those of one drive 20.4
+    cases = [case.replace(**{"ends.left.amplitude": x, "ends.left.ramp": 5.1e-4}) for x in (1, 2)]
+    assert _drive_between(cases, 1, 0.0)[1] == pytest.approx(5e-4, rel=1e-12)
+
+
 def test_each_value_goes_on_from_the_last_and_a_study_from_its_file(tmp_path):
     file = tmp_path / "chain.h5"
     case = bead(**{"time.end": 2.5e-4, "ends.left.ramp": 5e-5})
@@ -162,6 +180,18 @@ def test_each_value_goes_on_from_the_last_and_a_study_from_its_file(tmp_path):
         ({"ends.left.amplitude": [1e-8]}, NOISE, {}, "ends.left: got no harmonic drive"),
         ({LEFT: [4e4, 41e3]}, {"time.end": 6e-4}, {}, "of which the ramp takes 0.000494 s"),
         ({LEFT: [4e4]}, {"time.end": 6e-5}, {}, "allowed four periods of the drive"),
+        (
+            {LEFT: [4e4, 4e4 * math.sqrt(2.0)]},
+            BOTH,
+            {},
+            "got drives of 56568.5425 and 60000 Hz (at ends.left.frequency = 56568.5424",
+        ),
+        (
+            {"ends.left.amplitude": [1e-8]},
+            BOTH | {"time.end": 1.9e-4, "ends.left.ramp": 5e-5},
+            {},
+            "allowed four periods of the drives that all share, of 5e-05 s, and twice the ramp",
+        ),
         (
             {LEFT: [4e4]},
             {},

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from granchain.studies.plan import Plan, plan_of
 
 # Keys that may change from one member to the next, beside those of a drive.
 GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
+# Whole numbers up to which the ratios of two frequencies are looked for, and how nearly one is met.
+MOST_TOGETHER, SAME_FREQUENCY = 1000, 1e-9
 # Ours: the part of time.end that the ramp from one drive to the next takes where the case has none.
 RAMP = 0.25
 
@@ -56,15 +59,27 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
     chain = replace(plan, chained=True)
     cases = chain.cases()
     for place, one in enumerate(cases):
-        kept = settled_time(one)
-        periods = kept * (_harmonic(one) or math.inf)
-        _, ramp = _drive_between(cases, place, 0.0)
         at = f" (at {key} = {shown(plan.listed[key][place])})"
+        together = _together(one)
+        if together == 0.0:
+            frequencies = " and ".join(f"{own:.9g}" for own in _harmonics(one))
+            problems.add(
+                "vary",
+                f"drives of {frequencies} Hz{at}, which have no period in common",
+                f"frequencies whose ratios are those of whole numbers up to {MOST_TOGETHER}",
+                "give such ones, or each drive a study of its own",
+            )
+            problems.close()
+        kept = settled_time(one)
+        _, ramp = _drive_between(cases, place, 0.0)
+        shared = ""
+        if len(_harmonics(one)) > 1:
+            shared = f"s that all share, of {1.0 / (together or 1.0):.3g} s,"
         problems.check(
-            periods > 0.0 and ramp <= one.time.end - kept,
+            kept > 0.0 and ramp <= one.time.end - kept,
             "time.end",
             f"{one.time.end:.6g} s{at}, of which the ramp takes {ramp:.3g} s",
-            "four periods of the drive and twice the ramp",
+            f"four periods of the drive{shared} and twice the ramp",
             "run each value longer, or shorten the ramp",
         )
         problems.close()
@@ -76,16 +91,32 @@ def _keys(case: Case) -> list[str]:
     return [*GOES_ON, *(f"{where}.{name}" for where in case.drives for name in OF_A_DRIVE)]
 
 
-def _harmonic(case: Case) -> float | None:
-    """Frequency of the first harmonic drive [Hz]."""
-    drives = case.drives.values()
-    return next((one.frequency for one in drives if one.signal == "harmonic"), None)
+def _harmonics(case: Case) -> list[float]:
+    """Frequencies of the harmonic drives [Hz], each once."""
+    drives = [one for one in case.drives.values() if one.signal == "harmonic"]
+    return list(dict.fromkeys(float(one.frequency or 0.0) for one in drives))
+
+
+def _together(case: Case) -> float | None:
+    """The largest frequency of which that of each harmonic drive is a whole multiple [Hz]; 0 where
+    there is none, None without such a drive."""
+    frequencies = _harmonics(case)
+    if not frequencies:
+        return None
+    first = frequencies[0]
+    ratios = [Fraction(one / first).limit_denominator(MOST_TOGETHER) for one in frequencies]
+    if any(
+        abs(one / first - ratio) > SAME_FREQUENCY * ratio
+        for one, ratio in zip(frequencies, ratios, strict=True)
+    ):
+        return 0.0
+    return first / math.lcm(*(ratio.denominator for ratio in ratios))
 
 
 def settled_time(case: Case) -> float:
-    """How much at the end of each member counts as settled [s]: an even number of periods of the
-    drive, at most half of the member; 0 where there are none."""
-    frequency = _harmonic(case)
+    """How much at the end of each member counts as settled [s]: an even number of periods of all
+    drives together, at most half of the member; 0 where there are none."""
+    frequency = _together(case)
     if frequency is None:
         return 0.5 * case.time.end
     return 2.0 * math.floor(0.25 * case.time.end * frequency * (1.0 + 1e-9)) / frequency
@@ -93,12 +124,15 @@ def settled_time(case: Case) -> float:
 
 def _drive_between(cases: Sequence[Case], place: int, phase: float) -> tuple[dict[str, Any], float]:
     """Changes of a member that lead its drive, from that of the member before and its phase there
-    [rad], to its own, over whole periods; and how long that takes [s]."""
+    [rad], to its own, over whole periods, of one frequency those of all drives together; and how
+    long that takes [s]."""
     end: Any
     for where, end in cases[place].drives.items() if place else ():
         before: Any = cases[place - 1].drives[where]
         if end != before:
             mean = 0.5 * (before.frequency + end.frequency)
+            if before.frequency == end.frequency:
+                mean = _together(cases[place]) or mean
             given = end.ramp or RAMP * cases[place].time.end
             ramp = max(1, round(given * mean)) / mean
             own = {"phase": phase, "ramp": ramp, "ramp_from": [before.amplitude, before.frequency]}
