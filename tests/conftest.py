@@ -46,6 +46,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def obeyed(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """obeyed(*arguments, code=0): what a command with this exit code wrote, as .out and .err."""
+    from granchain.cli import obey
+
+    def written(*arguments: str, code: int = 0) -> Any:
+        assert obey([*arguments]) == code, capsys.readouterr().err
+        return capsys.readouterr()
+
+    return written
+
+
 @pytest.fixture(scope="module")
 def script(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     """The script that stands beside the page of docs that a file of tests names, as a module."""

@@ -1,5 +1,4 @@
-"""Peaks, arrivals, speeds, widths and orders of synthetic traces whose answers are known in
-closed form."""
+"""Peaks, arrivals, speeds, widths and orders of synthetic traces known in closed form."""
 
 import json
 import math
@@ -52,8 +51,7 @@ def jumps_at(count, *known):
 
 
 def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
-    # a parabola with its top at t = 1.7, behind a jump at .5 from 0 to 6.9, and before one at 2.9
-    # back to 0
+    # a parabola, top at t = 1.7, from a jump at .5 from 0 to 6.9 to one at 2.9 back to 0
     time = np.arange(0.0, 8.0)
     top = np.where(time < 6.5, 7.0 - 0.05 * (time - 1.7) ** 2, 0.0)
     for force, jump in (
@@ -74,8 +72,7 @@ def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
 
 
 def test_a_jump_counts_where_it_lies_in_the_first_pulse():
-    # the pulse ends at the first sample below half its height, and a jump may end it; a larger one
-    # comes later
+    # the pulse ends at the first sample below half, and a jump may end it; a larger one comes later
     time = np.arange(0.0, 10.0)
     force = np.array([0.0, 2.0, 4.0, 6.0, 1.0, 0.0, 0.0, 9.0, 1.0, 0.0])
     known = jumps_at(10, (4, 6.6, 3.6), (8, 12.0, 7.5))
@@ -173,8 +170,7 @@ def test_the_width_of_a_triangle_is_half_its_base_and_an_impulse_is_of_the_first
     assert analysis.pulse_width(time, triangle, 0.125) == pytest.approx(7.0, rel=1e-14)
     time = np.linspace(0.0, 30.0, 3001)
     force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
-    # area of a gaussian; what is left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of
-    # it
+    # area of a gaussian; that left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
     area = 5.0 * 0.5 * math.sqrt(2.0 * math.pi)
     assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
 
@@ -277,8 +273,7 @@ def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
 def test_arrivals_of_two_waves_are_out_of_order_and_those_of_one_are_not():
     place = np.arange(9.0)
     meeting = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.0])
-    # the last bead of a dimer is passed a little before the last but one, within the width of the
-    # pulse
+    # the last bead of a dimer is passed a little before the last but one, within the pulse
     late = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 6.8])
     one_wave = [0.0, 1.0, 1.0, 2.0, math.nan, 9.0, 10.0, 11.0, 12.0]
     for places, arrivals, widths, expected in (

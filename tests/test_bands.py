@@ -1,5 +1,4 @@
-"""Bands around what is computed, which number matters where, and whether a measurement lies
-within."""
+"""Bands around what is computed, which number matters, and whether a measurement lies within."""
 
 import json
 import math
@@ -75,8 +74,7 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     )
     assert np.array_equal(of_bands.on_grid(time, cubic, time), cubic)
     assert np.isnan(of_bands.on_grid(time, cubic, np.array([time[-1] + 0.1]))).all()
-    # between the second and the third of four samples: a quartic is off by the product of the
-    # distances, 3/2 1/2 1/2 3/2
+    # between the middle two of four samples a quartic is off by 3/2 1/2 1/2 3/2
     even = np.arange(8.0)
     assert of_bands.on_grid(even, even**4, np.array([3.5])) == pytest.approx(
         [3.5**4 - 9 / 16], rel=1e-12
@@ -170,8 +168,7 @@ def ishigami(x):
 
 
 def products(x):
-    """Sobol's g-function with a = 0, 1, 4.5: of a factor's variance c, that of the product is
-    prod(1 + c) - 1."""
+    """Sobol's g-function, a = 0, 1, 4.5: of factors' variances c, prod(1 + c) - 1 in all."""
     a = np.array([0.0, 1.0, 4.5])
     c = 1.0 / 3.0 / (1.0 + a) ** 2
     whole = np.prod(1.0 + c)
@@ -304,7 +301,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkeypatch):
+def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = ELASTIC.replace(tolerance={"striker.speed": 0.02})
     gc.run(case).save("run.h5")
@@ -319,8 +316,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(trace)))
     (tmp_path / "rig" / "about.toml").write_text(written(trace.about))
     arguments = ["compare", "run.h5", "--trace", "rig", "--members", "16"]
-    assert obey([*arguments, "--figure", "bands.png"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    told = " ".join(obeyed(*arguments, "--figure", "bands.png").out.split())
     assert (
         "hertz: is it within the band? striker.speed 2 %, chain.mass 1 % half width; 16 members"
         in told
@@ -328,8 +324,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     )
     assert (tmp_path / "bands.png").exists()
     narrow = ["--band", "striker.speed=0.001", "--out", "found.json"]
-    assert obey([*arguments, *narrow, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["results"][0]
+    found = json.loads(obeyed(*arguments, *narrow, "--json").out)["results"][0]
     assert found["bands"] == {"tolerance": {"striker.speed": 0.001}, "members": 16, "part": 0.95}
     # 1.8 over 1.77 is 1.7 %
     assert [sensor["peak_band"]["within"] for sensor in found["sensors"]] == [False] * 3
@@ -347,14 +342,12 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
         and "striker.speed 0.1 %; 16 members" in page
     )
     capsys.readouterr()
-    assert obey([*arguments[:-1], "0", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["results"][0]["bands"] is None
-    assert obey([*arguments, "--band", "striker.sped=0.1"]) == 2
+    assert json.loads(obeyed(*arguments[:-1], "0", "--json").out)["results"][0]["bands"] is None
     assert (
-        "tolerance.striker.sped: got a key that the case gives no value" in capsys.readouterr().err
+        "tolerance.striker.sped: got a key that the case gives no value"
+        in obeyed(*arguments, "--band", "striker.sped=0.1", code=2).err
     )
-    assert obey([*arguments, "--band", "striker.speed"]) == 2
-    assert "--band: got" in capsys.readouterr().err
+    assert "--band: got" in obeyed(*arguments, "--band", "striker.speed", code=2).err
 
 
 def test_a_pulse_that_has_not_come_is_no_number():

@@ -37,8 +37,7 @@ def made(*drives: dict[str, Any], **tables: Any) -> Case:
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
 def test_beads_that_are_placed_and_pushed_keep_order_two_and_the_ledger(tmp_path: Path) -> None:
-    """With drag, gravity and a constant part: the drive gives what drag takes from its bead, and
-    what its own motion takes."""
+    """With drag, gravity and a constant part: the drive gives what drag and its motion take."""
     case = made(
         {**PLACED, "dc": 2e-8},
         PUSHED,

@@ -91,8 +91,7 @@ def test_a_weak_wave_in_a_vertical_chain_follows_the_power_laws_of_depth():
         k = int(np.argmax(column))
         a, b, c = column[k - 1 : k + 2]
         arrival.append(result.snapshot_time[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * 3e-6)
-    # Hong, Ji & Kim 1999: velocity of the beads ~ h^(-1/4), speed of the wave ~ h^(1/6); approached
-    # with depth
+    # Hong, Ji & Kim 1999: beads' velocity ~ h^(-1/4), wave's speed ~ h^(1/6), with depth
     assert np.polyfit(np.log(beads), np.log(height), 1)[0] == pytest.approx(
         theory.depth_exponents().velocity, abs=0.01
     )

@@ -70,16 +70,14 @@ def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
     # a law without a jump function names kinks
     named = [] if law.jump is ContactLaw.jump else law.jumps(contact.c)
     assert sorted(found) == pytest.approx(sorted(named), rel=1e-6)
-    # and whether it jumps where a contact closes: the force of a power of the overlap grows with
-    # it, however near to nothing
+    # and whether it jumps where a contact closes: a power of the overlap grows from nothing
     h = contact.law.history_of(contact.c)
     first, second = (contact.law.force(overlap, 1.0, contact.c, h) for overlap in (2e-60, 2e-40))
     assert law.onset_jump == (0.0 < second < 1.01 * first)
 
 
 @pytest.mark.promise("N4", "N6")
-# Of all the others: that the stored ones, of which none has a problem (test_certified.py), are what
-# is measured now, next.
+# Of the others: the stored ones, none with a problem (test_certified.py), are measured next.
 @pytest.mark.parametrize("name", NEAR)
 def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str) -> None:
     found = certificate(name)
@@ -107,8 +105,7 @@ def test_the_page_of_the_laws_and_the_stored_certificates_are_what_is_measured_n
 
 
 def test_the_energy_that_printed_laws_create_is_measured() -> None:
-    # physics of the laws' own pages: Ma-Liu .5 % (psi 2.84, xi 13), Brake 16 % (hardness 2.8 s_y),
-    # Thornton none
+    # the laws' pages: Ma-Liu .5 % (psi 2.84, xi 13), Brake 16 % (hardness 2.8 s_y), Thornton none
     for name, percent in (("ma-liu", 0.48), ("brake", 16.0), ("thornton", 0.0)):
         law = LAWS[name]
         printed = Contact(law, example_inputs(law, as_printed=True))
@@ -231,8 +228,7 @@ HISTORY = """
     def update(event, c, h):
         return (event[0],)
 """
-# Loads with K d, unloads and reloads with the line of 0.8 K through the largest overlap: it gives
-# back what it never took.
+# Loads with K d, unloads with 0.8 K through the largest overlap: gives what it never took.
 CREATING = (
     spring(
         STATED='history = (Quantity("largest", "m", "largest overlap"),)',
@@ -324,8 +320,7 @@ def test_the_stated_error_of_a_works_quadrature_covers(paths: int, wrong_law, fi
 
 
 def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law) -> None:
-    # the number has no unit of its own; and one that is converted as a stiffness is declared as
-    # something else
+    # a number without unit; and one converted as a stiffness, declared as another
     law = wrong_law(spring())
     assert dimension(law, SimpleNamespace()) is False
     given = spring(STATED='inputs = (Quantity("stiffness", "N/m", "K", above=0.0),)')

@@ -79,18 +79,15 @@ def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
     assert str(about_certificate(Hertz)) == f'{unmeasured}; "granchain laws hertz" measures it'
 
 
-def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, capsys):
+def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, here, obeyed, capsys):
     few = ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")
     run = ["run", "steel-chain-hertz", *(f"--set={change}" for change in few), "--out"]
-    assert obey([*run, "clean.h5"]) == 0
-    assert "certificate" not in "".join(capsys.readouterr())
+    assert "certificate" not in "".join(obeyed(*run, "clean.h5"))
     told(monkeypatch, problems=["hertz creates energy"])
     assert obey([*run, "failed.h5"]) == 0
     failed = 'contact law "hertz" failed its certificate: hertz creates energy'
     assert capsys.readouterr().err == f"granchain: warning: {failed}\n"
     monkeypatch.setattr(table, "certified", dict)
-    assert obey([*run, "none.h5", "--json"]) == 0
-    messages = json.loads(capsys.readouterr().out)["messages"]
+    messages = json.loads(obeyed(*run, "none.h5", "--json").out)["messages"]
     assert any("has no certificate" in message["text"] for message in messages)
-    assert obey(["info", "failed.h5"]) == 0
-    assert "failed its certificate: hertz creates energy" in capsys.readouterr().out
+    assert "failed its certificate: hertz creates energy" in obeyed("info", "failed.h5").out

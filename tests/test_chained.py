@@ -207,7 +207,7 @@ def test_what_cannot_be_chained_is_said(vary, changes, more, said):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_chains_and_draws(here, capsys):
+def test_the_command_chains_and_draws(here, obeyed):
     case = bead(**{"time.end": 5e-4, "ends.left.ramp": 5e-5})
     (here / "bead.toml").write_text(toml_text(case.as_given()["tables"]))
     assert gc.load_case(here / "bead.toml") == case
@@ -215,7 +215,8 @@ def test_the_command_chains_and_draws(here, capsys):
         'case = "bead.toml"\nmeasures = ["bead_spectrum"]\n[vary]\n'
         '"ends.left.frequency" = [4e4, 4.1e4, 4e4]\n'
     )
-    assert obey(["sweep", "up.toml", "--chained", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["status"] == {"complete": 3}
+    assert json.loads(obeyed("sweep", "up.toml", "--chained", "--json").out)["status"] == {
+        "complete": 3
+    }
     assert obey(["plot", "up.h5", "--out", "."]) == 0
     assert (here / "up-hysteresis.png").exists()

@@ -1,5 +1,4 @@
-"""BibTeX that a reader of BibTeX reads: every law, the package, data, and text that would break
-it."""
+"""BibTeX that its reader reads: every law, the package, data, and text that would break it."""
 
 import json
 import re
@@ -20,14 +19,12 @@ from granchain.errors import GranchainError
 from granchain.traces.about import about_of
 
 ROOT = Path(__file__).parents[1]
-# What a field may hold so that TeX sets it: ASCII without bare specials, or letters of other
-# scripts.
+# What TeX sets in a field: ASCII without bare specials, or letters of other scripts.
 BARE = re.compile(r"(?<!\\)[&%$#_~^]")
 
 
 def read(text: str) -> dict[str, dict[str, str]]:
-    """The entries of a BibTeX text, as BibTeX reads them: an @, a kind, a brace, a key, and
-    fields in braces that match."""
+    """Entries of a text, as BibTeX reads them: @, kind, brace, key, fields in matching braces."""
     found: dict[str, dict[str, str]] = {}
     place = 0
     while (start := text.find("@", place)) >= 0:
@@ -102,8 +99,7 @@ def test_authors_title_year_equation_and_doi_are_those_of_the_work():
     # one DOI, two works: the review has none
     both = read(cite("jankowski-both-phases"))
     assert "doi" not in both["wang-2022"] and both["jankowski-2005"]["doi"] == "10.1002/eqe.434"
-    # a work that is not listed has what its source says; one of the same name and another DOI is
-    # not the listed one
+    # an unlisted work has what its source says, also under the name of a listed one
     (own,) = works_of(Source("Möller & Flores et al. 2031, A", "eq. (1)", "10.1/a"))
     assert (
         str(own)
@@ -186,26 +182,23 @@ def test_what_rests_on_nothing_is_refused():
             cite(wrong)
 
 
-def test_the_command_takes_cases_laws_files_and_folders(tmp_path, capsys, monkeypatch):
+def test_the_command_takes_cases_laws_files_and_folders(tmp_path, obeyed, capsys, monkeypatch):
     computed = a_result()
     computed.provenance = computed.provenance | {"granchain_version": "0.0.9"}
     computed.save(tmp_path / "old.h5")
     monkeypatch.chdir(tmp_path)
     folder = str(ROOT / "data" / "gugan-croquet")
-    assert obey(["cite", "hertz", "old.h5", folder]) == 0
-    entries = read(capsys.readouterr().out)
+    entries = read(obeyed("cite", "hertz", "old.h5", folder).out)
     assert {"johnson-1985", "gugan-2000", "granchain-0.1.0"} < entries.keys()
     assert entries["gugan-2000"]["doi"] == "10.1119/1.1285850"
     assert any(key.startswith("data-a-croquet-ball") for key in entries)
-    assert obey(["cite"]) == 0
-    assert len(read(capsys.readouterr().out)) == 1
+    assert len(read(obeyed("cite").out)) == 1
     (tmp_path / "empty").mkdir()
     (tmp_path / "wrong.json").write_text(json.dumps({"granchain": 1}))
     for wrong in ("no-such", "empty", "wrong.json", "missing.h5"):
         assert obey(["cite", wrong]) in (2, 4), wrong
     capsys.readouterr()
-    assert obey(["cite", "floress"]) == 2
     assert (
         'got "floress", allowed a case, an output file, a contact law or the folder of a trace; '
-        'did you mean "flores"?' in capsys.readouterr().err
+        'did you mean "flores"?' in obeyed("cite", "floress", code=2).err
     )

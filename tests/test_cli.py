@@ -1,5 +1,4 @@
-"""The command line and the front door: exit codes, sentences, one JSON object, signals, and
-nothing loaded in vain."""
+"""The command line: exit codes, sentences, one JSON object, signals, nothing loaded in vain."""
 
 import errno
 import gc
@@ -50,8 +49,7 @@ IN_TURN = {
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """Folder of what was done in turn, and all that it said, with the names of what was loaded
-    after each step."""
+    """Folder of what was done in turn, all that it said, and what was loaded after each step."""
     folder = tmp_path_factory.mktemp("run")
     steps = "".join(f"{step}\nprint('LOADED', *sys.modules)\n" for step in IN_TURN)
     code = f"import os, sys\nos.chdir({os.fspath(folder)!r})\nsys.stderr = sys.stdout\n{steps}"
@@ -82,23 +80,20 @@ def test_a_run_says_one_json_object_of_what_its_file_holds(done: tuple[Path, lis
     result = open_result(folder / facts["file"])
     assert [pulse["bead"] for pulse in facts["sensors"]] == result.sensor_bead.tolist()
     for pulse, force in zip(facts["sensors"], result.sensor_force.T, strict=True):
-        # The parabola through three samples is above the largest of them, by less than their
-        # spacing can hide.
+        # The parabola through three samples is above them, by less than their spacing hides.
         assert force.max() <= pulse["peak"] <= 1.001 * force.max()
     assert facts["energy"]["plastic"] == result.energy_plastic[-1]
     assert os.listdir(folder) == ["chain.h5"]
 
 
-def test_info_says_what_a_file_holds(done: tuple[Path, list[str]], capsys: Capture) -> None:
+def test_info_says_what_a_file_holds(done: tuple[Path, list[str]], obeyed) -> None:
     file = str(done[0] / "chain.h5")
     result = open_result(file)
-    assert obey(["info", file, "--verify"]) == 0
-    text = capsys.readouterr().out
+    text = obeyed("info", file, "--verify").out
     sealed = f"hash in the file, {result.provenance['data_sha256']}"
     for word in (*result.variables, result.title, "complete", "wave speed", sealed):
         assert word in text
-    assert obey(["info", file, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(obeyed("info", file, "--json").out)
     assert facts["schema"] == 1 and facts["data_verified"] is None
     assert {v["name"]: tuple(v["shape"]) for v in facts["variables"]} == {
         name: v.data.shape for name, v in result.variables.items()
@@ -113,9 +108,8 @@ def test_public_names_are_there_and_documented() -> None:
         granchain.nonsense  # noqa: B018
 
 
-def test_a_failed_run_exits_3_and_saves_nothing(here: Path, capsys: Capture) -> None:
-    assert obey(["run", "--set", "energy.bound=1e-9", "--json"]) == 3
-    said = capsys.readouterr()
+def test_a_failed_run_exits_3_and_saves_nothing(here: Path, obeyed) -> None:
+    said = obeyed("run", "--set", "energy.bound=1e-9", "--json", code=3)
     assert "energy ledger is open" in said.err
     assert "Nothing was saved: steel-chain.h5 was not written." in said.err
     assert json.loads(said.out)["exit_code"] == 3
@@ -128,7 +122,7 @@ def test_a_failed_run_exits_3_and_saves_nothing(here: Path, capsys: Capture) -> 
 
 
 def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    here: Path, monkeypatch: pytest.MonkeyPatch, obeyed
 ) -> None:
     (here / "folder").mkdir()
     (here / "broken.toml").write_text("chain = = 3")
@@ -137,15 +131,13 @@ def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
     for command, code, *words in refused("command"):
         if "--out" in command:
             monkeypatch.setattr("granchain.run", lambda *_, **more: pytest.fail("the run began"))
-        assert obey(shlex.split(command)) == code, command
-        said = capsys.readouterr()
+        said = obeyed(*shlex.split(command), code=code)
         assert said.out == "" and "Traceback" not in said.err
         assert said.err.startswith("granchain: ")
         for word in words:
             assert word in said.err, command
         if command.startswith(("run", "info", "laws")):
-            assert obey([*shlex.split(command), "--json"]) == code
-            facts = json.loads(capsys.readouterr().out)
+            facts = json.loads(obeyed(*shlex.split(command), "--json", code=code).out)
             assert facts["schema"] == 1 and facts["exit_code"] == code
             problems = facts["error"]["problems"]
             assert len(problems) == max(command.count("--set="), 1), command
@@ -154,12 +146,11 @@ def test_wrong_input_is_told_in_a_sentence_and_in_one_json_object(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-def test_a_file_without_permission_is_told(here: Path, capsys: Capture) -> None:
+def test_a_file_without_permission_is_told(here: Path, obeyed) -> None:
     (here / "mine.toml").write_text("")
     (here / "mine.toml").chmod(0)
     for command in ("run", "info", "laws --law-module"):
-        assert obey([*command.split(), "mine.toml"]) == 4
-        assert "ermission" in capsys.readouterr().err
+        assert "ermission" in obeyed(*command.split(), "mine.toml", code=4).err
 
 
 # --- What goes wrong otherwise
@@ -201,10 +192,9 @@ def test_what_the_system_refuses_has_its_exit_code(
     assert obey(["laws"]) == 130
 
 
-def test_every_exit_code_is_listed_also_without_a_command(capsys: Capture) -> None:
+def test_every_exit_code_is_listed_also_without_a_command(obeyed) -> None:
     for command in (["--help"], []):
-        assert obey(command) == 0
-        told = " ".join(capsys.readouterr().out.split())
+        told = " ".join(obeyed(*command).out.split())
         for words in (
             *("0 done", "1 a defect of granchain", "2 wrong input", "3 the run failed"),
             *("4 file or disk", "5 a stated tolerance missed", "130 or 143 interrupted"),
@@ -212,9 +202,8 @@ def test_every_exit_code_is_listed_also_without_a_command(capsys: Capture) -> No
             assert words in told
 
 
-def test_info_says_on_what_granchain_runs(capsys: Capture) -> None:
-    assert obey(["info", "--system", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+def test_info_says_on_what_granchain_runs(obeyed, capsys: Capture) -> None:
+    facts = json.loads(obeyed("info", "--system", "--json").out)
     system = facts["system"]
     assert facts["command"] == "info" and system["granchain"] == granchain.__version__
     for name in (
@@ -225,8 +214,7 @@ def test_info_says_on_what_granchain_runs(capsys: Capture) -> None:
     assert Path(system["cache"]).name == "__pycache__" or "NUMBA_CACHE_DIR" in system["environment"]
     assert obey(["info", "--system"]) == 0 and "processor " in capsys.readouterr().out
     for command in (["info"], ["info", "a.h5", "--system"], ["info", "--system", "--verify"]):
-        assert obey(command) == 2
-        assert "allowed FILE, or --system alone" in capsys.readouterr().err
+        assert "allowed FILE, or --system alone" in obeyed(*command, code=2).err
 
 
 def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path: Path) -> None:
@@ -243,7 +231,7 @@ def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path: Path)
 
 # --- Text from elsewhere
 def test_a_hostile_name_or_file_does_not_reach_the_terminal(
-    done: tuple[Path, list[str]], here: Path, capsys: Capture
+    done: tuple[Path, list[str]], here: Path, obeyed, capsys: Capture
 ) -> None:
     assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
     for arguments in (
@@ -260,14 +248,13 @@ def test_a_hostile_name_or_file_does_not_reach_the_terminal(
     result.title = "a \x1b]0;title\x07[bold red]b[/nonsense]"
     result.messages = [Message("\x1b[2Jmessage [link=file:///]here")]
     result.save("hostile.h5")
-    assert obey(["info", "hostile.h5"]) == 0
-    out = capsys.readouterr().out
+    out = obeyed("info", "hostile.h5").out
     assert "\x1b" not in out
     assert "[bold red]b[/nonsense]" in out and "[link=file:///]here" in out
 
 
 # --- The other commands
-def test_cases_lists_all_and_prints_one_or_the_keys(capsys: Capture) -> None:
+def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys: Capture) -> None:
     assert obey(["cases"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     files, mechanisms = (
@@ -276,10 +263,8 @@ def test_cases_lists_all_and_prints_one_or_the_keys(capsys: Capture) -> None:
     )
     assert listed == [path.stem for path in (*files, *mechanisms)]
     for path in (CASES / "steel-chain.toml", mechanisms[0]):
-        assert obey(["cases", path.stem]) == 0
-        assert capsys.readouterr().out == path.read_text()
-    assert obey(["cases", "--keys"]) == 0
-    said = capsys.readouterr().out
+        assert obeyed("cases", path.stem).out == path.read_text()
+    said = obeyed("cases", "--keys").out
     for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
         assert f"\n{table}\n" in said
     assert (
@@ -320,7 +305,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 
 @pytest.mark.usefixtures("here")
 def test_the_line_is_on_a_terminal_that_does_not_want_quiet(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    obeyed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_run, "LINE_AFTER", -1.0)
     monkeypatch.setattr(cli_run, "LINE_EVERY", -1.0)
@@ -330,5 +315,6 @@ def test_the_line_is_on_a_terminal_that_does_not_want_quiet(
         (False, [], False),
     ):
         monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        assert obey(["run", *options, "--set", "time.end=1e-5", "--overwrite"]) == 0
-        assert ("%" in capsys.readouterr().err) is shown
+        assert (
+            "%" in obeyed("run", *options, "--set", "time.end=1e-5", "--overwrite").err
+        ) is shown

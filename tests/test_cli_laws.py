@@ -1,5 +1,4 @@
-"""The commands `laws` and `impact`: certificates and collisions at the command line, wrong
-input in sentences."""
+"""The commands `laws` and `impact`: certificates, collisions, wrong input in sentences."""
 
 import json
 import math
@@ -116,12 +115,9 @@ class Wrong(Hertz):
 """
 
 
-def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(here: Path, obeyed) -> None:
     (here / "wrong.py").write_text(WRONG_LAW)
-    assert obey(["laws", "wrong", "--law-module", "wrong.py"]) == 5
-    said = capsys.readouterr()
+    said = obeyed("laws", "wrong", "--law-module", "wrong.py", code=5)
     assert (
         said.err.startswith("granchain: wrong: the force is not finite (nan) at overlap ")
         and said.err.count("\n") == 1
@@ -156,7 +152,7 @@ def test_an_impact_is_that_of_python_and_its_pair_is_told(
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_into_a_folder(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, obeyed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep = "impact gonthier-exact,flores --speed 1.77 --vary restitution=0.1,0.5,0.9 --out e.svg"
     rows = facts(capsys, *sweep.split())["impacts"]
@@ -172,14 +168,12 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure_and_all_figures_go_in
     assert facts(capsys, *command, "--vary", "speed=1,2")["figures"] == shown
     assert all((here / name).read_bytes().startswith(b"\x89PNG") for name in shown)
     # what is there stays
-    assert obey([*command, "--speed", "1"]) == 4
-    assert "replace them with --overwrite" in capsys.readouterr().err
+    assert "replace them with --overwrite" in obeyed(*command, "--speed", "1", code=4).err
 
 
-def test_wrong_input_is_told_in_a_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_is_told_in_a_sentence(here: Path, obeyed) -> None:
     for command, code, *words in refused("command of impacts and laws"):
-        assert obey(shlex.split(command)) == code, command
-        said = capsys.readouterr()
+        said = obeyed(*shlex.split(command), code=code)
         assert said.out == "" or "--json" in command
         assert said.err.startswith("granchain: ") and "Traceback" not in said.err
         assert all(word in said.err for word in words), said.err

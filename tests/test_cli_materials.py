@@ -10,15 +10,13 @@ from granchain.cli import obey
 from granchain.material import MATERIALS
 
 
-def test_materials_are_listed_shown_and_the_nearest_is_named(capsys):
-    assert obey(["materials"]) == 0
-    out = capsys.readouterr().out
+def test_materials_are_listed_shown_and_the_nearest_is_named(obeyed, capsys):
+    out = obeyed("materials").out
     assert all(f"{name}: {material.source}" in out for name, material in MATERIALS.items())
     assert obey(["materials", "steel-316", "--json"]) == 0
     steel = {"steel-316": asdict(MATERIALS["steel-316"])}
     assert json.loads(capsys.readouterr().out)["materials"] == steel
-    assert obey(["materials", "steel-361"]) == 2
-    assert "steel-316" in capsys.readouterr().err
+    assert "steel-316" in obeyed("materials", "steel-361", code=2).err
 
 
 def test_every_material_says_where_each_value_is_from_in_the_code_and_in_its_source():

@@ -1,5 +1,4 @@
-"""Measured against computed: the common shift, the numbers of each pulse, how sure they are,
-and which law is nearest."""
+"""Measured against computed: common shift, each pulse's numbers, their errors, nearest law."""
 
 import json
 import math
@@ -113,8 +112,7 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
 
 
 def test_the_delay_of_one_sensor_stays_in_the_arrivals():
-    # one shift for all: what one sensor is late, relative to the others, is physics and not taken
-    # away
+    # one shift for all: what a sensor is late against the others is physics, and stays
     (one,) = compare_pulses(RESULT, trace=measured(late=[(2, 3e-6)])).results
     off = np.array([sensor.arrival.difference for sensor in one.sensors])
     assert off[0] == pytest.approx(off[1], abs=1e-8)
@@ -188,8 +186,7 @@ def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
     assert bare.results[0].sensors[0].noise == pytest.approx(0.02 * largest, rel=0.25)
     assert bare.results[0].sensors[0].peak == first.peak
     low = compare_pulses(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
-    # a filter that is asked for acts on both sides; its response depends a little on the sampling
-    # rate
+    # a filter that is asked for acts on both sides; its response depends on the sampling rate
     assert low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max()
     assert abs(low.peak.relative) < 2e-3
 
@@ -392,12 +389,11 @@ TRACE, NO_CURVE = (
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
+def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, capsys):
     command = ["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE]
     tolerances = ["--tolerance", "peak=0.06", "--tolerance", "arrival=1e-6"]
     assert obey([*command[:2], *command[3:], *tolerances]) == 0 and capsys.readouterr().out
-    assert obey([*command, "--figure", "compared.png"]) == 0
-    captured = capsys.readouterr()
+    captured = obeyed(*command, "--figure", "compared.png")
     for title in (
         "peak force [N]",
         "arrival of the peak [us]",
@@ -411,8 +407,7 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
     assert captured.out.splitlines()[-1] == "compared.png"
     assert (here / "compared.png").read_bytes().startswith(b"\x89PNG")
     assert "ma-liu: no sensor in bead 40, 63, which is left out" in captured.err
-    assert obey([*command, "--tolerance", "peak=0.001", "--json"]) == 5
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(obeyed(*command, "--tolerance", "peak=0.001", "--json", code=5).out)
     assert facts["trace"]["kind"] == "synthetic"
     assert facts["nearest"] == [{"bead": bead, "labels": ["ma-liu"]} for bead in (9, 24)]
     ours = facts["results"][0]
@@ -446,6 +441,5 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
         (["ma-liu.h5", "--trace", TRACE, "--figure", "x.gif"], 4, "x.gif"),
     ],
 )
-def test_what_is_wrong_has_its_exit_code_and_sentence(here, options, code, sentence, capsys):
-    assert obey(["compare", *options]) == code
-    assert sentence in capsys.readouterr().err
+def test_what_is_wrong_has_its_exit_code_and_sentence(here, options, code, sentence, obeyed):
+    assert sentence in obeyed("compare", *options, code=code).err

@@ -31,8 +31,7 @@ WORDS = {
 # gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
 NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
 BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
-# Few samples and much noise hide a flat top; then the uncertainty goes up to where the flanks would
-# meet.
+# Few samples and much noise hide a flat top; the uncertainty reaches to where the flanks meet.
 CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
 # Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or
 # more neither; a trace may end after.
@@ -90,8 +89,7 @@ class Coverage:
                     self.sure[name].append(sure / scale)
 
     def within(self, name, deviations):
-        """Part of the sensors that have a number within so many standard deviations of what is
-        true."""
+        """Part of the sensors with a number within so many standard deviations of what is true."""
         return float(np.mean(np.array(self.errors[name]) <= deviations * np.array(self.sure[name])))
 
     def beyond(self, name, deviations=5.0):

@@ -31,8 +31,7 @@ DT = 1e-7
 def step_of(
     law: str, ledger: bool = True, **inputs: object
 ) -> tuple[ContactStep, tuple, Functions]:
-    """The step of the steel chain's contact under a law, its coefficients, and the law's
-    functions."""
+    """Step of the steel chain's contact under a law, its coefficients, and the law's functions."""
     contacts = contacts_of(laws()[law], steel_row(2), inputs_for(law, **inputs))
     step = contact_step(contacts.model.functions, features_of(contacts.model, ledger, False, False))
     return step, tuple(contacts.c[:, 1].tolist()), contacts.model.functions
@@ -50,8 +49,7 @@ def closed_and_step(separation: str = "clamped") -> tuple[tuple, ContactStep, tu
 
 
 def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration_and_slopes_of_hertz():
-    # d = d0 + w0 t + A t^2/2 and w = w0 + A t, at the step t; the half-step rate is the rate half a
-    # step earlier
+    # d = d0 + w0 t + A t^2/2 and w = w0 + A t; the half-step rate is that of half a step earlier
     w0, bend, t = 2.0, -3e6, 4e-7
     half, rate = w0 + bend * (t - 0.5 * DT), w0 + bend * t
     assert predicted(half, bend, 0.5 * DT) == pytest.approx(rate, rel=1e-15)
@@ -69,8 +67,7 @@ def test_the_polynomial_of_an_onset_steps_by_one_and_is_that_of_bernoulli_at_who
     for a in (0.0, 0.25, 0.5, 0.65):
         found = np.polyval(onset_weight(a), [1.0, 0.0])
         assert found[0] - found[1] == pytest.approx(1.0, abs=4e-11)
-    # -zeta(-1, q) = B_2(q)/2, B_2(q) = q^2 - q + 1/6 (DLMF 25.11.14, 24.2.4); and -zeta(0, 1 +
-    # theta) = 1/2 + theta
+    # -zeta(-1, q) = (q^2 - q + 1/6)/2 (DLMF 25.11.14, 24.2.4); -zeta(0, 1 + x) = 1/2 + x
     theta = np.linspace(0.0, 1.0, 11)
     second = 0.5 * (theta * theta + theta + 1.0 / 6.0)
     np.testing.assert_allclose(np.polyval(onset_weight(1.0), theta), second, atol=1e-14)
@@ -91,8 +88,7 @@ def test_at_an_onset_the_damping_has_the_weight_one_half_and_theta(theta):
     assert damping > 0.0 and (lost, work) == (0.0, 0.0)
     assert kick == pytest.approx(elastic + (0.5 + theta) * damping, rel=1e-12)
     assert step.read(d, rate, c, history) == record
-    # the jump itself: nothing before, c w after, at the speed of the onset, w at the step less what
-    # it has changed since
+    # the jump: nothing before, c w after, at the onset's speed: w less its change since
     found, behind, before, after, moves, _ = step.onset(d, half, rate, DT, c, fresh, history)
     onset_rate = rate - 2.0 * theta * (rate - half)
     assert (found, before, moves) == (True, 0.0, 0.0) and behind == pytest.approx(theta, rel=1e-12)
@@ -178,8 +174,7 @@ def test_jumps_that_only_weigh_a_kick_move_nothing():
 
 @pytest.mark.parametrize("theta", [0.0, 0.25, 0.8])
 def test_bodies_moved_by_a_jump_go_on_as_if_its_force_had_been_integrated(theta):
-    # a body of mass 1 at rest; from t = -theta dt on a force that begins at `force` and grows by
-    # `growth` a second
+    # mass 1 at rest; from t = -theta dt a force that begins at `force` and grows by `growth`
     force, growth, steps = 3.0, 4e5, 50
     u, v = moved_by_jump(theta, DT, force, growth)
     for n in range(steps):

@@ -111,8 +111,7 @@ def test_an_internal_contact_needs_body_1_outside_or_a_clearance(name):
 @PLAIN_ALONE
 def test_a_run_beyond_the_largest_overlap_ends_outside_the_laws_range():
     chain, law = steel_row(3), laws()["johnson"]
-    # 1 um of clearance: no force beyond .54 um, and a striker of 1.77 m/s goes deeper; 1 mm: far
-    # from its end
+    # 1 um of clearance: no force beyond .54 um, 1.77 m/s goes deeper; 1 mm: far from its end
     for clearance, status in ((1e-6, Status.OUTSIDE_LAW), (1e-3, Status.COMPLETE)):
         inputs = example_inputs(law, contact="internal", clearance=clearance)
         contacts = contacts_of(law, chain, inputs)

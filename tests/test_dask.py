@@ -9,7 +9,6 @@ import pytest
 from support.short_chains import elastic
 
 import granchain as gc
-from granchain.cli import obey
 from granchain.errors import RunError
 from granchain.studies import elsewhere
 
@@ -84,13 +83,14 @@ def test_a_point_that_kills_its_workers_is_set_aside_and_named(cluster, tmp_path
     )
 
 
-def test_the_command_takes_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch, capsys):
+def test_the_command_takes_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch, obeyed):
     monkeypatch.chdir(tmp_path)
     Path("speeds.toml").write_text(
         'case = "steel-chain-hertz"\ntraces = true\n[vary]\nstriker.speed = [0.5, 1.0, 2.0]\n'
     )
-    assert obey(["sweep", "speeds.toml", "--dask", cluster.scheduler_address, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["status"] == {"complete": 3}
+    assert json.loads(
+        obeyed("sweep", "speeds.toml", "--dask", cluster.scheduler_address, "--json").out
+    )["status"] == {"complete": 3}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["speeds.h5", "speeds.toml"]
 
 

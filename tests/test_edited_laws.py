@@ -143,8 +143,7 @@ def written(kinds: list[str], which: int, folder: Path) -> list[str]:
 
 
 def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, int]]:
-    """Plain and compiled force of each folder's law in a new process, and how often it came
-    from the disk."""
+    """Plain and compiled force of each folder's law in a new process; loads from the disk."""
     code = f"""
         import json, sys; sys.path.insert(0, "tests")
         from support import law_edits
@@ -202,8 +201,7 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  #
     )
 
 
-# What a law may not reach: the lines above it, the expression of its force, and what is said of it;
-# alone, the type of K.
+# What a law may not reach: lines above, its force, what is said; alone, the type of K.
 NUMBERS, PLAIN = "put its numbers into constants", "write a plain function in its place"
 STEEL = CONSTANTS.replace("{}", "2")
 OPTION = "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x"

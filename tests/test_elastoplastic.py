@@ -25,8 +25,7 @@ from granchain.errors import LawError
 
 pytestmark = pytest.mark.usefixtures("plain_scans")
 
-# The chain of Wang, Liu & Liu 2022, table 8: two steel beads of radius 2.38 mm and 0.45 g, E 193
-# GPa, nu 0.3, s_y 900 MPa.
+# Wang, Liu & Liu 2022, table 8: R 2.38 mm, 0.45 g, E 193 GPa, nu 0.3, s_y 900 MPa.
 RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = (
     1.19e-3,
     193e9 / (2.0 * (1.0 - 0.3**2)),
@@ -55,8 +54,7 @@ def pair(**changes: Any) -> Pair:
 
 
 def near(value: Any, rel: float) -> Any:
-    """Equal within a relative tolerance, and no absolute one: overlaps and energies are small
-    numbers."""
+    """Equal within a relative tolerance alone: overlaps and energies are small numbers."""
     return pytest.approx(value, rel=rel, abs=0.0)
 
 
@@ -69,8 +67,7 @@ class Contact(certificates.Contact):
         with np.errstate(all="ignore"):
             super().__init__(own, values, pair(yield_stress=yield_stress))
         self.law = Running(self.model)
-        # a law may yield from the first touch: its overlaps are then counted in a thousandth of the
-        # radius
+        # a law may yield from the first touch: overlaps are then in thousandths of the radius
         self.unit = self.law.elastic_limit(self.c) or 1e-3 * RADIUS
         self.largest = min(self.limit, 2000.0 * self.unit)
 
@@ -165,8 +162,7 @@ def test_the_guard_acts_on_the_computed_windows(name):
         assert found[:, 0] == near([1.0, 6.0], 1e-14)
 
 
-# Where the window ends and a dent begins; of Ma and Liu for the printed constants of a ball in
-# a socket too.
+# Where the window ends and a dent begins; of Ma and Liu for a ball in a socket too.
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "inputs", "ends", "dent"),
@@ -295,8 +291,7 @@ def check_path(made: Contact, path: list[float]) -> None:
     for there in turns:
         before = law.energy(here, c, h)
         if there > h[0] and there > here:
-            # to the limit along the elastic curve, then along the virgin one, whose work is the
-            # closed form
+            # to the limit along the elastic curve, then along the virgin one, of closed-form work
             taken += law.energy(h[0], c, h) - before
             taken += law.loading_work(there, c) - law.loading_work(h[0], c)
             h = law.update((there, 0.0, 0.0, 1.0), c, h)

@@ -154,8 +154,7 @@ def test_errors_are_as_promised(compiled: dict[str, Callable]) -> None:
         scale = np.log(x)
         for most, allowed in ((709.0, POWER_ERROR), (10.0, NEAR_POWER_ERROR)):
             y = draw.uniform(-most, most, n) / scale
-            # a long double's own power: its logarithm has 11 bits more than a double's, and 709
-            # takes 10 of them
+            # a long double's power: its logarithm has 11 bits more, of which 709 takes 10
             exact = (
                 np.exp(y.astype(wide) * np.log(x.astype(wide)))
                 if most < 100.0
@@ -246,8 +245,7 @@ def test_loops_over_rows_take_them_in_whole_vectors(compiled: dict[str, Callable
 @pytest.mark.plain
 def test_the_fingerprint_covers_the_form_on_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     def law():  # type: ignore[no-untyped-def]
-        # each time another function: of one that it has looked through, the engine looks at what
-        # may change in a process
+        # each time another function: of a known one the engine looks at what may change
         return lambda x: elementary.log(x)
 
     before = fingerprint(law())

@@ -1,5 +1,4 @@
-"""Walls, precompression, gravity, drives, unlike beads: a row that stands still stays, and one
-that moves keeps its balance."""
+"""Walls, loads, gravity, drives, unlike beads: rows at rest stay, moving ones balance."""
 
 from types import SimpleNamespace
 
@@ -98,8 +97,7 @@ def test_loads_that_the_row_or_its_law_cannot_carry_are_refused():
         contacts_of(laws()["hertz"], standing_row(4, precompression=1e6), inputs_for("hertz"))
     with pytest.raises(CaseError, match="would have to pull"):
         check_loads(standing_row(4, WALL, WALL, gravity=-9.81, precompression=0.0))
-    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no
-    # overlap
+    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: 5 N at no overlap
     jumping = "wang-liu-hysteretic"
     with pytest.raises(CaseError, match=jumping):
         contacts_of(laws()[jumping], standing_row(4, precompression=5.0), inputs_for(jumping))
@@ -246,8 +244,7 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side, contac
 @PLAIN_ALONE
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_balance(side):
-    # at rest, then .1 m/s, then at rest: between two steps each time, and at last within the last
-    # step
+    # at rest, then .1 m/s, then at rest: between two steps, at last within the last step
     for first, last in ((11.7, 61.3), (12.2, 60.6), (13.0, 99.4), (13.1, 99.9)):
         time = np.array([first, last]) * 1e-7
         push = End("displacement", None, time, np.array([0.0, 0.1 * (time[1] - time[0])]))
@@ -278,7 +275,6 @@ def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
         for n_steps in (50, 100, 200, 400)
     ]
     errors = [np.abs(end - ends[-1]).max() / 0.1 for end in ends[:-1]]
-    # order two against a reference of its own order: (64 - 1)/(4 - 1) = 21 from the first to the
-    # last
+    # order two against its own reference: (64 - 1)/(4 - 1) = 21 from the first to the last
     assert errors[0] < 1e-3
     assert 10.0 < errors[0] / errors[2] < 40.0

@@ -26,8 +26,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 # and forces of one size. The largest difference over 360 random contacts of every law was below
 # 2e-14 of the force, or of the overlap where the law states that.
 CLOSE = 1e-13
-# The play between two cylinders, one inside the other: on each side of where the fits of Pereira et
-# al. change.
+# Play of a cylinder in another: on each side of where Pereira et al. change their fits.
 CLEARANCES = (1e-4, 6e-4, 2e-3)
 CONTACTS, OVERLAPS = 2 * len(CLEARANCES), 9
 

@@ -71,8 +71,7 @@ def test_an_input_is_found_from_arrivals_and_from_traces(measure):
 
 @pytest.mark.long
 def test_several_inputs_are_found_together():
-    # the stiffness in SI, as (4/3) E* sqrt(R*) gives it for these beads: 193e9/(2 (1 - .3^2)) Pa
-    # and half of 2.38e-3 m
+    # (4/3) E* sqrt(R*) of these beads: E* = 193e9/(2 (1 - .3^2)) Pa, R* half of 2.38e-3 m
     stiffness = 4.0 / 3.0 * 193e9 / (2.0 * (1.0 - 0.3**2)) * (2.38e-3 / 2.0) ** 0.5
     case = short(**{"contact.law": "flores", "contact.restitution": 0.7})
     free = {"restitution": (0.4, 0.9), "stiffness": (0.5 * stiffness, 2.0 * stiffness)}
@@ -93,8 +92,7 @@ def test_inputs_that_are_not_told_apart_are_named():
 
 
 def faked(monkeypatch, peak_off, key="restitution"):
-    """Every run replaced by peaks that are off by a function of an input, from those under
-    ma-liu."""
+    """Runs replaced by peaks that are off by a function of an input, from those under ma-liu."""
 
     def measure(cases, threads, traces):
         found = Measures.empty(cases)
@@ -144,15 +142,14 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
 
 
 @pytest.mark.usefixtures("blank_pictures", "plain_members")
-def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, capsys):
+def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypatch, obeyed):
     monkeypatch.chdir(tmp_path)
     kept_snapshots = {key: value for key, value in SHORT.items() if key != "snapshots"}
     case = gc.load_case("steel-chain").replace(**kept_snapshots)
     command = ["equivalent", "steel-chain", "--free", "restitution=0.1:0.9", "--law", "flores"]
     command += AS_OPTIONS
     command += ["--law", '{ law = "hunt-crossley" }']
-    assert obey([*command, "--out", "kept.json", "--figure", "ranking.png"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = obeyed(*command, "--out", "kept.json", "--figure", "ranking.png").out.splitlines()
     assert any(line.split()[:2] == ["1", "flores"] for line in lines) and any(
         "reach the same residual" in line for line in lines
     )
@@ -166,8 +163,12 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == case
     assert (tmp_path / "ranking.png").exists()
     assert obey([*command, "--out", "kept.json"]) == 4
-    assert obey(["equivalent", "steel-chain", "--law", "flores", "--free", "restitution"]) == 2
-    assert 'got "restitution", allowed KEY=LOW:HIGH' in capsys.readouterr().err
+    assert (
+        'got "restitution", allowed KEY=LOW:HIGH'
+        in obeyed(
+            "equivalent", "steel-chain", "--law", "flores", "--free", "restitution", code=2
+        ).err
+    )
 
 
 @pytest.mark.long

@@ -16,16 +16,14 @@ from granchain.simulation import prepare
 from granchain.store import Result
 from granchain.verification import verify
 
-# Times the case's own step is divided by for the value that counts as true: of order two, 1/256 of
-# its error is left.
+# Divisor of the case's step for the true value: of order two, 1/256 of the error is left.
 REFINED = 16.0
 # Samples of that run: thousands in the width of a pulse.
 SAMPLES = 1_000_000
 # Neighbouring samples of the refined run that differ by so much, relative to the peak, lie on both
 # sides of a jump: the top of a smooth pulse is flat.
 JUMP = 1e-3
-# Laws whose loops other short tests compile: elastic, elastoplastic, with a dashpot of each kind,
-# with a jump at the onset.
+# Laws whose loops other short tests compile: elastic, dented, each dashpot, a jump.
 FEW = ("hertz", "ma-liu", "flores", "tsuji", "wang-liu-viscous")
 
 

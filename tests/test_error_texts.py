@@ -1,5 +1,4 @@
-"""Every error has a test that knows its words: found by reading the package's source and the
-tests'."""
+"""Every error has a test that knows its words, by the source of the package and the tests."""
 
 import ast
 import re
@@ -85,8 +84,7 @@ ELSEWHERE = ("traces/", "store/foreign.py", "jit/cache.py")
 
 @pytest.mark.promise("I2")
 def test_every_error_says_what_was_got_and_what_is_allowed(figure):
-    # after a question of the system, another's error or a search that ends there is nothing that
-    # would be allowed
+    # the system's, another's error or a search that ends: nothing would be allowed
     asked = (
         "; mend it, or install another version",
         "came no nearer to an orbit",

@@ -1,5 +1,4 @@
-"""Values far from those of any body: a case that is accepted can be set up and advanced, or is
-refused with a sentence."""
+"""Values far from any body's: an accepted case advances, or is refused with a sentence."""
 
 import copy
 import warnings

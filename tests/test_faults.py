@@ -1,5 +1,4 @@
-"""What goes wrong while a run computes: signals, kill -9, full disks, a second writer, numbers
-that are none."""
+"""What goes wrong while a run computes: signals, kill -9, full disks, second writers, NaN."""
 
 import contextlib
 import os
@@ -110,8 +109,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
 
 # --- Ctrl-C and TERM
 
-# Computing since the start [s]; None: once there is a checkpoint; first lines, imports, loading the
-# compiled loop, first steps.
+# Computing since the start [s], from imports to first steps; None: once checkpointed.
 MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
 
 
@@ -214,8 +212,7 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(
 def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the run, where what it records does not fit; after it, where the disk has filled
-    meanwhile."""
+    """Before the run, where its records do not fit; after it, where the disk has filled since."""
     folder = disk("size=1m")
     target = folder / "run.h5"
     small = ["chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4"]
@@ -323,7 +320,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
     poison: Callable[[State], None],
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    obeyed,
 ) -> None:
     advance, after = State.advance, []
 
@@ -338,8 +335,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
     monkeypatch.setattr(State, "advance", poisoned)
     keys = ["chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4"]
     keys += [f"contact.law={law}", *["contact.restitution=0.7"] * (law == "flores")]
-    assert obey(["run", "steel-chain", *(f"--set={key}" for key in keys)]) == 3
-    said = capsys.readouterr().err
+    said = obeyed("run", "steel-chain", *(f"--set={key}" for key in keys), code=3).err
     assert after == [300], "the block after the poison was not the last"
     assert re.search(rf"the run stopped at t = \S+e-05 s \(step 360 of \d+\) at {place}", said)
     assert (

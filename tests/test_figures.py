@@ -116,8 +116,7 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
 
 # --- colours, type, layout
 def in_lab(colour):
-    """L*, a*, b* of an sRGB colour (IEC 61966-2-1:1999, equations 5 to 7; CIE 15:2018, section
-    8.2.1, white D65)."""
+    """L*, a*, b* of sRGB (IEC 61966-2-1:1999, eq. 5 to 7; CIE 15:2018, 8.2.1, white D65)."""
     part = np.array(to_rgb(colour))
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
@@ -129,8 +128,7 @@ def in_lab(colour):
 
 
 def apart(one, other):
-    """Difference of two colours: delta E*ab, their distance in L*, a*, b* (CIE 15:2018,
-    equation 8.21)."""
+    """Difference of two colours: delta E*ab, the distance in L*, a*, b* (CIE 15:2018, eq. 8.21)."""
     return math.dist(in_lab(one), in_lab(other))
 
 
@@ -380,8 +378,7 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(20, -1), result.velocity.T)
     assert axes.get_legend() is None and figure.legends
     front = next(line for label, line in lines(axes).items() if label.startswith("wave front"))
-    # the crest is at bead 18.27 in the last snapshot, and the velocity is below half of its peak
-    # 0.79 beads behind it
+    # the crest is at bead 18.27 at last, and half its velocity 0.79 beads behind it
     assert (
         front.get_label() == "wave front by peaks of velocity, beads 1 to 17: "
         f"speed {wave_speed() * 2.0 * RADIUS:.4g} m/s"
@@ -398,8 +395,7 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
 
 # --- hysteresis
 def dented():
-    """A contact that loads along one line and unloads along another to a residual overlap of
-    4.01 um, and stays apart."""
+    """A contact that loads along one line, unloads along another to 4.01 um, and stays open."""
     overlap = np.concatenate([np.linspace(0.0, 10e-6, 301), np.linspace(10e-6, -8e-6, 451)[1:]])[
         :750
     ]

@@ -1,5 +1,4 @@
-"""Fit: numbers of a case found from a trace, how sure they are, and what the trace does not
-tell apart."""
+"""Fit: numbers of a case from a trace, their errors, and what it does not tell apart."""
 
 import json
 import math
@@ -329,15 +328,13 @@ def test_a_calibration_that_is_off_is_found_within_what_is_stated():
     assert aware.common_gain == pytest.approx(1.03, abs=0.01) and plain.common_gain == 1.0
     assert aware.gain == pytest.approx(np.full(5, aware.common_gain)) and not aware.shift.any()
     assert aware.scatter < 1.5 < plain.scatter
-    # peaks alone do not tell it: their answer is as uncertain as the calibration, of which they are
-    # a part
+    # peaks alone do not tell it: their answer is as uncertain as the calibration
     plain, aware = (gc.fit(start(), synthetic(0.01, 3, 1.0, one), KEYS, "peaks") for one in said)
     assert aware.errors["striker.speed"] > 1.5 * plain.errors["striker.speed"]
 
 
 def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
-    # no contact here is fully plastic: of psi and xi the force knows one number alone, see Ma and
-    # Liu's law
+    # no contact is fully plastic: of psi and xi the force knows one number, see Ma and Liu's law
     found = gc.fit(start(), synthetic(0.01), ["contact.psi", "contact.xi", "striker.speed"])
     assert found.not_told_apart == (("contact.psi", "contact.xi"),)
     assert found.errors["contact.psi"] == found.errors["contact.xi"] == math.inf
@@ -369,15 +366,14 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_prints_and_keeps_what_the_function_finds(here, capsys):
+def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, capsys):
     (here / "rig").mkdir()
     (here / "rig" / "about.toml").write_text('title = "made up"\nkind = "synthetic"\n')
     (here / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(synthetic(0.01))))
     begun = ["fit", "steel-chain", "--trace", "rig"]
     case = [*short_chains.AS_OPTIONS, "--set=contact.psi=2.75"]
     command = [*begun, *case, "--free", "contact.psi"]
-    assert obey([*command, "--out", "kept.json", "--figure", "fit.png"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = obeyed(*command, "--out", "kept.json", "--figure", "fit.png").out.splitlines()
     assert any(line.startswith("contact.psi") and " to " in line for line in lines)
     kept = json.loads((here / "kept.json").read_text())
     found = gc.fit(short(**{"contact.psi": 2.75}), "rig", ["contact.psi"])
@@ -394,8 +390,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, capsys):
     (here / "laws.json").write_bytes((here / "kept.json").read_bytes())
     more = ["--out", "laws.json", "--figure", "laws.png", "--overwrite", "--json"]
     capsys.readouterr()
-    assert obey([*several, *more]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json.loads(obeyed(*several, *more).out)
     kept = json.loads((here / "laws.json").read_text())
     assert printed["laws"] == kept["laws"]
     assert kept["kind"] == "fits" and [one["law"] for one in kept["laws"]] == ["ma-liu", "hertz"]
@@ -405,10 +400,11 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, capsys):
     assert b"Laws fitted to made up" in page and page.count(b'<figure class="picture">') == 3
     assert b"told apart" in page and b"Not drawn" not in page
     assert re.search(rb"<td[^>]*>1</td><t[dh][^>]*>ma-liu<", page)
-    assert obey([*several, "--free", "flores:contact.restitution"]) == 2
-    assert '--free: got "flores:", a law that is not asked for' in capsys.readouterr().err
-    assert obey([*several, "--law", "hertz"]) == 2
-    assert "--law: got hertz twice" in capsys.readouterr().err
+    assert (
+        '--free: got "flores:", a law that is not asked for'
+        in obeyed(*several, "--free", "flores:contact.restitution", code=2).err
+    )
+    assert "--law: got hertz twice" in obeyed(*several, "--law", "hertz", code=2).err
 
 
 # A dashpot that the trace is made by, and laws that are fitted to it: the damping of hunt-crossley

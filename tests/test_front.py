@@ -23,8 +23,7 @@ from granchain.errors import RunError
 from granchain.simulation import prepare
 from granchain.status import Status
 
-# The stability limit of this chain is 4.35e-6 s. Nothing but sensors is recorded: there is no whole
-# step on the way.
+# Stability limit 4.35e-6 s. Only sensors are recorded: no whole step on the way.
 CHAIN = gc.load_case("steel-chain-hertz").replace(**{
     "energy.ledger": False, "snapshots": None, "time.step": 3e-6,
     "sensors.contacts": [], "sensors.beads": [9, 63], "sensors.interval": 3e-6,

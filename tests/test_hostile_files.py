@@ -41,8 +41,7 @@ def content():
 
 # --- Made to do harm.
 def replaced(file, name, **made):
-    """Put another dataset in the place of a good one, so good that nothing but the harm can be
-    refused."""
+    """Put another dataset in the place of a good one, so that only the harm can be refused."""
     texts = {
         key: file[name].attrs[key] for key in ("units", "long_name") if key in file[name].attrs
     }
@@ -239,8 +238,7 @@ def test_no_hostile_file_takes_memory(folder):
 
 
 def hanging(content):
-    """A file on which HDF5 2.0.0 loops for ever: the free space of its heap of texts says that
-    it is 0 bytes long."""
+    """A file on which HDF5 2.0.0 loops for ever: free space of 0 bytes in its heap of texts."""
     body = bytearray(content[: -files.SEAL_LENGTH])
     # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their
     # size in steps of 8, to the free space.
@@ -362,8 +360,7 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
 
 
 def forged(checkpointed, edit):
-    """A checkpoint as a stranger can make one: another header, other arrays, and a hash that
-    fits."""
+    """A checkpoint as a stranger makes it: another header, other arrays, and a hash that fits."""
     mark = b"granchain checkpoint 1\n"
     line, arrays = checkpointed[len(mark) + FRAME_HEAD : -FRAME_END].split(b"\n", 1)
     header, arrays = json.loads(line), bytearray(arrays)

@@ -1,5 +1,4 @@
-"""Hysteresis dashpots: each law's factor, what it delivers, and the permanent-indentation laws
-beside them."""
+"""Hysteresis dashpots: each factor, what it delivers; laws of permanent indentation."""
 
 import math
 from types import SimpleNamespace

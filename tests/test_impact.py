@@ -74,13 +74,11 @@ BEADS = example_pair()
 
 
 def kelvin_voigt_clamped(asked: float, stiffness: float, mass: float) -> tuple[float, float]:
-    """Time at which the force vanishes, and that at which the overlap does, of an impact at
-    1 m/s, in closed form."""
+    """Times of no force and of no overlap of an impact at 1 m/s, in closed form."""
     zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
     root = math.sqrt(1.0 - zeta * zeta)
     omega = math.sqrt(stiffness / mass)
-    # F = -m d'' and d = v/w exp(-zeta w0 t) sin(w t): d'' = 0 at tan(w t) = -2 zeta root/(1 - 2
-    # zeta^2) = -tan(2 asin zeta)
+    # F = -m d'' and d = v/w exp(-zeta w0 t) sin(w t): d'' = 0 at tan(w t) = -tan(2 asin zeta)
     ends = (math.pi - 2.0 * math.asin(zeta)) / (omega * root)
     decay, phase = math.exp(-zeta * omega * ends), omega * root * ends
     overlap = decay * math.sin(phase) / (omega * root)
@@ -107,8 +105,7 @@ def test_a_clamped_contact_lasts_until_its_force_vanishes(asked, figure):
     # of order two
     error, fine = (one.duration / force_ends - 1.0 for one in (found, impact(**given, refine=8.0)))
     assert error == pytest.approx(64.0 * fine, rel=0.25)
-    # a contact that may pull opens where its overlap vanishes: after half a period of the damped
-    # oscillator
+    # a contact that may pull opens where its overlap vanishes: half a damped period later
     pulling = impact(**given, separation="tensile")
     half = math.sqrt(mass / stiffness) * math.hypot(math.pi, math.log(asked))
     assert pulling.duration == pytest.approx(half, rel=2e-4)
@@ -129,8 +126,7 @@ def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(plain_loop, mo
 
 @pytest.mark.plain
 def test_a_contact_as_printed_opens_after_its_overlap_vanishes(plain_loop):
-    # Ma-Liu as printed opens below zero for largest overlaps up to 1.978 d_y, by up to .0048 d_y
-    # (test_elastoplastic.py)
+    # Ma-Liu as printed opens below zero up to 1.978 d_y, by .0048 d_y (test_elastoplastic.py)
     printed = impact(law="ma-liu", speed=0.11, psi=2.84, xi=13.0, as_printed=True)
     strength = 1.6 * 900e6 / float(BEADS.effective_modulus)
     limit = math.pi**2 / 4.0 * float(BEADS.effective_radius) * strength**2
@@ -195,12 +191,10 @@ def test_identified_damping_delivers_every_restitution_at_the_automatic_step(
 
 
 def impact_just_past_the_jump(draw: np.random.Generator, beyond: float) -> float:
-    """Delivered less asked restitution of a random impact whose largest overlap is up to so
-    much of d_y beyond d_y."""
+    """Delivered less asked restitution of a random impact up to so much of d_y beyond d_y."""
     law = laws()["wang-liu-hysteretic"]
     asked, past = draw.uniform(0.05, 0.999), 1.0 + beyond * draw.random()
-    # beads of .5 to 5 mm, .01 to 10 g, bronze to ceramics; psi and xi about those of Ma and Liu,
-    # 2.84 and 13
+    # beads of .5 to 5 mm, .01 to 10 g, bronze to ceramics; psi, xi about Ma and Liu's 2.84, 13
     pair = Pair(
         effective_radius=draw.uniform(0.5e-3, 5e-3), effective_modulus=draw.uniform(3e10, 2e11),
         effective_mass=10.0 ** draw.uniform(-5.0, -2.0), yield_stress=draw.uniform(2e8, 2e9),
@@ -303,8 +297,7 @@ def test_losses_of_an_impact_add_up():
         parts = found.dissipated_approach + found.dissipated_recovery
         assert parts == pytest.approx(lost, rel=1e-12)
         assert found.approach_time + found.recovery_time == pytest.approx(found.duration, rel=1e-12)
-    # Ma-Liu loses all in the approach: its unloading is elastic; the quadrature of the recorded
-    # forces is good to 1e-5
+    # Ma-Liu loses all in the approach; the quadrature of recorded forces is good to 1e-5
     assert found.dissipated_recovery == pytest.approx(0.0, abs=1e-5 * lost)
     # its dent: d_r = d_max - F/(K sqrt(d_max)) below d_p
     stiffness = theory.hertz_stiffness(PAIR.effective_modulus, 0.82)

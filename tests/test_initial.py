@@ -1,5 +1,4 @@
-"""Beads that move or are displaced at the start: what a case says, where its energy is, and
-what follows."""
+"""Beads moved or displaced at the start: what a case says, its energy, what follows."""
 
 import json
 from pathlib import Path
@@ -126,8 +125,7 @@ def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_sto
         for speeds in ({"b12": -1.0}, {"b1": 1.0}, {"b1": 1.0, "b12": -1.0})
     )
     assert moving == struck > both
-    # Hertz: U = (2/5) K d^2.5 of one contact, all of which another may come to take; its overlap is
-    # then the same, 1 um
+    # Hertz: U = (2/5) K d^2.5 of one contact, all taken by another: the same 1 um
     pressed = made(initial={"displacement": row(**{f"b{i}": 1e-6 for i in range(1, 6)})})
     state = begun(pressed)
     assert state.time_step.reason.endswith("overlap up to 1e-06 m")
@@ -147,8 +145,7 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
         for more in ({}, {"initial": drawn})
     )
     assert apart == held > 0.0
-    # a dashpot's contact that is closed at the start is so in its history, and one that is drawn
-    # apart is open
+    # a dashpot's contact closed at the start is so in its history, one drawn apart is open
     onset = {**FLORES, "impact_speed": "onset", "impact_speed_floor": 1e-3}
     closed = prepare(made(chain=loaded, contact=onset, initial=drawn))[1].history[1]
     assert closed[1] == 0.0 and closed[2] == 1.0
@@ -192,8 +189,7 @@ def begun(case: Case) -> State:
 
 
 def pressed(force: float = 30.0) -> State:
-    """A chain at rest under a force, as recorded in three samples and two snapshots, 1e-6 s and
-    1e-5 s apart."""
+    """A chain at rest under a force: three samples, two snapshots, 1e-6 s and 1e-5 s apart."""
     state = begun(made(chain={**BASE["chain"], "precompression": force}))
     state.clock.sample, state.clock.snapshot = 3, 2
     for values in (state.records.sensor_force, state.records.contact_overlap):
@@ -241,8 +237,7 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     (said,) = deep(state.chain, state)
     words = "contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius"
     assert said.warning and said.text.startswith(words)
-    # a^2 = R overlap with R = 1.19 mm, half the radius of two equal spheres: sqrt(.5 .2) = .316 of
-    # it
+    # a^2 = R overlap with R = 1.19 mm, half the radius of equal spheres: sqrt(.5 .2) = .316 of it
     assert "a contact radius of 0.000753 m, 0.32 of it" in said.text
     # there is no contact beyond a free end
     state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3

@@ -1,5 +1,4 @@
-"""The inputs of a law, filled and checked in one place; contact radii from their formulas. As
-plain Python."""
+"""Inputs of a law, filled and checked; contact radii from their formulas. As plain Python."""
 
 import math
 
@@ -88,8 +87,7 @@ def test_the_contact_radius_begins_as_that_of_hertz_and_is_continuous(name):
     )
     overlaps = np.geomspace(1e-8, 1e-4, 4001)
     found = np.array([law.contact_radius(float(d), radius, c, ()) for d in overlaps])
-    # a power of the overlap below .8 or so: no step of 2.3e-3 of the overlap makes more than twice
-    # that of the radius
+    # a power below .8 or so: a step of 2.3e-3 of the overlap at most doubles in the radius
     assert (np.diff(found) > 0.0).all() and np.diff(np.log(found)).max() < 2.0 * math.log(
         1e4
     ) / 4000

@@ -24,11 +24,9 @@ from granchain.studies.equivalent import grid_of
 from granchain.studies.interruption import uninterrupted
 from granchain.studies.plan import quasi_random
 
-# A process that sends itself a signal at a certain place, and then does what the command line asks
-# for.
+# A process that signals itself at a place, and then does what the command line asks for.
 TIMED = {
-    # SciPy reads the numbers of its sequence inside a function of Cython's, which forgets
-    # exceptions
+    # SciPy reads numbers of its sequence inside a function of Cython's, which forgets exceptions
     "Sobol": """
 import numpy
 load = numpy.load
@@ -102,8 +100,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def timed(
     kind: str, number: int, folder: Path, *command: str, module: str = "-"
 ) -> tuple[int, list[str]]:
-    """The exit code of a process that a signal has met at its place, and what it said
-    afterwards."""
+    """Exit code of a process that a signal has met at its place, and what it said afterwards."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED[kind] + END, str(number), module, *command],
         cwd=folder,

@@ -1,5 +1,4 @@
-"""Peaks where a force jumps or has a kink: the largest on either side of it, in impacts, at
-sensors and at contacts."""
+"""Peaks at jumps and kinks: the largest on either side, in impacts, sensors and contacts."""
 
 import math
 from dataclasses import replace
@@ -54,8 +53,7 @@ JUMPING: dict[str, dict[str, Any]] = {
     "kogut-etsion": {},
     "jackson-green": {},
 }
-# A jump at the onset at once; inside a contact it takes a loop of its own: in the long run, and as
-# plain Python below.
+# A jump at the onset; inside a contact, a loop of its own: long, and plain below.
 EVERY = ["kelvin-voigt"]
 EVERY += [pytest.param(law, marks=pytest.mark.long) for law in JUMPING if law not in EVERY]
 KINDS = ("kelvin-voigt", "wang-liu-hysteretic", "kogut-etsion")
@@ -88,8 +86,7 @@ def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
 
 @pytest.mark.plain
 def test_forces_read_after_an_onset_are_of_order_two():
-    # two bodies that meet between two steps under F = K d + c rate: a damped oscillator from there
-    # on
+    # two bodies meet between steps under F = K d + c rate: a damped oscillator from there on
     stiffness, mass, speed, gap = 1e7, 0.225e-3, 1.0, 3.3e-7
     zeta = damping_ratio(0.1)
     omega = math.sqrt(stiffness / mass)
@@ -118,8 +115,7 @@ def test_forces_read_after_an_onset_are_of_order_two():
         errors.append(
             np.abs(state.records.contact_force[closed, 0] / force(time[closed]) - 1.0).max()
         )
-        # of the free end's body the sensor reads half of it: the jump from nothing to c v, at the
-        # moment of contact
+        # the free end's sensor reads half: the jump from nothing to c v, at contact
         (slot,) = np.flatnonzero(state.records.jump_force[:, 0] > 1.0)
         assert slot == closed[0]
         assert state.records.jump_force[slot, 0] == pytest.approx(
@@ -127,8 +123,7 @@ def test_forces_read_after_an_onset_are_of_order_two():
         )
         assert state.records.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
         assert state.contacts.peak[1] == pytest.approx(force(np.zeros(1))[0], rel=1e-9)
-    # predicted without the jump, they were off by a part of c dt/m, 9 % and 2.3 %; order two: a
-    # sixteenth at a quarter
+    # without the jump off by a part of c dt/m, 9 % and 2.3 %; order two: a sixteenth
     assert errors[0] < 0.02
     assert errors[1] < 0.12 * errors[0]
 
@@ -170,8 +165,7 @@ def row(law: str, gap: float, speed: float, **changes: Any) -> Case:
 
 
 def compared(case: Case, figure: Any, words: str = "") -> list[float]:
-    """Hold what a run says of peaks against a twentieth of its step: how far apart the arrivals of
-    the compared peaks are [s]."""
+    """A run's peaks against a twentieth of its step: how far apart their arrivals are [s]."""
     coarse = gc.run(case)
     step = coarse.time_step
     fine = gc.run(case.replace(**{"time.step": step / 20.0, "sensors.interval": step}))

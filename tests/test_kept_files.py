@@ -59,17 +59,19 @@ def contents(folder):
         ("kept_law.py", ["steel-chain", *SMALL, "--law-module", "kept_law.py"]),
     ],
 )
-def test_a_run_replaces_nothing_but_an_output_file(here, capsys, monkeypatch, out, command):
+def test_a_run_replaces_nothing_but_an_output_file(here, obeyed, monkeypatch, out, command):
     monkeypatch.setattr("granchain.run", lambda *case, **asked: pytest.fail("the run began"))
     before = contents(here)
     for more in ("--overwrite", "--resume"):
-        assert obey(["run", *command, "--out", out, more]) == 4
-        assert "got a file that granchain did not write" in capsys.readouterr().err
+        assert (
+            "got a file that granchain did not write"
+            in obeyed("run", *command, "--out", out, more, code=4).err
+        )
         assert contents(here) == before
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
+def test_figures_are_replaced_where_it_is_asked_for(here, obeyed, capsys):
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 0
     impact = ["impact", "hertz", "--speed", "1", "--out"]
     kept = "got figures that exist and are kept, allowed new ones; name another folder with --out,"
@@ -82,8 +84,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
         assert obey(command) == 0
         before = contents(here)
         capsys.readouterr()
-        assert obey(command) == 4
-        err = capsys.readouterr().err
+        err = obeyed(*command, code=4).err
         assert said in err and (said != kept or " more: " in err)
         assert contents(here) == before
         # a file that is no figure is kept all the same
@@ -95,7 +96,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
         assert obey([*command, "--overwrite"]) == 0 and contents(here) == before
 
 
-def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
+def test_an_import_does_not_write_over_the_file_that_it_reads(here, obeyed, capsys):
     Path("mine").mkdir()
     Path("mine/trace.csv").write_text(
         "t [us],bead 3 [N]\n" + "".join(f"{k},{k % 7}.5\n" for k in range(40))
@@ -106,9 +107,8 @@ def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
     assert obey([*command, "other"]) == 0 and obey([*command, "other"]) == 0
     shutil.rmtree("other")
     capsys.readouterr()
-    assert obey([*command, "mine"]) == 2
     assert (
         "mine/trace.csv: got the file that is imported, allowed a folder that does not hold it"
-        in capsys.readouterr().err
+        in obeyed(*command, "mine", code=2).err
     )
     assert contents(here) == before

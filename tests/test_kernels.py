@@ -1,5 +1,4 @@
-"""The C that the benchmarks race against computes what the engine computes, to the last bit,
-and keeps what it keeps."""
+"""The benchmarks' C computes and keeps what the engine does, to the last bit."""
 
 import ctypes
 import sys

@@ -48,13 +48,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simpl
     users._announced_by.cache_clear()
 
 
-def test_a_law_of_a_package_is_named_with_the_way_to_it_and_no_code_is_loaded(installed, capsys):
+def test_a_law_of_a_package_is_named_with_the_way_to_it_and_no_code_is_loaded(installed, obeyed):
     with pytest.raises(CaseError) as raised:
         gc.load_case("steel-chain").replace(**SPRING)
     assert WAY in str(raised.value)
     for command in (RUN, ["laws", "package-spring"], ["impact", "package-spring"]):
-        assert obey(command) == 2
-        assert WAY in capsys.readouterr().err, command
+        assert WAY in obeyed(*command, code=2).err, command
     assert "spring_laws" not in sys.modules and "package-spring" not in registered()
 
 
@@ -75,13 +74,12 @@ def test_asked_for_it_runs_and_the_file_says_of_which_package(installed, plain_l
     assert "law_packages" not in of_ours.provenance
 
 
-def test_what_is_wrong_with_a_package_is_a_sentence(installed, capsys):
+def test_what_is_wrong_with_a_package_is_a_sentence(installed, obeyed):
     with pytest.raises(LawError, match=r'got "spring-lows", allowed an installed .*, Spring_Laws; '
                        'did you mean "Spring_Laws"'):  # fmt: skip
         users.load_law_package("spring-lows")
     installed.module.write_text(LAW + "\n1 / 0\n")
-    assert obey([*RUN, "--law-package=Spring_Laws"]) == 2
-    said = capsys.readouterr().err
+    said = obeyed(*RUN, "--law-package=Spring_Laws", code=2).err
     assert "law package Spring_Laws: spring_laws: ZeroDivisionError" in said
     assert "Traceback" not in said and "package-spring" not in registered()
     # an interruption that comes meanwhile is none of its own
@@ -94,8 +92,7 @@ def test_what_is_wrong_with_a_package_is_a_sentence(installed, capsys):
         users.load_law_package("spring_laws")
 
 
-def test_where_a_law_of_a_package_fails_the_sentence_names_both(installed, capsys):
+def test_where_a_law_of_a_package_fails_the_sentence_names_both(installed, obeyed):
     installed.module.write_text(LAW.replace("(inputs.stiffness,)", "(1 / 0,)"))
-    assert obey([*RUN, "--law-package=Spring_Laws"]) == 2
-    said = capsys.readouterr().err
+    said = obeyed(*RUN, "--law-package=Spring_Laws", code=2).err
     assert 'contact law "package-spring" of Spring_Laws' in said and "ZeroDivisionError" in said

@@ -1,5 +1,4 @@
-"""What a law was stands with all that it computed, and whoever goes on with that compares it
-with what the law is now."""
+"""What a law was stands with all that it computed; going on compares it with the law now."""
 
 import json
 from dataclasses import replace

@@ -73,8 +73,7 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure) ->
 @pytest.mark.promise("N3")
 @pytest.mark.parametrize("law", every_law(FIRST[:2]))
 def test_the_ledger_closes_under_every_law(law, figure) -> None:
-    # twelve bodies, as in the comparison with the plain loop, which compiles the same loops; long
-    # enough for contacts to open
+    # twelve bodies, whose loops the comparison with the plain one compiles; contacts open
     chain = example_chain(12)
     inputs = vars(example_inputs(laws()[law]))
     coarse, fine = (
@@ -100,8 +99,7 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
     result = run(case)
     c = tuple(contacts_of(MaLiu, chain_of(case), case.law_inputs()).c[:, 1])
     for limit, lost in zip(result.elastic_limit[:5], result.contact_plastic[:5], strict=True):
-        # the work of loading to the elastic limit that the contact has now, less what it gives back
-        # from there
+        # the work of loading to the present elastic limit, less what it gives back
         h = MaLiu.update((limit, 0.0, 0.0, 1.0), c, MaLiu.history_of(c))
         left = MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h)
         assert lost == pytest.approx(left, rel=1e-12) and lost > 0.0

@@ -1,5 +1,4 @@
-"""Without scipy, matplotlib, xarray and pandas a chain runs, is saved and opened; what needs one of
-them says how to install it."""
+"""A chain runs, is saved and opened without large packages; what needs one says so."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Names that are links, and names of devices: what is written goes where they lead, or is
-refused; a link stays a link."""
+"""Links and devices: what is written goes where they lead, or is refused; links stay."""
 
 import os
 import shutil
@@ -248,7 +247,7 @@ def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(h
 
 @pytest.mark.promise("R5")
 def test_a_failed_write_leaves_no_folder_that_it_has_made(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: Path, tmp_path: Path, obeyed
 ) -> None:
     with mounting(tmp_path) as mount:
         full = mount("size=16k")
@@ -261,8 +260,7 @@ def test_a_failed_write_leaves_no_folder_that_it_has_made(
             f"plot {made}/run.h5 --out {full}/pictures",
             f"traces import {made}/long.csv --kind measured --out {full}/rig",
         ):
-            assert obey(command.split()) == 4
-            assert "the disk is full" in capsys.readouterr().err
+            assert "the disk is full" in obeyed(*command.split(), code=4).err
             assert left_in(full) == ["filler"], command
     # one that was there stays
     (tmp_path / "mine").mkdir()

@@ -1,5 +1,4 @@
-"""Many cases at once: each member to the bits of its own run, what fails and what is
-interrupted."""
+"""Many cases: each member to the bits of its own run, what fails and what is interrupted."""
 
 import gc as gc_of_python
 import itertools
@@ -34,8 +33,7 @@ def stacked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def drawn(law: str, count: int = MEMBERS, seed: int = 14) -> list[gc.Case]:
-    """Cases of a law in rows of eight beads, with everything recorded that there is, at strides
-    that share no steps."""
+    """Cases of a law in rows of eight beads, all recorded, at strides that share no steps."""
     return [
         case.replace(
             **{

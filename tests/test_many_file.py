@@ -250,8 +250,7 @@ def test_more_than_the_disk_holds_is_refused_before_anything_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
-    # as test_many has it: 3.6e9 bytes a run; of 400 of them 1.44e12, more than 2**40; memory is not
-    # asked for
+    # as in test_many.py 3.6e9 bytes a run: of 400 of them 1.44e12, more than 2**40
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
     with pytest.raises(FileError, match=r"of up to 1\.44e\+12 bytes, allowed at most"):
         gc.run_many([one] * 400, out=tmp_path / "study.h5")
@@ -284,8 +283,7 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(
 
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_members(tmp_path: Path) -> None:
-    """10^4 chains of 70 with 8 sensors x 1,000 samples: below 500 MB resident at the peak, in a
-    process of its own."""
+    """10^4 chains of 70, 8 sensors x 1,000 samples: below 500 MB at the peak, in a process."""
     code = """
 import sys, granchain as gc
 changes = {"snapshots": None, "sensors.contacts": [], "time.end": 2e-4}

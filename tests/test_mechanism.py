@@ -93,8 +93,7 @@ def test_surfaces_give_the_derivatives_of_their_overlaps(name: str, linkage: Lin
         )
         now = np.array(linkage.surfaces(*at[:2], pin_at(t, m), m))
         for k, step in enumerate(nudge * np.eye(3), start=1):
-            # central differences: rounding of 1e-17/1e-7 on lengths of .1 m, curvature of 1e-14
-            # times 1e4 to 1e8/m2
+            # central differences: rounding 1e-17/1e-7 on .1 m, curvature 1e-14 times 1e4 to 1e8/m2
             slope = (overlaps(*(at + step)) - overlaps(*(at - step))) / (2.0 * nudge)
             assert slope == pytest.approx(now[:, k], abs=2e-6)
 
@@ -119,8 +118,7 @@ def test_the_slip_is_that_of_the_two_materials_in_contact() -> None:
 def test_the_pin_leaves_the_arc_into_its_end_without_a_step() -> None:
     m = dimensions_of(gc.load_mechanism("scotch-yoke"))
 
-    # the same distance beyond the centre line at the border of the arc, seen from the arc and from
-    # the end
+    # the same distance beyond the centre line at the arc's border, from the arc and the end
     def deepest(angle: float) -> float:
         distance = m.rod + 3e-4
         pin = (-distance * math.cos(angle), distance * math.sin(angle), 0.0, 0.0, 0.0, 0.0)
@@ -281,8 +279,7 @@ def test_the_slider_crank_has_the_printed_digits() -> None:
     # from the same formulas, by hand: notes on cylinders and mechanisms, sec. 3
     assert found["first yield, force F_y"] == pytest.approx(0.4815, abs=5e-5)
     assert found["full plasticity, force F_p"] == pytest.approx(190.13, abs=5e-3)
-    # restitution and largest overlap that it prints at .5 m/s are those of .0442 kg; the slider's
-    # is another
+    # printed restitution and overlap at .5 m/s are of .0442 kg; the slider's is another
     given, joint = vars(case.law_inputs()), case.joint
     sides = joint.bearing_material, joint.journal_material
     for mass, restitution in ((0.04423, 0.5385), (case.slider.mass, 0.4154)):
@@ -357,7 +354,7 @@ def test_a_run_that_fails_says_so_and_writes_nothing(
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_the_file_gives_the_result_back_and_info_and_plot_know_it(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    obeyed, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     known, file = yoke("johnson"), tmp_path / "yoke.h5"
     known.save(file)
@@ -368,11 +365,9 @@ def test_the_file_gives_the_result_back_and_info_and_plot_know_it(
     chain = gc.run(gc.load_case("steel-chain", ["time.end=1e-6"]))
     with pytest.raises(AttributeError, match="not that of a mechanism"):
         chain.crank_angle  # noqa: B018
-    assert obey(["info", str(file), "--verify"]) == 0
-    text = capsys.readouterr().out
+    text = obeyed("info", str(file), "--verify").out
     assert "contact lost at" in text and "every value agrees" in text and "crank_angle" in text
-    assert obey(["info", str(file), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(obeyed("info", str(file), "--json").out)
     found = {check["what"]: check["value"] for check in facts["checks"]}
     assert found["largest force"] == known.contact_force.max()
     assert obey(["plot", str(file), "--out", str(tmp_path / "figures")]) == 0
@@ -384,15 +379,13 @@ def test_the_file_gives_the_result_back_and_info_and_plot_know_it(
     assert "no " not in capsys.readouterr().err
 
 
-def test_the_command_prints_one_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_prints_one_object(obeyed, tmp_path: Path) -> None:
     command = ["mechanism", CRANK, "--out", str(tmp_path / "crank.h5")]
-    assert obey([*command, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(obeyed(*command, "--json").out)
     assert facts["status"] == "complete" and facts["law"] == "wang-liu-hysteretic"
     found = {check["what"]: check["value"] for check in facts["checks"]}
     assert found["linear stiffness K_p"] == pytest.approx(6.044e7, rel=1e-4)
-    assert obey(command) == 4
-    assert "--overwrite" in capsys.readouterr().err
+    assert "--overwrite" in obeyed(*command, code=4).err
 
 
 @pytest.mark.long

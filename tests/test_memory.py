@@ -53,8 +53,7 @@ def zeros(file, count, name="force", **packed):
 
 
 def mat_packed(path, count, whole):
-    """A MATLAB file with one packed element that unpacks to `count` bytes, as long as it says
-    or not."""
+    """A MATLAB file whose packed element unpacks to `count` bytes, as long as it says or not."""
     shape = (count, 1) if whole else (2, 1)
     name = b"force\0\0\0"
     matrix = (
@@ -96,8 +95,7 @@ def lines(path, row, count, head=b"time [s],bead 3 [N]\n"):
             file.write(b"".join(row % (i, i % 7) for i in range(at, min(at + 10_000, count))))
 
 
-# Each makes a file that would take more than `limit` bytes to read; count: as many numbers as that
-# takes and a half more.
+# Each makes a file that takes more than `limit` bytes to read: of count numbers.
 TOO_LARGE = {
     "npy, one byte a number": lambda path, count: path.write_bytes(npy(np.zeros(count, "i1"))),
     "npz, one byte a number, packed": lambda path, count: archive(
@@ -155,8 +153,7 @@ def numbers_of(limit):
 
 
 def just_below(kind, path, limit):
-    """A file of so many numbers, as doubles, that what it takes is counted as a little less
-    than the limit."""
+    """A file of so many doubles that it is counted as a little less than the limit."""
     held = {
         "npy": 2 * 8,
         "npz": 8 + 2 * 8,
@@ -291,14 +288,18 @@ def test_a_file_just_below_the_limit_is_read_within_it(here, figure):
     assert peak > 0.2 * limit
 
 
-def test_a_limit_is_a_number_of_bytes(here, capsys):
+def test_a_limit_is_a_number_of_bytes(here, obeyed):
     Path("record").write_bytes(
         b"time [s],bead 3 [N]\n" + b"".join(b"%d,1\n" % i for i in range(1000))
     )
-    assert obey(["traces", "import", "record", "--kind", "measured", "--limit", "-1"]) == 2
-    assert '--limit: got "-1", allowed a number' in capsys.readouterr().err
-    assert obey(["traces", "import", "record", "--kind", "measured", "--limit", "5e4"]) == 4
-    assert "--limit 7.7e+04 (in Python: limit=7.7e+04)" in capsys.readouterr().err
+    assert (
+        '--limit: got "-1", allowed a number'
+        in obeyed("traces", "import", "record", "--kind", "measured", "--limit", "-1", code=2).err
+    )
+    assert (
+        "--limit 7.7e+04 (in Python: limit=7.7e+04)"
+        in obeyed("traces", "import", "record", "--kind", "measured", "--limit", "5e4", code=4).err
+    )
     assert obey(["traces", "import", "record", "--kind", "measured", "--out", "rig"]) == 0
     with pytest.raises(
         FileError,

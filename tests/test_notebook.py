@@ -1,5 +1,4 @@
-"""What notebooks show of our objects: tables with units, text that stays text, and a line of
-progress."""
+"""Objects in notebooks: tables with units, text that stays text, and a line of progress."""
 
 import io
 import re

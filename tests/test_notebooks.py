@@ -13,8 +13,7 @@ import run as notebooks  # noqa: E402
 sys.path.remove(str(FOLDER))
 
 
-# each some seconds, and one half a minute: it compiles a law, measures its certificate and compiles
-# it again
+# some seconds each; one half a minute: it compiles a law twice, with its certificate
 @pytest.mark.long
 @pytest.mark.parametrize("name", notebooks.names())
 def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):

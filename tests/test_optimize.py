@@ -1,5 +1,4 @@
-"""The best design: the corner of a box that is known, what holds back, a file that is gone on
-with, and what is refused."""
+"""The best design: a box's known corner, limits, a file to go on with, what is refused."""
 
 import json
 import re
@@ -159,23 +158,25 @@ def test_a_run_that_ends_before_the_wave_has_passed_is_refused():
 
 
 @pytest.mark.usefixtures("few_steps")
-def test_the_command_gives_what_the_call_gives(here, capsys):
+def test_the_command_gives_what_the_call_gives(here, obeyed):
     from granchain.cli import obey
 
     options = ["--set", "time.step=fast", "--set", "time.end=1e-4", "--set", "chain.beads=3"]
     options += ["--set", "ends.right=wall", "--set", "sensors.beads=[3]"]
     options += ["--set", "sensors.contacts=[]", "--over", f"{FACTORS}=0.7:1.3"]
     options += ["--generations", "0", "--subject-to", "peak:2=0:1e3"]
-    assert obey(["optimize", "steel-chain-hertz", *options, "--out", "best.toml", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(
+        obeyed("optimize", "steel-chain-hertz", *options, "--out", "best.toml", "--json").out
+    )
     limits = [(("peak", 2), 0.0, 1e3)]
     case = row(snapshots=gc.load_case("steel-chain-hertz").snapshots)
     found = gc.optimize(case, "peak", {FACTORS: (0.7, 1.3)}, limits, generations=0, progress=False)
     assert told["value"] == found.value and told["limited"] == found.limited
     assert gc.load_case("best.toml").chain.radius_factor == found.case.chain.radius_factor
     assert obey(["optimize", "steel-chain-hertz", *options, "--out", "best.toml"]) == 4
-    assert obey(["optimize", "steel-chain-hertz", *options[:-2], "--over", "gap=1"]) == 2
-    capsys.readouterr()
+    obeyed("optimize", "steel-chain-hertz", *options[:-2], "--over", "gap=1", code=2)
     one = ["--over", f"{FACTORS}.2=0.9:1.1", "--generations", "0"]
-    assert obey(["optimize", "steel-chain-hertz", *options[:12], *one]) == 0
-    assert "smallest" in (said := capsys.readouterr().out) and "chain.radius_factor.2" in said
+    assert (
+        "smallest" in (said := obeyed("optimize", "steel-chain-hertz", *options[:12], *one).out)
+        and "chain.radius_factor.2" in said
+    )

@@ -1,5 +1,4 @@
-"""Periodic orbits: against the closed form of a linear chain and a variational integration of the
-tests' own."""
+"""Periodic orbits against a linear chain's closed form and the tests' own integration."""
 
 import math
 

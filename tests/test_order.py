@@ -52,8 +52,7 @@ def settings() -> list:
 
 
 def traces(name: str, index: int, gap: float, unit: int, factor: float, end: float) -> np.ndarray:
-    """Velocities at common instants; `unit` automatic steps, times ten, fit into the interval
-    between them."""
+    """Velocities at common instants; ten `unit` automatic steps fit between them."""
     law, chain = laws()[name], steel_row(10)
     if gap:
         chain = replace(chain, gap=np.full(9, gap))
@@ -75,8 +74,7 @@ def observed(
 ) -> float:
     law, chain = laws()[name], steel_row(10)
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
-    # long enough for the wave to reach the eighth bead: 8 diameters of 4.76 mm at 734 m/s, and the
-    # flights over the gaps
+    # the wave reaches the eighth bead: 8 times 4.76 mm at 734 m/s, and flights over gaps
     end = 6e-5 + 9 * gap / SPEED
     auto = time_step_of(contacts, chain, "auto", end)
     unit = max(8, -(-auto.n_steps // (INTERVALS * 80)) * 8)

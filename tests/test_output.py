@@ -1,5 +1,4 @@
-"""The output file: what is in it, that it comes back equal, and that it is written whole or not
-at all."""
+"""The output file: what is in it; it comes back equal, and is written whole or not at all."""
 
 import getpass
 import hashlib

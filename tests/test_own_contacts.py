@@ -1,5 +1,4 @@
-"""Contact laws of their own, of segments and of walls: what runs, what it gives, what a case may
-say."""
+"""Own contact laws of segments and walls: what runs, what it gives, what a case may say."""
 
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,4 @@
-"""What the package holds besides its code; `make package` runs this file alone on the built
-wheel, outside the tree."""
+"""What the package holds besides code; `make package` runs this alone on the built wheel."""
 
 import os
 import subprocess

@@ -1,5 +1,4 @@
-"""Pages of docs/papers: every item bears its verdict out, and the pages are what the scripts
-print."""
+"""Pages of docs/papers: items bear their verdicts out, and pages are what the scripts print."""
 
 import sys
 from pathlib import Path

@@ -58,8 +58,7 @@ RESUMED = ("ma-liu", "tsuji", "kelvin-voigt")
 
 
 def resumed() -> list[Any]:
-    """Laws and steps at which they are broken off; as plain Python, at seconds each, every step
-    with one of the laws at once."""
+    """Laws and steps at which they are broken off; as plain Python, each step with one law."""
     pairs = [
         (law, step, PLAIN_HERE and i % len(RESUMED) != j)
         for i, step in enumerate(BROKEN_AT)

@@ -52,7 +52,7 @@ def here(files, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, capsys):
+def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, obeyed, capsys):
     command = ["plot", "fast.h5", "slow.h5", "--only", "force-traces,peaks", "--format", "pdf"]
     command += ["--width", "single", "--out", "out"]
     assert obey(command) == 0
@@ -61,8 +61,7 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_asked_for(here, capsys
     page = Path(drawn[1])
     before = page.read_bytes()
     assert before.startswith(b"%PDF")
-    assert obey(command) == 4
-    assert "got figures that exist and are kept" in capsys.readouterr().err
+    assert "got figures that exist and are kept" in obeyed(*command, code=4).err
     assert page.read_bytes() == before
     assert obey([*command, "--overwrite"]) == 0
 
@@ -76,15 +75,14 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert "hysteresis" not in said
 
 
-def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(here, capsys):
+def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(here, obeyed):
     save_conclusion("found.json", "fit", None, {})
     Path("text.h5").write_text("no")
     for kind in ("gif", "html", "json", "png"):
         Path(f"kept.{kind}").write_text("no")
     before = sorted(here.rglob("*"))
     for command, code, *expected in refused("command of figures"):
-        assert obey(command.split()) == code
-        said = capsys.readouterr().err
+        said = obeyed(*command.split(), code=code).err
         assert all(words in said for words in expected) and "Traceback" not in said, command
     assert sorted(here.rglob("*")) == before
 
@@ -116,22 +114,22 @@ def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error(
 # --- animation
 
 
-def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
+def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, obeyed):
     command = ["animate", "fast.h5", "--frames", "2", "--width", "single", "--magnify", "300"]
-    assert obey(command) == 0
-    assert capsys.readouterr().out == "fast.gif\n"
+    assert obeyed(*command).out == "fast.gif\n"
     with Image.open("fast.gif") as image:
         pictures = [np.asarray(one.convert("RGB")) for one in ImageSequence.Iterator(image)]
     # 86 mm at 150 dots an inch
     assert len(pictures) == 2 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
     assert (pictures[0] != pictures[1]).any()
     before = Path("fast.gif").read_bytes()
-    assert obey(command) == 4
-    assert "fast.gif: got a file that exists and is kept" in capsys.readouterr().err
+    assert "fast.gif: got a file that exists and is kept" in obeyed(*command, code=4).err
     assert Path("fast.gif").read_bytes() == before
     Path("mine.gif").write_text("not a GIF")
-    assert obey([*command, "--out", "mine.gif", "--overwrite"]) == 4
-    assert "got a file that granchain did not write" in capsys.readouterr().err
+    assert (
+        "got a file that granchain did not write"
+        in obeyed(*command, "--out", "mine.gif", "--overwrite", code=4).err
+    )
     assert Path("mine.gif").read_text() == "not a GIF"
     assert {path.name for path in here.glob("*.gif")} == {"fast.gif", "mine.gif"}
 

@@ -188,8 +188,7 @@ print(json.dumps(found))
 
 
 def assembly_for_apple(text: str) -> str:
-    """As Numba optimises and emits it there: two rounds of passes, with vectors of loops, then of
-    straight code."""
+    """As Numba optimises there: two rounds of passes, with vectors of loops, then of code."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     triple = "arm64-apple-macosx"

@@ -74,8 +74,7 @@ class Row:
 
 @st.composite
 def rows(draw: st.DrawFn, names: tuple[str, ...] = FAST, free: bool = False) -> Row:
-    """A row of 2 to 10 unlike bodies, struck somewhere, with gaps or under load, between walls
-    or not."""
+    """2 to 10 unlike bodies, struck somewhere, with gaps or load, between walls or not."""
     n = draw(st.integers(2, 10))
     each = st.lists(st.booleans(), min_size=n, max_size=n)
     small, light, soft, shut = (np.array(draw(each)) for _ in range(4))
@@ -110,8 +109,7 @@ def rows(draw: st.DrawFn, names: tuple[str, ...] = FAST, free: bool = False) -> 
 
 
 def largest(check: Callable[..., float], many: bool, **strategies: Any) -> float:
-    """The largest value of a check over random rows, a few that are always the same or many new
-    ones."""
+    """The largest value of a check over random rows: a few fixed, or many new ones."""
     seen = [0.0]
 
     @settings(

@@ -27,8 +27,7 @@ def bell(x):
 
 
 def notched(depth):
-    """A narrow dip on the falling flank, 0.04 of the width as a standard deviation, as Gharib
-    and Hurmuzlu's law makes."""
+    """A dip on the falling flank, sigma 0.04 of the width, as Gharib and Hurmuzlu's law makes."""
     return lambda x: bell(x) * (1.0 - depth * np.exp(-0.5 * ((x - 0.35) / 0.04) ** 2))
 
 
@@ -48,8 +47,7 @@ def kinked(x):
 
 
 def off(shape, samples, noise, seed, limit=math.inf):
-    """Error and uncertainty of each number, for so many samples a width and noise in parts of
-    the peak, at a random phase."""
+    """Error and uncertainty of each number, by samples a width and noise over peak."""
     draw = np.random.default_rng(seed)
     time = -3.0 + (np.arange(round(6.0 * samples)) + draw.random()) / samples
     size = Noise(noise, np.empty(0))
@@ -67,8 +65,7 @@ def off(shape, samples, noise, seed, limit=math.inf):
 
 
 def test_the_truth_is_between_the_samples():
-    # Area of the Gaussian, sqrt(pi/(4 ln 2)), and what its tail beyond 1 % leaves out, erfc(sqrt(ln
-    # 100))/2 of it.
+    # Area of the Gaussian, sqrt(pi/(4 ln 2)), less its tail beyond 1 %, erfc(sqrt(ln 100))/2.
     time = np.linspace(-3.0, 3.0, 304)
     peak, arrival, width, area = true_numbers(time, bell(time))
     whole = math.sqrt(math.pi / (4.0 * math.log(2.0)))
@@ -90,8 +87,7 @@ def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
     assert error < 3.0 * sure and (error < 0.05 or sure > 0.05)
 
 
-# a rise that noise or few samples hide may end the impulse; a jump between two samples leaves it
-# open
+# a rise that noise or few samples hide ends the impulse; a jump between two samples leaves it open
 @seeds(12)
 @pytest.mark.parametrize(
     ("shape", "samples", "noise"),

@@ -1,5 +1,4 @@
-"""The states of a checkpoint are appended, and a large file is written piece by piece: bits,
-kills, damage, signals."""
+"""States are appended to a checkpoint, large files written piece by piece: kills, damage."""
 
 import json
 import os
@@ -47,8 +46,7 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.plain
 def test_a_row_is_written_once(tmp_path: Path) -> None:
-    """States are appended as long as half of the file counts, and a row that will not change is
-    in one of them."""
+    """States are appended while half of the file counts; a row that stays is in one of them."""
     fresh = prepared("hertz", ROWS["touching"]())
     state, after, sizes = fresh(), fresh(), []
     kept = Checkpoint(tmp_path / "run.chk")
@@ -121,8 +119,7 @@ COMMAND = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
 def test_a_second_signal_loses_nothing_that_is_on_the_disk(
     during: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first stops the run, the second the writing: the run goes on from the checkpoint to
-    the same bits."""
+    """The first stops the run, the second the writing: it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
@@ -165,8 +162,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(
 def test_the_records_of_a_stopped_run_stand_once_on_the_disk(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its file holds them, and the checkpoint the rest; it is stopped twice and goes on from
-    there to the same bits."""
+    """Its file holds them, the checkpoint the rest; stopped twice it goes on to the same bits."""
     monkeypatch.setattr("granchain.store.checkpoint.RECORDS_IN_OUTPUT", 1)
     advance = Progress.advance
     for at, more in ((0.3, []), (0.6, ["--resume"])):
@@ -224,8 +220,7 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(
 def test_a_long_chain_with_snapshots_is_stopped_at_once(
     tmp_path: Path, figure: Callable[..., None]
 ) -> None:
-    """20,000 beads: half a second after the signal no more steps are done; the file is whole,
-    and the run can go on."""
+    """20,000 beads: half a second after the signal it stops; the file is whole, to go on with."""
     changes = ["chain.beads=20000", "sensors.beads=[10]", "sensors.contacts=[]", "time.end=3e-2"]
     changes += ["snapshots.interval=6e-6"]
     # its loop is compiled then

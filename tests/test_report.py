@@ -1,5 +1,4 @@
-"""The report: one page that holds all it needs, whatever stands in its files; read in a browser
-in the long run."""
+"""The report: one page with all it needs, whatever its files hold; in a browser if long."""
 
 import contextlib
 import copy
@@ -206,20 +205,20 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, capsys):
+def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, obeyed):
     monkeypatch.chdir(tmp_path)
     few = ["--set", "chain.beads=4", "--set", "sensors.beads=[2]"]
     case = gc.load_case("driven-chain", few[1::2])
     for command, call in (("dispersion", gc.dispersion), ("modes", gc.modes)):
-        assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 0
-        assert capsys.readouterr().out.endswith(f"\n{command}.json\n")
+        assert obeyed(command, "driven-chain", *few, "--out", f"{command}.json").out.endswith(
+            f"\n{command}.json\n"
+        )
         gc.save(call(case), "same.json", case, overwrite=True)
         kept, same = read_conclusion(f"{command}.json"), read_conclusion("same.json")
         assert kept.pop("written") and same.pop("written") and kept == same
         # nothing that is there goes
         assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 4
-        assert obey(["cite", f"{command}.json"]) == 0
-        assert "@book{johnson-1985," in capsys.readouterr().out
+        assert "@book{johnson-1985," in obeyed("cite", f"{command}.json").out
     page = report(["dispersion.json", "modes.json"]).decode()
     edge = f"{float(gc.dispersion(case).band_edges[0, 1]):.6g}"
     assert f">{edge}<" in page and "Modes of" in page and "Not drawn" not in page
@@ -304,8 +303,7 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path,
     if browser is None:
         pytest.skip("no browser that runs without a screen is installed (Debian: chromium)")
     page = tmp_path / "page.html"
-    # a frame as wide as the screen, and a script of the test's own that says how wide the page in
-    # it is
+    # a frame as wide as the screen, and a script of the test's own that says how wide the page is
     page.write_bytes(report([computed / "run.h5", computed / "compared.json"]))
     probe = tmp_path / "probe.html"
     probe.write_text(
@@ -330,7 +328,7 @@ UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, capsys, monkeypatch):
+def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, obeyed, monkeypatch):
     run, name = open_result(computed / "run.h5"), f"a{UNSEEN}\udcffz"
     # in a name of a file a byte that is not UTF-8 too
     run.title, run.messages = f"title {UNSEEN} end", [Message(f"message {UNSEEN} end")]
@@ -348,8 +346,7 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ca
     # pictures from here on: tables of a notebook, and letters of a figure that are kept as letters
     monkeypatch.undo()
     only = ["--only", "force-traces", "--format", "svg"]
-    assert obey(["plot", files[0], *only, "--out", str(tmp_path)]) == 0
-    said = capsys.readouterr()
+    said = obeyed("plot", files[0], *only, "--out", str(tmp_path))
     (drawn,) = tmp_path.glob("*.svg")
     assert "measured" in page.read_text() and "Message" in page.read_text()
     for text in (page.read_text(), run._repr_html_(), drawn.read_text(), said.out, said.err):

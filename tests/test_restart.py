@@ -47,11 +47,9 @@ ROWS: dict[str, Callable[[], Chain]] = {
         8, PUSH, WALL, precompression=60.0, gravity=9.81
     ),
 }
-# Steps of a run. The pulse of some 600 m/s runs through eight diameters of 4.76 mm in 60 us, 400
-# steps of some .15 us.
+# Steps: at some 600 m/s through eight times 4.76 mm in 60 us, 400 of some .15 us.
 N_STEPS = 600
-# Before and after the first step, while all contacts load, within the pulse, after it, before and
-# after the last step.
+# Around the first step, while all contacts load, in the pulse, after it, around the last.
 SPLITS = (0, 1, 2, 37, 143, 350, N_STEPS - 1, N_STEPS, N_STEPS + 1)
 # With dents, in the rows that share a loop; with a rate and an onset: test_small_plain.py; driven
 # and loaded: the built-in cases below; and all in the long run.
@@ -69,8 +67,7 @@ def prepared(law: str, chain: Chain) -> Callable[[], State]:
 
 
 def bits(state: State) -> dict[str, bytes]:
-    """All that a run has changed, but what the last look at the state left: it depends on when
-    one looks."""
+    """All that a run has changed, but what the last look left, which depends on its time."""
     arrays = {name: np.array(array) for name, array in state.arrays().items()}
     clock = arrays["clock"].view(fields.CLOCK)
     clock["allowed_step"] = clock["where"] = 0
@@ -96,8 +93,7 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
         state, by_rows = fresh(), Checkpoint(tmp_path / "rows.chk")
         for split in SPLITS:
             state.advance(split - state.step)
-            # whole, and row by row behind the states before: one that changed after it was saved
-            # would differ
+            # whole, and row by row behind earlier states: one that changed once saved would differ
             for kept, settled in ((Checkpoint(tmp_path / "run.chk"), {}), (by_rows, state.settled)):
                 kept.save(Saved(state.arrays(), "", 0.0, settled), set_up=state.set_up)
                 after = fresh()
@@ -121,8 +117,7 @@ RUN = ("run", "steel-chain", *(word for key in KEYS for word in ("--set", key)),
 
 
 class Stopping:
-    """Runs in steps of one, that Ctrl-C stops where `at` says: the part of the run that is then
-    done."""
+    """Steps of one, stopped by Ctrl-C where `at` says: the part of the run that is done."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.at = 2.0
@@ -252,8 +247,7 @@ OTHERS = [
 def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(
     stopping: Stopping,
 ) -> None:
-    """Cut off, as a killed run leaves it, or damaged; where no state is whole it is a sentence,
-    and the file stays."""
+    """Cut off or damaged; where no state is whole it is a sentence, and the file stays."""
     case = gc.load_case("steel-chain", [*KEYS, "sensors.interval=1e-9"])
     kept, whole_run = checkpoint.Checkpoint("run.chk"), gc.run(case)
     gc.run(case, checkpoint=kept, watch=Stop(0.3))

@@ -1,5 +1,4 @@
-"""Restitution formulas of elastoplastic impacts against the laws they belong to, their own
-limits and computed numbers."""
+"""Restitution formulas of elastoplastic impacts: against laws, limits, computed numbers."""
 
 import math
 from itertools import product
@@ -43,8 +42,7 @@ def test_thorntons_formula_is_what_his_law_delivers():
     yield_speed = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, 1.6 * YIELD_STRESS)
     for ratio in (1.0, 1.001, 1.5, 10.0, 100.0, 1000.0):
         delivered = law_restitution("thornton", ratio * yield_speed)
-        # both are exact; the square root of a ratio of two energies, with the root of U found to
-        # 1e-15
+        # both are exact; the root of a ratio of energies, with the root of U found to 1e-15
         found = theory.thornton_restitution(ratio * yield_speed, yield_speed)
         assert found == pytest.approx(delivered, abs=1e-12)
     # .8477 .5089 .3312: computed from the law, independently of this package
@@ -109,8 +107,7 @@ def test_weir_and_tallons_formula_falls_with_a_quarter_and_herbert_and_mcwhannel
         theory.weir_tallon_restitution(0.8, YIELD_STRESS, MODULUS, 193e9, 7968.8)
     ten = theory.weir_tallon_restitution(10.0, YIELD_STRESS, MODULUS, 193e9, 7968.8)
     assert ten == pytest.approx(1.39342 * (0.8 / 10.0) ** 0.25, rel=1e-5)
-    # Autiero et al. 2022, eq. (26), in mm/s: .026 at 1, 2 * .026 at 8, 10 * .026 at 1000; it ends
-    # at (1/.026)^3 = 56896 mm/s
+    # Autiero et al. 2022, eq. (26): .026, 2 * .026, 10 * .026 at 1, 8, 1000; to 1/.026^3 mm/s
     speeds = (0.0, 0.001, 0.008, 1.0, 56.89576)
     found = [theory.herbert_mcwhannell_restitution(v) for v in speeds]
     assert found[:4] == pytest.approx([1.0, 0.974, 0.948, 0.74], rel=1e-14)

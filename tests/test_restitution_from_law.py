@@ -29,8 +29,7 @@ def test_the_quasi_static_restitution_is_that_of_the_engine():
     found = found[:, 0]
     # below the yield speed nothing is lost
     assert found[0] == 1.0
-    # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed, to the digits shown; and the engine within
-    # its own error
+    # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed to these digits; the engine within its error
     assert found[1:] == pytest.approx([0.9926, 0.8390, 0.6694], abs=5e-5)
     assert found[1:] == pytest.approx([ma_liu(v) for v in speeds[1:]], abs=2e-6)
 

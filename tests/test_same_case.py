@@ -1,5 +1,4 @@
-"""A case that is stored, opened again or sent elsewhere is the same case under every change: of
-every key there is."""
+"""A case stored, opened or sent elsewhere is the same under a change of every key."""
 
 import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor

@@ -26,8 +26,7 @@ def cache(jit: Path) -> Path:
 
 
 def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
-    """A loop as a new process makes it: what it computes, how often it came from the disk, and
-    what was said."""
+    """A new process's loop: what it computes, how often it came from the disk, what was said."""
 
     def loop(x):  # type: ignore[no-untyped-def]
         return factor * x

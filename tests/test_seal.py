@@ -40,8 +40,7 @@ def other(value):
 
 
 def edits(file):
-    """Every edit of attributes and provenance that h5py can make in a file: a name, and what
-    does it."""
+    """Every edit of attributes and provenance that h5py can make: a name, and what does it."""
     objects = ["/", *file, *(f"provenance/{name}" for name in file["provenance"])]
     for place in objects:
         yield f"{place}: added", lambda f, p=place: f[p].attrs.__setitem__("note", "x")
@@ -64,8 +63,7 @@ def edits(file):
             yield f"{place}: edited", lambda f, p=place: f[p].__setitem__((), other(f[p][()]))
 
 
-# What a reader needs is refused also where a file without its seal is asked for; the rest opens
-# then.
+# What a reader needs is refused also of a file without its seal; the rest opens then.
 NEEDED = (
     "/@time_step: taken out",
     "mass@DIMENSION_LIST: taken out",
@@ -116,7 +114,7 @@ def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
-    tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, obeyed
 ):
     monkeypatch.chdir(tmp_path)
     changes = ["chain.beads=12", "sensors.beads=[3, 9]", "sensors.contacts=[0]", "time.end=1e-4"]
@@ -129,10 +127,8 @@ def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(
         ["report", "complete.h5"],
         ["compare", "complete.h5", "--trace", str(TRACE)],
     ):
-        assert obey(command) == 4
-        assert "complete.h5: got a file without its seal" in capsys.readouterr().err
-        assert obey([*command, "--unsealed"]) == 0
-        out = capsys.readouterr().out
+        assert "complete.h5: got a file without its seal" in obeyed(*command, code=4).err
+        out = obeyed(*command, "--unsealed").out
         assert command[0] != "info" or json.loads(out)["sealed"] is False
     assert obey(["info", "complete.h5", "--verify", "--unsealed"]) == 4
     keys = [f"--set={one}" for one in changes]

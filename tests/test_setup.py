@@ -23,8 +23,7 @@ from granchain.two_body import collide, contact_of_two, impact, two_bodies
 
 pytestmark = pytest.mark.plain
 
-# A spring's stiffness [N/m], twice that, and the load [N] that it carries at rest: sizes of a steel
-# bead's contact.
+# A spring's stiffness [N/m], twice that, and its load at rest [N]: as a steel bead's.
 STIFFNESS, LOAD = 1e6, 5.0
 
 

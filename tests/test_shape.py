@@ -1,5 +1,4 @@
-"""What is declared of the state stands once. That no function takes a heap of arguments is ruff's
-(pyproject.toml)."""
+"""What is declared of the state stands once."""
 
 from granchain.engine import fields
 
@@ -14,6 +13,5 @@ def test_each_quantity_of_the_state_is_declared_once_with_its_meaning():
         names = [field.name for field in declared]
         assert len(set(names)) == len(names)
         assert all(field.meaning for field in declared)
-        # the loop writes at whole numbers that change: each has a bound that a resumed run is
-        # checked for
+        # the loop writes at whole numbers that change: each is bounded in a resumed run
         assert all(field.most for field in declared if field.kind is int and field.changes)

@@ -1,5 +1,4 @@
-"""Signals of driven ends: closed forms of their tables, of the momentum and work that they
-give, and what is refused."""
+"""Signals of driven ends: closed forms of tables, momentum and work; what is refused."""
 
 import math
 from typing import Any
@@ -79,8 +78,7 @@ def test_a_table_follows_its_closed_form_between_its_knots(name):
     behind, found, ahead = (
         np.array([drive_at(knots, spline, t) for t in time + shift]) for shift in (-1e-9, 0.0, 1e-9)
     )
-    # 1.5e-8 of the amplitude 2 by the error of a cubic; a gaussian lacks its foot, exp(-18) =
-    # 1.5e-8 of its height
+    # 1.5e-8 of the amplitude 2: a cubic's error; a gaussian lacks its foot, exp(-18) of it
     assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8
     near, inside = (ahead - behind)[:, 0] / 2e-9, (time < 1.99e-4) | (time > 2.01e-4)
     largest = 2.0 * 2.0 * np.pi * highest(case.ends.left)

@@ -1,5 +1,4 @@
-"""Small runs that reach the rarer lines of laws and loop, as plain Python: drives, forgotten
-dents, refusals."""
+"""Small runs as plain Python in rarer lines of laws and loop: drives, dents, refusals."""
 
 import math
 from dataclasses import replace
@@ -278,8 +277,7 @@ def test_rows_begin_with_their_start_value_and_no_two_of_a_long_table_at_one_pla
         if columns <= PACKED_COLUMNS:
             assert pitch == columns
         else:
-            # a page has 64 lines of 8 doubles, of which rows at an even number of lines from each
-            # other come to 32
+            # a page has 64 lines of 8 doubles; rows an even number of lines apart come to 32
             assert len({row * pitch % page for row in range(32)}) == 32
 
 
@@ -360,8 +358,7 @@ def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was()
 
 
 def test_a_number_that_is_none_is_found_also_where_no_force_shows_it():
-    # of a dent the force compares, and hides it; of a dashpot the loss is summed, and nothing else
-    # reads it
+    # the force compares a dent, and hides it; a dashpot's loss is summed, and not read
     for law, table, row in (
         ("hertz", "bodies", "v"),
         ("ma-liu", "h", 0),

@@ -1,5 +1,4 @@
-"""The compiled loop follows its law: cached where nothing changed, compiled anew where anything
-did."""
+"""The compiled loop follows its law: cached while it stays, compiled anew where it changed."""
 
 import textwrap
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Waves measured in runs: edges of bands against the dispersion, transmission, maps, and what
-is refused."""
+"""Waves measured in runs: band edges against dispersion, transmission, maps, refusals."""
 
 import json
 import math
@@ -218,8 +217,7 @@ def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
 def test_the_map_lies_on_the_dispersion(found):
     assert found.measured == "sensor_force"
     assert found.power.shape == (found.cell_frequency.size, found.wavenumber.size)
-    # below half of the first edge, where the line is steep: the strongest frequency at each
-    # wavenumber to the right
+    # below half of the first edge, where it is steep: the strongest frequency to the right
     rows = found.cell_frequency < 1.1 * found.dispersion.band_edges[0, 1]
     columns = (found.wavenumber > 0.3 * math.pi) & (found.wavenumber < 0.9 * math.pi)
     centre = np.array(
@@ -272,18 +270,16 @@ def test_what_is_no_place_is_refused(run, asked, said):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch):
+def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run.save("dimer.h5")
     asked = ["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--out", "waves.json"]
-    assert obey([*asked, "--figure", "dimer.png", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(obeyed(*asked, "--figure", "dimer.png", "--json").out)
     assert facts["band_edges"] == found.band_edges.tolist()
     assert len(facts["frequency"]) == len(facts["transmission"]) == len(facts["coherence"])
     assert (tmp_path / "dimer.png").read_bytes().startswith(b"\x89PNG")
     both = ["spectrum", "dimer.h5", "dimer.h5", "--from", "3", "--from", "36", "--to", "36"]
-    assert obey([*both, "--to", "3", "--figure", "both.png", "--json"]) == 0
-    ways = json.loads(capsys.readouterr().out)["files"]
+    ways = json.loads(obeyed(*both, "--to", "3", "--figure", "both.png", "--json").out)["files"]
     assert [one["source"] for one in ways] == ["bead 3", "bead 36"]
     assert obey([*both, "--out", "both.json"]) == obey([*both, "--to", "3", "--to", "4"]) == 2
     for wrong in (["--from", "a"], ["--to", "-1"], ["--width", "singel"]):

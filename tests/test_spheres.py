@@ -122,10 +122,9 @@ def test_spheres_by_name_and_a_wall(capsys: pytest.CaptureFixture[str]) -> None:
     assert given["pair_changes"] == ["effective_mass = 0.5"]
 
 
-def test_wrong_spheres_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_spheres_are_told(obeyed) -> None:
     for changes, *words in refused("command of spheres"):
         sets = [part for change in changes.split() for part in ("--set", change)]
-        assert obey(["impact", "hertz", "--speed", "1", *sets]) == 2
-        said = capsys.readouterr()
+        said = obeyed("impact", "hertz", "--speed", "1", *sets, code=2)
         assert said.out == "" and "Traceback" not in said.err
         assert all(word in said.err for word in words), said.err

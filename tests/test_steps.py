@@ -1,5 +1,4 @@
-"""docs/steps.md is what its script prints, and what docs/how-to/step.md says of the steps is in
-it."""
+"""docs/steps.md is what its script prints, and bears out docs/how-to/step.md."""
 
 import re
 from pathlib import Path

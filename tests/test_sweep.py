@@ -1,5 +1,4 @@
-"""Studies: what is drawn, disorder as data of the case, the numbers of many first pulses, and
-the sweep over them."""
+"""Studies: what is drawn, disorder as data of the case, many first pulses, the sweep."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -497,13 +496,11 @@ def described(here):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
-    assert obey(["sweep", "speeds.toml", "--dry-run", "--json"]) == 0
-    asked = json.loads(capsys.readouterr().out)
+def test_the_command_says_what_a_study_takes_and_runs_it(described, obeyed):
+    asked = json.loads(obeyed("sweep", "speeds.toml", "--dry-run", "--json").out)
     assert asked["members"] == 6 and asked["dimensions"] == {"striker.speed": 3, "draw": 2}
     assert 0.0 < asked["seconds"] < 60.0 and not (described / "speeds.h5").exists()
-    assert obey(["sweep", "speeds.toml", "--json", "--threads", "1"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(obeyed("sweep", "speeds.toml", "--json", "--threads", "1").out)
     assert told["status"] == {"complete": 6} and told["file"] == "speeds.h5"
     size = (described / "speeds.h5").stat().st_size
     # beside the numbers a file has its names, units and provenance: 60 kB
@@ -513,12 +510,13 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
     assert "speeds-peaks.png" in names and "speeds-wave-speed-over-striker-speed.png" in names
     assert obey(["sweep", "speeds.toml", "--resume", "--overwrite"]) == 2
     (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
-    assert obey(["sweep", "wrong.toml"]) == 2
-    assert 'did you mean "how"?' in capsys.readouterr().err
+    assert 'did you mean "how"?' in obeyed("sweep", "wrong.toml", code=2).err
     (described / "few.toml").write_text(FEW)
     assert obey(["sweep", "few.toml"]) == 0
-    assert obey(["plot", "few.h5", "--out", "figures", "--only", "peaks"]) == 0
-    assert "no figure: a distribution takes 16 runs" in capsys.readouterr().err
+    assert (
+        "no figure: a distribution takes 16 runs"
+        in obeyed("plot", "few.h5", "--out", "figures", "--only", "peaks").err
+    )
 
 
 # --- Elsewhere

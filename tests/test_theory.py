@@ -159,8 +159,7 @@ def test_the_solitary_wave_solves_the_equation_of_the_chain():
 
 def test_the_struck_steel_chain_has_the_forces_and_speed_of_the_converged_run():
     chain = theory.equal_striker(CHAIN_STIFFNESS, CHAIN_MASS, STRIKER_SPEED)
-    # 71 bodies integrated to convergence: first contact, contacts and sensors of the developed
-    # wave, wave speed in m/s
+    # 71 bodies to convergence: first contact, contacts and sensors later, wave speed in m/s
     assert chain.first_force == pytest.approx(110.837, abs=6e-4)
     assert chain.peak_force == pytest.approx(93.466, abs=6e-4)
     assert chain.sensor_force == pytest.approx(66.110, abs=6e-4)
@@ -225,8 +224,7 @@ def test_small_waves_of_a_pressed_chain_are_those_of_its_springs():
 def test_the_exponents_of_depth_are_the_published_ones_and_those_of_a_uniform_linear_chain():
     hertz, linear = theory.depth_exponents(), theory.depth_exponents(1.0)
     assert (hertz.velocity, hertz.speed) == pytest.approx((-1.0 / 4.0, 1.0 / 6.0), rel=1e-15)
-    # linear springs do not feel the load: constant speed, and the front of an impulse spreads as
-    # t^(1/3), an Airy function
+    # linear springs: constant speed, and an impulse's front spreads as t^(1/3), an Airy function
     assert (linear.velocity, linear.speed) == pytest.approx((-1.0 / 3.0, 0.0), rel=1e-15)
 
 

@@ -16,7 +16,6 @@ from support.rows import contacts_of, example_chain
 import granchain as gc
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
-from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, threads_joined
@@ -213,15 +212,14 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
     assert Waited.waits == 2
 
 
-def test_a_number_of_threads_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_of_threads_that_is_none_is_refused(obeyed) -> None:
     for threads in (0, -1, True, 1.5, "2", 4097, None):
         with pytest.raises(
             CaseError, match=r"threads: got .*, allowed a whole number from 1 to 4096"
         ):
             gc.run(gc.load_case("steel-chain-hertz"), threads=threads)  # type: ignore[arg-type]
     for text in ("0", "1.5", "9" * 5000):
-        assert obey(["run", "--threads", text]) == 2
-        said = capsys.readouterr().err
+        said = obeyed("run", "--threads", text, code=2).err
         assert f'run --threads: got "{text[:60]}' in said
         assert "allowed a whole number (Threads, 1 to 4096" in said
 

@@ -27,8 +27,7 @@ def step_of(law: str, chain, step="auto", end=1e-4, force_step=False, **given):
 
 
 def test_the_automatic_step_is_a_hundredth_of_its_limit_and_divides_the_end():
-    # largest overlap: all of m v^2/2 in one contact, (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead
-    # has two: omega^2 = 4 k/m
+    # m v^2/2 = (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead has two: omega^2 = 4 k/m
     overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
     omega = math.sqrt(4.0 * 1.5 * STIFFNESS * math.sqrt(overlap) / MASS)
     step = step_of("hertz", steel_row(20), end=1.0)
@@ -67,8 +66,7 @@ def disturbed(factor: float):
     overlap; step in units of 2/omega_max. Steps, status, largest displacement of the overlap."""
     n, k = 12, 1e7
     chain = standing_row(n, End("wall"), End("wall"), precompression=100.0)
-    # largest eigenfrequency of n equal masses between walls on n + 1 equal springs: omega^2 = (4
-    # k/m) sin^2(n pi/(2(n + 1)))
+    # n equal masses between walls on n + 1 springs: omega^2 = (4 k/m) sin^2(n pi/(2(n + 1)))
     omega = 2.0 * math.sqrt(k / MASS) * math.sin(n * math.pi / (2.0 * (n + 1)))
     contacts = contacts_of(
         laws()["kelvin-voigt"], chain, inputs_for("kelvin-voigt", restitution=1.0, stiffness=k)

@@ -1,5 +1,4 @@
-"""A title says what the case is: keys that it names have the case's values, and other changes
-are appended."""
+"""A title says what the case is: its keys have the case's values, changes are appended."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""Files of measured forces: awkward ones come out as the right numbers or as a sentence, never
-as a silent nan."""
+"""Files of measured forces come out as the right numbers or a sentence, never as nan."""
 
 import io
 import json
@@ -89,15 +88,13 @@ def plain_hdf5(file):
 
 
 def matlab_73():
-    """As MATLAB 7.3 writes it: HDF5 behind 512 bytes of its own, arrays with their axes turned
-    round."""
+    """As MATLAB 7.3 writes it: HDF5 behind 512 bytes of its own, axes turned round."""
     content = hdf5(lambda file: file.update({"t": TIME[np.newaxis], "force": FORCE.T}), 512)
     return b"MATLAB 7.3 MAT-file, Plat" + content[25:]
 
 
 def packed_netcdf(file):
-    """As netCDF packs numbers (Attribute Conventions, NetCDF Users Guide): value = stored
-    scale_factor + add_offset."""
+    """As netCDF packs (its Users Guide): value = stored scale_factor + add_offset."""
     file["time"] = TIME
     file["time"].attrs["units"] = "s"
     for name, force in zip(("bead 3", "bead 8"), FORCE.T, strict=True):
@@ -600,10 +597,9 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
 # --- Several files
 
 
-def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(capsys):
+def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(obeyed, capsys):
     def refused(*more):
-        assert obey([*command, *more, "--out", "b"]) == 2
-        return capsys.readouterr().err
+        return obeyed(*command, *more, "--out", "b", code=2).err
 
     for k in (0, 1):
         Path(f"T0001CH{k + 1}.CSV").write_bytes(text(*channel(k)))
@@ -611,8 +607,7 @@ def test_files_of_one_clock_make_one_trace_with_what_is_each_sensors_own(capsys)
     command += ["--beads", "3,8", "--gain", "0.02,0.04"]
     constant = [*command, "--time-constant", "1e-3"]
     said = ["--title", 'Rig "2"', "--set", "uncertainty.gain=[0.03,0.02]"]
-    assert obey([*constant, *said]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "T0001"
+    assert obeyed(*constant, *said).out.splitlines()[-1] == "T0001"
     trace = read_trace("T0001")
     assert trace.time == pytest.approx(TIME, abs=1e-15)
     assert trace.sensor_force == pytest.approx(FORCE * (1.0, 0.5), rel=1e-9, abs=1e-7)
@@ -738,8 +733,7 @@ def test_offset_and_noise_are_found():
     # a Gaussian of 12 us is below a millionth of its height 45 us before its peak, at sample 455
     found = baseline_of(trace.sensor_force[:450, 0], WHITE)
     assert found.value == pytest.approx(0.3, abs=4 * found.value_error) and not found.drifts
-    # the mean of 450 samples; six parts tell the size of long periods to a third, and the larger
-    # counts
+    # the mean of 450 samples; six parts tell long periods to a third; the larger counts
     assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
     # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
     assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
@@ -754,8 +748,7 @@ def test_a_disturbance_before_the_pulse_is_no_noise():
     x = np.arange(300)
     quiet = 0.05 * np.random.default_rng(6).standard_normal(300)
     found = noise_by(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.05)
-    # the spread of 300 numbers is known to 4 %; a correlation of .1 that is none makes the sum of
-    # many 10 % larger
+    # a spread of 300 is known to 4 %; a chance correlation of .1 makes sums 10 % larger
     assert found.sample == pytest.approx(0.05, rel=0.15)
     assert found.of_sum(np.ones(60)) < 1.5 * 0.05 * math.sqrt(60.0)
 
@@ -775,26 +768,23 @@ def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
 # --- The command, and the folders of the project
 
 
-def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
+def test_the_command_brings_a_file_in_and_says_what_it_holds(obeyed):
     Path("rig.csv").write_bytes(text("time [us],CH1 [mV],CH2 [mV]", *rows(time=1e6, force=20.0)))
     command = ["traces", "import", "rig.csv", "--kind", "measured", "--gain", "0.02"]
-    assert obey([*command, "--beads", "3,8", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(obeyed(*command, "--beads", "3,8", "--json").out)
     assert facts["folder"] == "rig" and facts["samples"] == N and facts["sensor_bead"] == [3, 8]
     assert facts["interval"] == pytest.approx(0.5e-6)
     assert sorted(path.name for path in Path("rig").iterdir()) == ["about.toml", "trace.csv"]
-    assert obey([*command, "--beads", "3,-", "--out", "one"]) == 0
-    told = capsys.readouterr().out.splitlines()
+    told = obeyed(*command, "--beads", "3,-", "--out", "one").out.splitlines()
     assert told[0] == "rig: measured, 40 samples, one every 5e-07 s"
     assert told[2].split()[:3] == ["3", "20.0000", "5.50000"]
     assert told[-1] == "one"
 
 
-def test_the_command_refuses_what_is_wrong_with_its_exit_code(capsys):
+def test_the_command_refuses_what_is_wrong_with_its_exit_code(obeyed):
     Path("rig.csv").write_bytes(PLAIN)
     for options, code, sentence in refused("command of traces"):
-        assert obey(["traces", "import", "rig.csv", *options]) == code
-        assert sentence in capsys.readouterr().err
+        assert sentence in obeyed("traces", "import", "rig.csv", *options, code=code).err
 
 
 def test_every_folder_of_traces_in_the_project_is_whole():

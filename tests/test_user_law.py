@@ -1,5 +1,4 @@
-"""A contact law in a file of the user's own, loaded by path: what is found in it, and what is
-said where it fails."""
+"""A law in a user's own file, loaded by path: what is found, what is said where it fails."""
 
 import json
 import os
@@ -16,7 +15,6 @@ import pytest
 from numba.core.errors import TypingError
 from support.rows import contacts_of, standing_row
 
-from granchain.cli import obey
 from granchain.cli.signals import Interruption
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
@@ -143,11 +141,10 @@ def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(h
 
 
 def test_a_law_of_a_file_is_listed_and_what_the_file_prints_is_no_result(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, obeyed
 ) -> None:
     (here / "my-law.py").write_text(LAW + '\nprint("said by the law file")\n')
-    assert obey(["laws", "--law-module", "my-law.py", "--json"]) == 0
-    said = capsys.readouterr()
+    said = obeyed("laws", "--law-module", "my-law.py", "--json")
     assert "own-spring" in [law["name"] for law in json.loads(said.out)["laws"]]
     assert said.err == "said by the law file\n"
 
@@ -174,11 +171,10 @@ FAILING = {
     ],
 )
 def test_the_command_blames_a_law_that_fails(
-    old: str, new: str, words: str, here: Path, capsys: pytest.CaptureFixture[str]
+    old: str, new: str, words: str, here: Path, obeyed
 ) -> None:
     (here / "own.py").write_text(LAW.replace(old, new, 1))
-    assert obey(RUN) == 2
-    said = capsys.readouterr()
+    said = obeyed(*RUN, code=2)
     # the law file's own line, and the reason; on a busy machine the wait for Numba is noted too
     lines = [line for line in said.err.splitlines() if "waiting: for " not in line]
     assert len(lines) == 1 and words in lines[0] and said.out == ""
@@ -198,8 +194,7 @@ def test_what_numba_refuses_is_told_by_the_innermost_line_of_the_file(
         compiled(lambda overlap: force(overlap, 0.0, (1.0,), ()))(1.0)
 
 
-# A signal that another thread hears does not wake the main one, as one that comes just before the
-# sleep.
+# A signal heard by another thread, or just before the sleep, does not wake the main one.
 ASLEEP = """
 import signal, threading, time
 threading.Timer(0.1, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGTERM)).start()

@@ -21,8 +21,7 @@ def test_every_difference_from_the_exact_values_is_within_its_bound(computed, fi
 
 def test_the_bounds_are_those_promised(computed):
     bounds = {one.what: one.allowed for part in computed for one in part.checks}
-    # what the page is for: wave speed to 1e-4 of the exact discrete one, velocities of N balls to
-    # 1e-6 of the striker's
+    # wave speed to 1e-4 of the exact discrete one, velocities of N balls to 1e-6 of the striker's
     assert bounds["wave speed, contact 20 to 60"] == 1e-4
     balls = [allowed for what, allowed in bounds.items() if " balls, ball " in what]
     assert balls == [1e-6] * 10

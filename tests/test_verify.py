@@ -9,7 +9,6 @@ import pytest
 import granchain as gc
 from granchain.analysis import peak
 from granchain.case import Case, load_case
-from granchain.cli import obey
 from granchain.contact.law import ContactLaw
 from granchain.verification import (
     AROUND,
@@ -23,8 +22,7 @@ from granchain.verification import (
     verify,
 )
 
-# Twelve beads of the steel chain, the pulse past the eighth: eight diameters of 4.76 mm at 734 m/s,
-# with their width.
+# Twelve beads of the steel chain, the pulse past the eighth: 8 times 4.76 mm at 734 m/s.
 SMALL = {
     "chain.beads": 12,
     "sensors.beads": [1, 8],
@@ -40,8 +38,7 @@ def small(law: str, **more: object) -> Case:
 
 
 def true_errors(case: Case, found: Verification) -> list[tuple[float, float]]:
-    """Errors of peak and arrival at each sensor by the step alone: a run at a sixteenth of it,
-    with the same samples."""
+    """Errors of peak and arrival by the step alone: a run at a sixteenth, the same samples."""
     fine = gc.run(
         case.replace(**{"time.step": found.time_step / 16.0, "sensors.interval": found.interval})
     )
@@ -86,8 +83,7 @@ def test_the_sufficient_step_is_sufficient_and_not_far_from_it() -> None:
 
 
 def test_the_sampling_is_told_apart_from_the_step() -> None:
-    # the pulse is 10 us wide at half height: of samples 4 us apart, the parabola loses far more
-    # than the step does
+    # 10 us wide at half height: of samples 4 us apart the parabola loses more than the step
     found = verify(small("hertz", **{"sensors.interval": 4e-6}))
     # at bead 8 the pulse's peak happens to fall on a sample
     coarse, fine = found.sensors[0], verify(small("hertz")).sensors[0]
@@ -98,8 +94,7 @@ def test_the_sampling_is_told_apart_from_the_step() -> None:
 
 
 def pulse(time: np.ndarray) -> np.ndarray:
-    """A pulse with a steeper front, the solution of no equation: its largest value is 4/27 at
-    1/3, by its derivative."""
+    """A pulse with a steeper front: its largest value is 4/27 at 1/3, by its derivative."""
     return np.where((time > 0.0) & (time < 1.0), time * (1.0 - time) ** 2, 0.0)
 
 
@@ -108,8 +103,7 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interv
     over_errors = []
     for place in np.linspace(0.0, interval, 37):
         time = np.arange(place - 1.0, 2.0, interval / 16.0)
-        # a peak from the case's own samples; from four times closer ones; and those that show what
-        # the latter still miss
+        # peaks from the case's samples, from four times closer ones, and from those that check them
         sampled, close, closest = (
             peak(time[::every], pulse(time[::every])) for every in (16, 4, 1)
         )
@@ -130,8 +124,7 @@ def test_an_order_that_is_not_the_laws_is_not_confirmed() -> None:
 
 
 def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken() -> None:
-    # at 3 m/s each contact of the beads yields anew, and each step crosses the kink at first yield
-    # at a place of its own
+    # at 3 m/s each contact yields anew, and each step crosses the kink at its own place
     yielding = small("ma-liu", **{"striker.speed": 3.0})
     found = verify(yielding.replace(**{"time.end": 2e-4, "time.step": "fast"}))
     assert found.steps == tuple(factor * found.time_step for factor in (*AROUND, 0.25))
@@ -195,11 +188,10 @@ OVERALL = "of the motion, from the velocities of all bodies over the whole run: 
     ],
 )
 def test_the_command_prints_steps_order_bars_and_whether_a_tolerance_is_kept(
-    words: str, code: int, said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    words: str, code: int, said: tuple[str, ...], obeyed
 ) -> None:
     sets = (word for one in SMALLER.split() for word in ("--set", one))
-    assert obey(["verify", "steel-chain", *sets, *words.split()]) == code
-    told = capsys.readouterr()
+    told = obeyed("verify", "steel-chain", *sets, *words.split(), code=code)
     text, error = (" ".join(part.split()) for part in told)
     assert all(one in (error if code else text) for one in said)
     rows = [line.split() for line in told.out.splitlines()]

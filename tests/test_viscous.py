@@ -1,5 +1,4 @@
-"""Viscous dashpots: what each delivers, where its contact ends at zero overlap and where it is
-clamped at zero force."""
+"""Viscous dashpots: what each delivers, ending at zero overlap or clamped at zero force."""
 
 import math
 from functools import partial

@@ -33,8 +33,7 @@ SOON = (
 
 
 def waits(folder, says, stop, **environment):
-    """Start the run, wait until it says what it waits for, stop it; what it said, and its exit
-    code."""
+    """Start a run, wait for its words, stop it; what it said, and its exit code."""
     process = subprocess.Popen(
         [sys.executable, "-c", SOON, *RUN.split()],
         cwd=folder,

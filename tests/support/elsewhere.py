@@ -34,8 +34,7 @@ FILE = PROJECT / "docs" / "where-it-runs.json"
 TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 # Plain Python, some seconds: forces, coefficients and steps of all laws, spheres, dashpots.
 FAST = ("test_spheres", "test_setup", "test_timestep", "test_viscous", "test_specialise")
-# Compiled, each loop a minute where the processor is emulated: a law without memory, one with a
-# dent, one with an exponent.
+# Each loop compiles for a minute where emulated: without memory, with a dent, an exponent.
 PINNED = "a_run_has_the_pinned_bits and (hertz or ma-liu or tsuji)"
 # A Python that Numba is built for and nothing here has, and the release of Debian that has it.
 LATER, RELEASE = "3.14", "forky"
@@ -56,8 +55,7 @@ def locked() -> list[str]:
 
 
 def pythons() -> dict[str, str]:
-    """The other Pythons from 3.11 on that are here, by their version with two numbers: on the path,
-    and those of pyenv."""
+    """The other Pythons from 3.11 on that are here, by version: on the path, and pyenv's."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     named = [shutil.which(f"python3.{minor}") for minor in range(11, 30)]
     there = [*filter(None, named), *map(str, sorted(pyenv.glob("*/bin/python")))]
@@ -177,8 +175,7 @@ def later_python(folder: Path) -> str:
 def versions(
     wheel: str | None, places: Sequence[tuple[str, str, str, list[str]]], whole: bool
 ) -> list[dict[str, Any]]:
-    """Places, each the packages, a Python's version and file, and what is pinned in its
-    environment."""
+    """Places: the packages, a Python's version and file, and what is pinned in its environment."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if wheel is None:

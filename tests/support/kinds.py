@@ -39,8 +39,7 @@ FUNCTIONS = (
 
 
 def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:
-    """Identity of what the loop is compiled from, for a law with these changes of its example
-    inputs."""
+    """Identity of all that the loop is compiled from, for a law at these example inputs."""
     law = laws()[name]
     return tuple(id(function) for function in law.model(example_inputs(law, **changes)).functions)
 
@@ -82,15 +81,13 @@ def one_per_shape() -> list[str]:
 
 
 def every_law(near: list[str] | None = None) -> list[Any]:
-    """All laws as parameters of a test: these, by default one of each kind, at once, the others
-    in the long run."""
+    """Laws as parameters: these, by default one of each kind, at once, others in the long run."""
     near = distinct_laws() if near is None else near
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in laws()]
 
 
 def each_loop(near: list[str]) -> list[Any]:
-    """One law for each loop as parameters of a test of its bits: these at once, the others in the
-    long run."""
+    """One law for each loop as parameters: these at once, the others in the long run."""
     names = sorted({*near, *distinct_laws()})
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in names]
 

@@ -45,8 +45,7 @@ STIFFNESS, OVERLAP = 1e6, 1e-6
 
 
 class Files(NamedTuple):
-    """What stands in the law's own file, in the expression of its force, in a neighbour, and
-    two levels down in a package."""
+    """Text of a law's file, of its force, of a neighbour, and two levels down in a package."""
 
     top: str = ""
     expression: str = "1.0"
@@ -71,8 +70,7 @@ def _pair(
     *,
     values: tuple[str, str] = ("2.0", "3.0"),
 ) -> tuple[Files, Files]:
-    """The files before and after an edit that puts one value in another's place, wherever {}
-    stands."""
+    """Files before and after an edit that puts one value in another's place, wherever {} stands."""
     before, after = (
         Files(*(text.replace("{}", value) for text in (top, expression, near, sub)))
         for value in values
@@ -282,8 +280,7 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
     ),
 }
 
-# The same for what Python runs and Numba does not compile: a loop that is plain Python has to
-# follow too.
+# The same for what Python runs and Numba does not compile: a plain loop follows too.
 PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
     "default argument by keyword": _pair(CALL, "def shape(x, *, k={}):\n    return k * x"),
     "tuple of functions": _pair("K[0](d) / d", "def one(x):\n    return {} * x\nK = (one, abs)"),
@@ -382,8 +379,7 @@ def copied(law: type[ContactLaw]) -> float:
 
 
 def scanned(law: type[ContactLaw], kinds: int = 1) -> float:
-    """The same by a scan over so many kinds of contact, whose answer may be one that the process
-    remembers."""
+    """The same by a scan over many kinds of contact, whose answer may be one that is remembered."""
     overlaps = OVERLAP * np.arange(1.0, kinds + 1.0)[None, :]
     model = with_copies(law.model(SimpleNamespace()))
     return float(over_kinds(force_scan, model, (overlaps,), 1)[0, 0])
@@ -406,8 +402,7 @@ def force_scan(model: Model):  # type: ignore[no-untyped-def]
 
 
 def forces(folders: list[str]) -> list[tuple[float, float, int]]:
-    """Plain and compiled force of the law in each folder, and how often the compiled one came
-    from the disk."""
+    """Plain and compiled force of each folder's law, and how often that came from the disk."""
     found = []
     for folder in folders:
         law = load(Path(folder)).Mine

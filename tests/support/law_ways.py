@@ -1,5 +1,4 @@
-"""A law that is edited between two commands: the ways on which results of the old one could be
-taken for those of the new."""
+"""Ways on which results of a law edited between two commands pass for the new law's."""
 
 import contextlib
 import io
@@ -27,8 +26,7 @@ COEFFICIENTS = """
     def coefficients_of(pair, inputs):
         return (1e6 + 0.0 * pair.effective_mass,)
 """
-# A law whose coefficients, base class, model or file is edited, which no function of the loop
-# reads.
+# Laws whose coefficients, base class, model or file is edited, which no function of the loop reads.
 BESIDE = """
 import json, pathlib
 from dataclasses import replace

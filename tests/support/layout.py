@@ -1,13 +1,11 @@
-"""What is wrong with the look of a figure: type too small, text cut off at an edge, texts over
-each other."""
+"""Faults of a figure's look: type too small, text cut off, texts over each other."""
 
 from itertools import combinations
 
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
-# Points below which type is not read on paper, and points by which texts may touch: their boxes are
-# larger than their letters.
+# Smallest type read on paper, and overlap of texts' boxes beyond their letters [points].
 SMALLEST, TOUCH = 7.0, 1.5
 
 

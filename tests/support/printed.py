@@ -17,8 +17,7 @@ def numbers(text: str) -> list[Decimal]:
 
 
 def differences(printed: str, now: str) -> list[str]:
-    """Lines in which two pages differ by more than a unit of the last digit of a number; empty
-    where they are the same page."""
+    """Lines in which two pages differ by more than a unit of a number's last digit."""
     old, new = printed.splitlines(), now.splitlines()
     if len(old) != len(new):
         return [f"{len(old)} lines printed, {len(new)} now"]

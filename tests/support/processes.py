@@ -22,8 +22,7 @@ COUNTED = pytest.mark.skipif(
 def python(
     code: str, cache: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run code in a new interpreter, with more environment variables; NUMBA_CACHE_DIR is the cache
-    folder, where one is given."""
+    """Run code in a new interpreter; NUMBA_CACHE_DIR is the cache folder, where given."""
     env = {**os.environ, **environment}
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = str(cache)
@@ -38,8 +37,7 @@ def python(
 
 
 def answer(code: str, cache: Path | None = None, **environment: str) -> str:
-    """What the code prints, without the last newline; an assertion with its error output where
-    it fails."""
+    """What the code prints, without the last newline; fails with its error output."""
     done = python(code, cache, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -73,8 +71,7 @@ def begun(*arguments: str, folder: Path) -> subprocess.Popen[str]:
 def stopped(
     process: subprocess.Popen[str], number: int, again: tuple[float, int] | None = None
 ) -> tuple[float, str]:
-    """Send a process a signal, and after so long [s] another; how long it then computes [s], and
-    what it said."""
+    """Signal a process, again after so long [s]; how long it computes on [s], and what it said."""
     before = computing(process.pid)
     # not by the process's own method, which would take its end from `wait4`
     os.kill(process.pid, number)

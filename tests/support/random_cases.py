@@ -1,5 +1,4 @@
-"""Random cases over every contact law: rows, strikers, inputs of the law and intervals of the
-samples, drawn from a seed."""
+"""Random cases over every law: rows, strikers, inputs and sample intervals, from a seed."""
 
 import math
 from collections.abc import Iterator
@@ -19,11 +18,9 @@ from granchain.simulation import prepare
 
 # Hardness 2.8 yield stresses: Kogut & Etsion 2002, doi:10.1115/1.1490373.
 STEEL = replace(MATERIALS["steel-316"], hardness=2.8 * 900e6)
-# An input is drawn from a third of its example to three times that, where its range allows that;
-# pure numbers stay.
+# Inputs are drawn from a third of the example to three times that; pure numbers stay.
 SPREAD = 3.0
-# Draws of a case that its law refuses, for it cannot deliver the restitution, say, until the law is
-# given up.
+# Draws of a case that its law refuses, say for its restitution, until it is given up.
 TRIES = 50
 
 
@@ -33,8 +30,7 @@ def kind_of(law: str) -> str:
 
 
 def jumps(case: Case) -> bool:
-    """Whether the force of a case's law jumps: inside a contact, or at its onset, where a
-    dashpot meets its first rate."""
+    """Whether a law's force jumps: inside a contact, or where a dashpot meets its first rate."""
     contacts = prepare(case)[1]
     model, c = contacts.model, tuple(contacts.c[:, 1].tolist())
     law = model.functions
@@ -42,8 +38,7 @@ def jumps(case: Case) -> bool:
         return True
     if not model.uses_rate:
         return False
-    # a contact that has just closed at 1 m/s: the force at hardly any overlap, and at a micrometre
-    # of it
+    # a contact just closed at 1 m/s: the force at hardly any overlap, and at a micrometre of it
     h = law.update((1e-12, 1.0, 1.0, 1.0), c, law.history_of(c)) if model.history else ()
     return bool(law.force(1e-30, 1.0, c, h) > 1e-3 * law.force(1e-6, 1.0, c, h))
 
@@ -88,8 +83,7 @@ def drawn_case(law: str, draw: np.random.Generator, beads: tuple[int, int], bare
     mass = STEEL.density * 4.0 / 3.0 * math.pi * radius**3
     gap = between(draw, 1e-7, 2e-6) if draw.random() < 0.25 else 0.0
     load = between(draw, 1.0, 50.0) if draw.random() < 0.2 and not gap and not bare else 0.0
-    # the row is run through once to two and a half times: by the wave of Hertz's law, and over the
-    # gaps by beads that fly
+    # 1 to 2.5 times through the row: by the wave of Hertz's law, over gaps by flying beads
     pace = theory.equal_striker(
         theory.hertz_stiffness(0.5 / STEEL.compliance, 0.5 * radius), mass, speed
     ).wave_speed

@@ -114,8 +114,7 @@ def march(
             was_open = weight is not None and h[weight + 1] == 0.0
             overlap = u[k] - u[k + 1] + start_overlap[k]
             half = v[k] - v[k + 1]
-            # the half-step velocities are those of dt/2 before; the start velocities are those of
-            # the step itself
+            # half-step velocities are those of dt/2 before; start velocities of the step itself
             rate = half + dt / 2.0 * (a[k] - a[k + 1]) if step > 0 else half
             if law.needs_update(overlap, rate, c, h):
                 theta = min(1.0, overlap / (dt * half)) if overlap > 0.0 and half > 0.0 else 1.0
@@ -134,8 +133,7 @@ def march(
             if weight is not None:
                 force = law.force(overlap, rate, c, (*h[:weight], 1.0, *h[weight + 1 :]))
                 if c[lowest] < 0.0 and before[k] > 0.0 > overlap:
-                    # a tensile contact pulled until it opened, a part of the step ago: an onset run
-                    # backwards
+                    # a tensile contact that opened a part of the step ago: an onset backwards
                     mirrored = law.update((-overlap, rate, rate, 1.0 - overlap / (dt * half)), c, h)
                     kick = (mirrored[weight] - 1.0) * kicks[k]
                     if law.has_jumps():
@@ -173,8 +171,7 @@ def march(
                     if kink:
                         leaps.append((k, behind, one, other))
                         continue
-                    # its growth in time on either side, within a 1024th of a step; by these the
-                    # bodies are moved below
+                    # its growth in time on either side, within a 1024th of a step
                     after_bend, short = bend - push * (other - one), dt / 1024.0
                     growth = (
                         there(far + short * at_jump, at_jump + short * after_bend, c, bare) - other

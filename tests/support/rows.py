@@ -21,8 +21,7 @@ from granchain.status import Status
 STEEL = MATERIALS["steel-316"]
 # Hardness 2.8 times the yield stress: Kogut & Etsion 2002, doi:10.1115/1.1490373.
 HARD_STEEL = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
-# Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: radius, mass,
-# striker's speed, sensors.
+# Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214.
 RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 
@@ -33,8 +32,7 @@ def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) ->
 
 
 def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
-    """A striker at the given speed and n_bodies - 1 equal beads at rest, touching; `more`
-    replaces fields of the chain."""
+    """A striker and n_bodies - 1 equal beads at rest, touching; `more` replaces fields."""
     velocity = np.zeros(n_bodies)
     velocity[0] = speed
     chain = Chain(
@@ -67,8 +65,7 @@ def example_chain(n_bodies: int, **more: Any) -> Chain:
 
 
 def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
-    """A value for each input of a law: the given ones, the published example's, or the law's
-    defaults."""
+    """A value for each input of a law: given, the published example's, or the default."""
     taken = {
         name: value for name, value in given.items() if isinstance(value, Mapping)
     }  # a restitution from another law
@@ -105,8 +102,7 @@ def velocities(state: State) -> np.ndarray:
 
 
 def ledger_residual(state: State) -> float:
-    """Largest residual of the energy ledger, relative to the kinetic energy at the start and
-    the work from outside."""
+    """Largest ledger residual over kinetic energy at the start plus work from outside."""
     energies = state.energies
     held = (
         energies.kinetic

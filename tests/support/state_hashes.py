@@ -34,8 +34,7 @@ def of_arrays(arrays: dict[str, np.ndarray], place: str = "") -> dict[str, str]:
 
 
 def few(law_name: str) -> dict[str, str]:
-    """Of the runs that every law needs for itself: the example's inputs, free rows, with the
-    ledger."""
+    """Of the runs that each law needs: the example's inputs, free rows, with the ledger."""
     found: dict[str, str] = {}
     for name in FEW:
         found |= of_arrays(contents(run(law_name, name, recorded=True)), f"{name}: ")

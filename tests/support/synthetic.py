@@ -1,5 +1,4 @@
-"""Synthetic results, made from closed forms, not from a run: no engine is needed to test what
-reads a result."""
+"""Synthetic results from closed forms: what reads a result is tested without engine."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -58,8 +57,7 @@ def synthetic(
     gap: float = 0.0,
     change: dict | None = None,
 ) -> Result:
-    """The exact solitary wave running through a chain without striker, as a Result; plastic and
-    viscous energy are invented."""
+    """The exact solitary wave in a chain, as a Result; plastic and viscous energy are invented."""
     overlaps, velocity = passing(beads, end)
     labels, time, snapshots = np.arange(1, beads + 1), sampled(end), shots(end)
     ledger = np.linspace(0.0, end, 51)

@@ -29,14 +29,12 @@ from support.rows import contacts_of, example_chain
 BEADS, N_BEADS, END = np.array([2, 5, 10, 18, 26]), 30, 3.5e-4
 NAMES = ("peak", "arrival", "width", "impulse")
 FAULTS = ("few samples", "clipping", "drift", "offset", "crosstalk", "later pulse", "cut")
-# A smooth one, one with a long tail, one with a dent: the loops of these are compiled by other
-# tests too.
+# A smooth one, one with a long tail, one with a dent: other tests compile their loops.
 NEAR = ("hertz", "flores", "ma-liu")
 
 
 class Pulses(NamedTuple):
-    """Computed forces of the five sensors of one law, as a function of time too, and what is
-    true of their first pulses."""
+    """Forces at five sensors of one law, as functions of time too; truth of their pulses."""
 
     time: np.ndarray
     force: np.ndarray
@@ -122,8 +120,7 @@ class Rig(NamedTuple):
 
 
 def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> Rig:
-    """Sensors of one random law with random noise, sampling and phase of the samples; with a
-    fault, or with noise alone."""
+    """Sensors of a random law, with random noise, sampling and phase; with a fault or without."""
     draw = np.random.default_rng([seed, FAULTS.index(fault) if fault else len(FAULTS)])
     names = among or tuple(distinct_laws())
     law = names[draw.integers(len(names))]
