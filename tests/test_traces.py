@@ -139,11 +139,6 @@ TDS_UNITS = [("Vertical Units", "V"), ("Vertical Scale", "5.000000e-02")]
 TDS_UNITS += [("Horizontal Units", "S"), ("Pt Fmt", "Y"), ("Model Number", "TDS2024B")]
 
 
-def volts(*head, end="\n", **line):
-    """The rows of an instrument of 50 N a volt below its heading."""
-    return text(*head, *rows(force=0.02, **line), end=end)
-
-
 def channel(k):
     """A channel as a Tektronix TDS writes it: key, value, nothing, time, volts."""
     source = ("Source", f"CH{k + 1}")
@@ -196,38 +191,6 @@ GOOD = {
     "HDF5 with units": (lambda: hdf5(plain_hdf5), None),
     "HDF5 with a link to another file, which is not followed": (lambda: hdf5(linked), None),
     "netCDF, packed": (lambda: hdf5(packed_netcdf), None),
-    # The instruments, as their manuals print them, or as files that others publish show them.
-    "Rigol: start and increment at the end of the headings": text(
-        "X,CH1,CH2,Start,Increment,",
-        "Sequence,Volt,Volt,-2.000000e-06,5.000000e-07",
-        *(f"{i},{0.02 * a:.6e},{0.02 * b:.6e}," for i, (a, b) in enumerate(FORCE)),
-    ),
-    "Rigol: units behind the channels": text(
-        "Time(s),CH1V,CH2V", *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, a, b in TABLE)
-    ),
-    "Keysight InfiniiVision: units in words": text(
-        *("x-axis,1,2", "second,Volt,Volt"),
-        *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, a, b in TABLE),
-    ),
-    "Keysight Infiniium: origin and increment in the header, no times": volts(
-        *("Revision:,0", "Type:,raw", "Start:,0", "Points:,40,40", "XInc:,5.0E-007,5.0E-007"),
-        *("XOrg:,-2.0E-006,-2.0E-006", "YUnits:,Volt,Volt", "XUnits:,Second,Second"),
-        line="{a},{b}",
-    ),
-    "LeCroy: two channels below two headings": (
-        volts(
-            *("LECROY9354,935412345", "Segments,1,SegmentSize,40"),
-            *("Segment,Trig Time,TimeSinceFirstSegment", "#1,21 Mar 1990 9:37:08,0.0", "Time,Ampl"),
-        ),
-        Asked(beads=(3, 8), time_unit="s", force_unit="V", gain=0.02),
-    ),
-    "LeCroy: its units are known": volts(
-        *("LECROYWR620Zi,1", "Segment,Segment Time,TimeSinceFirstSegment"),
-        *("#1,21 Mar 1990 9:37:08,0.0", "Time,Ampl,Ampl"),
-    ),
-    "PicoScope: spaces behind the commas": volts(
-        *("Time, Channel A, Channel B", "(us), (V), (V)"), separator=", ", time=1e6, end="\r\n"
-    ),
     "PicoScope, MATLAB: start, interval and length": (
         mat(
             **{"Tstart": -2e-6, "Tinterval": 0.5e-6, "Length": 40, "ExtraSamples": 0},
@@ -235,50 +198,20 @@ GOOD = {
         ),
         Asked(beads=(3, 8), force_unit="V", gain=0.02),
     ),
-    "Tektronix: empty rows beside and in the preamble": text(
-        *fields(
-            rows(force=0.02),
-            *(*TEKTRONIX[:2], ("", ""), ("Note", ""), *TEKTRONIX[2:], ("", "")),
-            ("Yzero", "0.0"),
-        )
-    ),
-    "Tektronix: two channels side by side, each with its preamble and its times": text(
-        *map("".join, zip(channel(0), channel(1), strict=True))
-    ),
-    "Siglent: the channel before its unit": volts(
-        *("Record Length,40", "Sample Interval,CH1:0.0000005000000 CH2:0.0000005000000"),
-        *("Vertical Units,CH1:V CH2:V,,", "Vertical Scale,CH1:0.05 CH2:0.10,,"),
-        *("Vertical Offset,CH1:-0.15000 CH2:0.20000,,", "Horizontal Units,s,,"),
-        *("Horizontal Scale,0.0000025000,,", "Model Number,ADS1202CL+,,", ""),
-        *("Source,CH1,CH2", "Second,Volt,Volt"),
-    ),
-    "LabVIEW: an empty column for the times, decimal comma": volts(
-        *("LabVIEW Measurement\t", "Separator\tTab", "Decimal_Separator\t,", "X_Columns\tNo"),
-        *("***End_of_Header***\t\t", "\t", "Channels\t2", "Samples\t40\t40"),
-        *("Y_Unit_Label\tVolts\tVolts", "X_Dimension\tTime\tTime"),
-        *(
-            "X0\t-2,0000000000000000E-6\t-2,0000000000000000E-6",
-            "Delta_X\t5,000000E-7\t5,000000E-7",
-        ),
-        *("***End_of_Header***\t\t", "X_Value\tUntitled\tUntitled 1\tComment"),
-        **{"separator": "\t", "decimal": ",", "line": "{s}{a}{s}{b}"},
-    ),
-    "Yokogawa: resolution and offset of the time in the header": (
-        volts(
-            *('"Header Size",13', '"Model Name","DLM3054"', '"Comment",""', '"BlockNumber",1'),
-            *('"TraceName","bead 3","bead 8"', '"BlockSize",40,40', '"VUnit","V","V"'),
-            *('"SampleRate",2.0E+06,2.0E+06', '"HResolution",5.0E-07,5.0E-07'),
-            *('"HOffset",-2.0E-06,-2.0E-06', '"HUnit","s","s"'),
-            *('"Date","2010/10/01","2010/10/01"', '"Time","10:00:00.00","10:00:00.00"', ""),
-            line=",{a},{b},",
-        ),
-        Asked(gain=0.02),
-    ),
-    "Rohde & Schwarz: units after a word": volts("in s,C1 in V,C2 in V"),
     "a sensor with another number than its bead": (
         text("time [s],Sensor 1 (bead 3) [N],Sensor 2 (bead 8) [N]", *rows()),
         None,
     ),
+}
+# As the manuals of instruments print them, or as files that others publish show them: 50 N a volt.
+INSTRUMENTS = Path(__file__).parent / "support" / "instruments"
+OTHERWISE = {
+    "yokogawa-resolution-and-offset-of-the-time": Asked(gain=0.02),
+    "lecroy-two-channels-below-two-headings": Asked((3, 8), "s", "V", 0.02),
+}
+GOOD |= {
+    path.stem: (path.read_bytes, OTHERWISE.get(path.stem, GAIN))
+    for path in sorted(INSTRUMENTS.glob("*.csv"))
 }
 
 
