@@ -30,8 +30,7 @@ Capture = pytest.CaptureFixture[str]
 # --- What is loaded, and a run
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
 HEAVY |= {"pint"}
-# What one process does, one after the other, and what is not loaded after it; typer reads the
-# options of a command with pydantic.
+# What one process does in turn, and does not load; typer reads a command's options with pydantic.
 IN_TURN = {
     "import granchain; from granchain import errors": HEAVY | {"pydantic", "typer"},
     "from granchain.cli import obey; obey(['--help'])": HEAVY | {"pydantic"},

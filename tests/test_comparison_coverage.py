@@ -1,5 +1,4 @@
-"""The uncertainties of a comparison cover what is true, over random sensors of every law, with
-noise and with the faults of instruments."""
+"""A comparison's uncertainties cover what is true, over random sensors, laws, noise and faults."""
 
 import math
 from collections import Counter
@@ -33,8 +32,7 @@ NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
 BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
 # Few samples and much noise hide a flat top; the uncertainty reaches to where the flanks meet.
 CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
-# Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or
-# more neither; a trace may end after.
+# Crosstalk below the noise or of the other sign needs no words, nor a pulse of 8 samples a width.
 LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
 
 

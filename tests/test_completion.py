@@ -1,5 +1,4 @@
-"""What a shell completes: commands, options, cases, laws, materials; by bash's own function,
-and by the functions behind it."""
+"""What a shell completes, by bash's own function: commands, options, cases, laws, materials."""
 
 import os
 import subprocess

@@ -95,8 +95,7 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-# Up to half a minute each, of hundreds of runs, many commands or loops of their own; tests of their
-# own have what they show at a smaller size.
+# Up to half a minute each: hundreds of runs, commands or loops; other tests show the same in small.
 HOW_TO = (
     *("bands", "compare", "design", "equivalent", "fit", "long-runs", "many", "measured-impacts"),
     *("orbits", "own-case", "plot", "read-the-file", "report", "several-laws", "sweep"),

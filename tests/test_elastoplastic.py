@@ -232,8 +232,7 @@ def test_the_restitution_from_energy_alone_is_the_computed_one(name):
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
-    # two points are 4e-4 apart; along a continuous curve the force changes by n 4e-4, n = d F'/F at
-    # most 5; the smallest jump is 5e-3
+    # points 4e-4 apart; a continuous force changes by n 4e-4, n = d F'/F at most 5; a jump is 5e-3
     grid = np.exp(np.arange(math.log(0.1 * made.unit), math.log(made.largest), 4e-4))
     change = np.abs(np.diff(np.log([made.law.loading(d, made.c) for d in grid])))
     assert (change > 2e-3).sum() == len(made.law.jumps(made.c))
@@ -366,8 +365,7 @@ def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair(name
         assert both[:, k] == near(np.array(found(k), dtype=float), 1e-12)
 
 
-# A force above Hertz's, where the search for it goes up first; without a term; a curvature that
-# would vanish between zero and F_y.
+# A force above Hertz's, where the search begins upwards; without a term; a curvature near zero.
 @pytest.mark.plain
 @PLAIN_ALONE
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from granchain.jit.options import OPTIONS, fingerprint, frozen, jitable, rows
 
 # What the functions promise in their docstrings.
 LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
-# A long double has 64 bits or more of mantissa, and its functions are right to some of its last
-# digits: a thousandth of these errors.
+# A long double has 64 bits or more: its functions' last digits are a thousandth of these errors.
 WIDE = np.finfo(np.longdouble).nmant >= 63
 
 

@@ -265,8 +265,7 @@ def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_bala
 @PLAIN_ALONE
 @pytest.mark.parametrize("pressed", [0.0, 20.0])
 def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
-    # from 1.33 us on at .1 m/s, under a dashpot that jumps: a touching contact closes at that
-    # moment, a pressed one feels the speed then
+    # from 1.33 us on at .1 m/s: a touching contact closes then, a pressed one feels the speed then
     time = np.array([13.3e-7, 150e-7])
     push = End("displacement", None, time, 0.1 * (time - time[0]))
     row = standing_row(2, push, WALL, precompression=pressed)

@@ -198,8 +198,7 @@ class Contact:
         )
 
     def solves(self, residual: Any, law: type[ContactLaw], inputs: SimpleNamespace) -> None:
-        """The law's damping factor is the root: the step of Newton's method from it is within
-        rounding of none, in 40 digits."""
+        """The law's damping factor is the root: Newton's step from it is rounding, in 40 digits."""
         import mpmath
 
         with mpmath.workdps(40):

@@ -1,5 +1,4 @@
-"""What the pages of the explanation say of order and stability holds in the small computations
-that their figures are drawn from."""
+"""What the explanation says of order and stability holds in the computations of its figures."""
 
 import math
 from collections.abc import Callable

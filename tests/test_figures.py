@@ -306,8 +306,7 @@ def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordi
 
 
 def test_every_public_figure_with_lines_is_looked_at():
-    # of areas, of numbers in squares, of marks beside measured ones; and those that look at a
-    # comparison, whose lines are `look`'s
+    # areas, numbers in squares, marks beside measured ones; comparisons, whose lines are `look`'s
     others = {"study_map", "fit", "band_traces", "impact_comparison"}
     # of fits, of keys and of ways up and down they are, too
     others |= {"comparison", "fits", "sensitivities", "study_hysteresis"}
@@ -448,8 +447,7 @@ def test_loading_and_unloading_are_different_lines_that_meet():
 
 # --- two bodies
 def collision(law="ma-liu", speed=1.77, residual=4e-6):
-    """An impact along one line up to 10 um and 50 N and back along another to a residual
-    overlap, with an open sample at the end."""
+    """An impact along one line up to 10 um and 50 N, back along another; at last an open sample."""
     overlap = 1e-6 * np.append(np.arange(11.0), np.arange(9.0, 1e6 * residual - 1.5, -1.0))
     back = np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0)
     values = dict.fromkeys((field.name for field in fields(ImpactResult)), 1.0)

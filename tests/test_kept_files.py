@@ -1,5 +1,4 @@
-"""What a command was not asked to write over stays: cases, law modules, drive tables, traces,
-figures, files of other programs."""
+"""What was not to be written over stays: cases, laws, tables, traces, figures, others' files."""
 
 import shutil
 import sys

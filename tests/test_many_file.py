@@ -1,5 +1,4 @@
-"""The file of an ensemble that grows as its lots end: what is in it, what becomes of it when a
-run is stopped, killed or refused."""
+"""The file of an ensemble that grows as lots end: what is in it, stopped, killed or refused."""
 
 import os
 import signal

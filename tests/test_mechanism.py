@@ -305,8 +305,7 @@ def test_the_yoke_loses_and_finds_contact_where_it_should(law: str) -> None:
 
 @pytest.mark.long
 def test_the_laws_themselves_come_to_what_their_fits_do() -> None:
-    """Johnson's law for 1 mm of pin, for which table 11 is fitted: the same gap and forces but
-    for the fit's error, some 2 %."""
+    """Johnson's law for 1 mm of pin, as fitted in table 11: same gap and forces but for 2 %."""
     found, fitted = checks(mechanism("scotch-yoke", "force.form=law")), checks(yoke("johnson"))
     assert found["contact lost at"] == pytest.approx(fitted["contact lost at"], abs=1.0)
     assert found["largest force"] == pytest.approx(fitted["largest force"], rel=0.05)

@@ -1,5 +1,4 @@
-"""What contacts have come to, and coefficients of contacts that are alike: found together,
-compiled or plain, to the same bits."""
+"""Contacts' memory and coefficients that are alike, compiled or plain, to the same bits."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,5 +1,4 @@
-"""Pairs of materials with inputs of their own: what contacts get, what is refused, and what
-each kind of contact gives back."""
+"""Pairs of materials with own inputs: what contacts get, give back, and what is refused."""
 
 import copy
 from typing import Any

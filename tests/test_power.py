@@ -24,8 +24,7 @@ def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(
     a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, for every n."""
     # overlap of .1 mm carries 1 kN; exponents 1 and 1.5 have other laws
     exponent, stiffness = 3.0, 1e3 / 1e-4**3.0
-    # half the automatic step: of order two, it leaves a quarter of 5e-5 at most (measured; a tenth
-    # of the step left a hundredth, 5e-7)
+    # half the automatic step: of order two, a quarter of 5e-5 at most (a tenth left 5e-7, measured)
     within = 1.3e-5
     finer: dict[str, Any] = {"law": "power", "speed": SPEED, "pair": PAIR, "refine": 2.0}
     finer |= {"stiffness": stiffness, "exponent": exponent}

@@ -33,8 +33,7 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import Material
 from granchain.status import Status
 
-# Round numbers of the order of a copper alloy, for which only "unlike steel" matters; hardness 2.8
-# yield stresses, as of any metal.
+# As of a copper alloy, which only has to be unlike steel; hardness 2.8 yield stresses.
 SOFT = Material(
     youngs_modulus=1.1e11, poissons_ratio=0.34, density=8800.0, yield_stress=4e8, hardness=2.8 * 4e8
 )

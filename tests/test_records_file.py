@@ -22,8 +22,7 @@ from granchain.status import Status
 from granchain.store import Checkpoint
 from granchain.store.checkpoint import Saved
 
-# Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are
-# appended a kilobyte at a time.
+# Samples every .04 us and many snapshots: records of 110 kB, appended a kilobyte at a time.
 CHANGES = {
     "chain.beads": 20,
     "sensors.beads": [9, 16],
@@ -61,8 +60,7 @@ def test_a_row_is_written_once(tmp_path: Path) -> None:
         arrays = {**state.arrays(), "records": np.arange(50_000.0 + state.step)}
         sizes.append(saved())
     assert 400_000 < sizes[0] < sizes[1] < sizes[0] + 50_000
-    # what the run will record: three quantities of two sensors or contacts each at every third
-    # step, the ledger and the snapshots
+    # what the run will record: three quantities of two sensors or contacts, ledger and snapshots
     assert state.size > 3 * 8 * 2 * N_STEPS / 3
     loaded = dict(Checkpoint(kept.path).load(set_up=after.set_up).arrays)
     assert np.array_equal(loaded.pop("records"), np.arange(50_061.0))

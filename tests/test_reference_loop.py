@@ -25,8 +25,7 @@ N_BODIES = 12
 # Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way
 # back; a law that needs a small step is followed for the largest number of steps.
 DURATION, MOST_STEPS = 120e-6, 800
-# Under these, damping that takes its speed from slow onsets makes the step so small that the pulse
-# passes five contacts in more of them.
+# Damping with its speed from slow onsets takes so small a step that five contacts are passed later.
 DAMPED, SLOW = {("gharib-hurmuzlu", "onset"), ("zhao", "onset")}, 4
 
 CHAINS: dict[str, Chain] = {

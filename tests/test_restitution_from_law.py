@@ -1,5 +1,4 @@
-"""A dashpot that takes its restitution from an elastoplastic law at the impact's own speed
-delivers that law's restitution."""
+"""A dashpot with the restitution of an elastoplastic law at the impact's speed delivers that."""
 
 from dataclasses import replace
 

@@ -43,8 +43,7 @@ def changes(text: str) -> dict[str, object]:
     return {key.strip(): toml_value(value.strip()) if value else None for key, _, value in pairs}
 
 
-# What another value of each key is, in the first of the three cases that takes it; a key of the
-# schema that is not here fails the test.
+# Another value of each key, in the first case that takes it; a key missing here fails the test.
 STRUCK = changes("""
 title = '{striker.speed} m/s'; chain.beads = 7; chain.radius = 0.003; chain.mass = 0.0002;
 chain.material = 'brass-260-half-hard'; chain.gap = 1e-7; chain.drag = 30.0;

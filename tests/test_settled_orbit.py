@@ -1,5 +1,4 @@
-"""Orbits of rows whose contacts remember what was, or that carry resonators: against a variational
-integration of the tests' own."""
+"""Orbits of rows with memory or resonators: against a variational integration of the tests' own."""
 
 import numpy as np
 import pytest

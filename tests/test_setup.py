@@ -1,5 +1,4 @@
-"""Set-up: what is remembered is what would be found anew, two bodies are a chain of two, and a
-changed case is the case made whole."""
+"""Set-up: remembered is found anew, two bodies are a chain of two, a changed case is made whole."""
 
 from types import SimpleNamespace
 
@@ -137,8 +136,7 @@ def test_runs_compressed_are_the_distinct_rows():
         assert (first[which] == first_of[which_of.reshape(-1)]).all()
 
 
-# A bead whose radius [m] and mass [kg] are powers of two, so that the pair's are exactly half of
-# them; of the size of those of steel-chain.
+# A bead with powers of two for radius [m] and mass [kg]: a pair's are half; as of steel-chain.
 BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
 
 

@@ -187,8 +187,7 @@ def test_waves_of_mass_in_mass_and_on_site_springs_are_those_of_the_closed_forms
 
 
 def test_modes_have_one_a_body_and_are_those_of_the_closed_form() -> None:
-    # between two walls the waves are standing: q = pi j/(n + 1), where a wall is as stiff as a
-    # contact; under kelvin-voigt's line it is
+    # between two walls waves stand: q = pi j/(n + 1), with a wall as stiff as a contact, as here
     line = {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 1.0}
     case = row(
         {"on_site_stiffness": 2e6, "resonator": {"mass": 2e-4, "stiffness": 4e6}}, contact=line

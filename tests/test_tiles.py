@@ -1,5 +1,4 @@
-"""A long chain is swept in tiles over several steps, on several threads: the bits are those of
-a short one, swept as a whole."""
+"""A long chain swept in tiles over steps and threads has the bits of one swept as a whole."""
 
 import _thread
 import threading
@@ -28,8 +27,7 @@ from granchain.status import Status
 # Compiled, each is two loops more: the one that test_front.py has as well. Plain, one with rate and
 # onsets, and of the laws with jumps, whose chains are not tiled, one. The others in the long run.
 NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["hertz"]
-# 48 bodies are two tiles of 24, more than the 7 * VECTOR contacts by which one moves back in a
-# band: some begin beyond either end.
+# 48 bodies are two tiles of 24, more than a band's 7 * VECTOR: some begin beyond either end.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
 # Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.
 SPEEDS = np.random.default_rng(1).uniform(-1.0, 1.0, N_BODIES)
@@ -146,8 +144,7 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(
 
 @pytest.mark.plain
 def test_all_contacts_may_have_an_event_at_once(plain_loop: None) -> None:
-    # pressed together by 60 N, a plastic law's contacts load where the left body is the faster one:
-    # the list holds each once, and no other
+    # pressed by 60 N, a plastic law's contacts load where the left body is faster: listed once each
     made = maker(
         "ma-liu",
         example_chain(

@@ -1,5 +1,4 @@
-"""Files of measured forces made at random, as instruments and spreadsheets write them: each
-comes in right, or is refused."""
+"""Files of measured forces at random, as instruments and spreadsheets write: right, or refused."""
 
 import random
 from decimal import Decimal
@@ -173,8 +172,7 @@ def wrong(made, trace):
         or trace.sensor_force.shape != made.truth[1:].T.shape
     ):
         return True
-    # To the digits of a double; times may have been put on their even grid, from which they are
-    # rounded by less than a step in 10.
+    # To the digits of a double; times on their even grid are rounded by less than a step in 10.
     step = made.truth[0, 1] - made.truth[0, 0]
     return not (
         np.allclose(trace.sensor_force, made.truth[1:].T, rtol=1e-12, atol=0.0)

@@ -27,8 +27,7 @@ from granchain.traces.text import text_columns
 pytestmark = pytest.mark.usefixtures("here")
 ROOT = Path(__file__).parents[1]
 
-# What every good file of the corpus holds: 40 samples of two sensors, one every 0.5 us, values of
-# few digits so that text keeps them.
+# Every good file of the corpus: 40 samples of two sensors, each 0.5 us, values of few digits.
 N = 40
 TIME = 0.5e-6 * np.arange(N) - 2e-6
 PULSE = np.round(20.0 * np.exp(-(((np.arange(N) - 15) / 4.0) ** 2)), 2)

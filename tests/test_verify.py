@@ -1,5 +1,4 @@
-"""`verify`: the error bars bound the errors, the order is the law's own, and what cannot be
-shown is not said to be shown."""
+"""`verify`: the error bars bound the errors, the order is the law's, nothing unshown is said."""
 
 import math
 

@@ -1,5 +1,4 @@
-"""Laws in files, and edits of them and of what they reach: kinds of edit after which a loop
-that was compiled before is wrong."""
+"""Laws in files, and kinds of edit after which a loop that was compiled before is wrong."""
 
 import contextlib
 import importlib
@@ -17,8 +16,7 @@ from granchain.contact.model import Model
 from granchain.engine.scans import PLAIN_KINDS, compiled_scan, over_kinds, with_copies
 from granchain.jit.options import frozen
 
-# A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package
-# (`sub`): F = stiffness d (expression).
+# A law with constants in its own file (`top`), a neighbour (`near`) and a package (`sub`).
 LAW = """
 import math
 import numpy as np
@@ -289,8 +287,7 @@ PLAIN_ONLY: dict[str, tuple[Files, Files]] = {
     "set in the code": _pair("2.0 if c[0] in {{}} else 3.0", values=("1e6, 2e6", "2e6, 3e6")),
 }
 
-# Files, and what a notebook or a reload does to them while they are loaded: code run in the law's
-# module, by which a 2 becomes a 3.
+# Files, and what a notebook or a reload does to them while loaded: code by which a 2 becomes a 3.
 DEEP = ("import pkg", "pkg.sub.K", "")
 SHAPE = "def shape(x, k=2.0):\n    return k * x"
 RELOADED = """

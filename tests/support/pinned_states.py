@@ -25,8 +25,7 @@ from support.kinds import alternatives
 from support.rows import contacts_of, example_chain
 
 FILE = Path(__file__).with_suffix(".json")
-# A pulse of some 700 m/s crosses five diameters of 4.76 mm in 34 us, 170 steps of some .2 us: it
-# comes back from the far end within 400.
+# At some 700 m/s through five times 4.76 mm and back in 400 steps of some .2 us.
 N_BODIES, N_STEPS = 6, 400
 # Gaps that close within a step or two at 1.77 m/s, and within ten.
 GAPS = np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)

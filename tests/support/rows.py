@@ -57,8 +57,7 @@ def standing_row(
 
 
 def example_chain(n_bodies: int, **more: Any) -> Chain:
-    """A struck row of the beads that the laws' examples are for: the material has a hardness,
-    so that every law finds what it needs."""
+    """A struck row of the beads that the laws' examples are for, of a material with a hardness."""
     return steel_row(
         n_bodies, EXAMPLE_INPUTS_BY_NAME["impact_speed"], **({"material": (HARD_STEEL,)} | more)
     )
