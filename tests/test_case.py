@@ -21,7 +21,7 @@ from support.processes import answer
 from support.refused import refused
 
 from granchain import keys
-from granchain.case import Case, case_as_given, case_names, load_case
+from granchain.case import Case, case_as_given, case_names, load_case, load_mechanism
 from granchain.case.document import CASE_BYTES, CASES, CSV_BYTES, set_value, toml_value
 from granchain.contact import laws
 from granchain.contact.law import RESTITUTION
@@ -600,6 +600,15 @@ def test_the_digest_is_of_what_is_computed() -> None:
     assert digest(**{"chain.radius": "2.38 mm"}) == digest(**{"striker.speed": 1}) == base
     assert digest(contact=MALIU) == digest(contact=MALIU | {"xi": 13.0})
     assert digest(**{"striker.speed": np.nextafter(1.0, 2.0)}) != base
+    # words, and what was drawn for lists that stand in the case; titles also name what is replaced
+    words = {"chain.material.name": "mine", "chain.material.source": "mine"}
+    for changes in ({"title": "rig B"}, {"chain.disorder_seed": 3}, {"ends.left": "free"}, words):
+        assert Case(**BASE).replace(**changes).sha256 == base, changes
+    pairs = [{"materials": ["steel-316", "steel-316"], "restitution": 0.5}]
+    named = Case(**document({"contact": {"law": "tsuji", "restitution": 0.9, "pair": pairs}}))
+    assert named.replace(**{"chain.material.source": "mine"}).sha256 == named.sha256
+    linkage = load_mechanism("slider-crank")
+    assert linkage.replace(title="rig B").sha256 == linkage.sha256
     script = "from granchain import load_case; print(load_case('steel-chain').sha256)"
     assert answer(script, PYTHONHASHSEED="1") == load_case("steel-chain").sha256
 

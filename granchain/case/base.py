@@ -9,13 +9,12 @@ from typing import Any, Self, get_origin
 
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
 
-from granchain.case.document import Files, plain_tables
+from granchain.case.document import Files, digest_of_case, plain_tables
 from granchain.case.tables import HeadingTable
 from granchain.case.title import title_of
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, add_missing, in_si, read_table, shown, table_in
-from granchain.plain_data import sha256_of
 
 
 class CheckedCase(Table):
@@ -101,8 +100,8 @@ class CheckedCase(Table):
 
     @property
     def sha256(self) -> str:
-        """Digest of `resolved()`."""
-        return sha256_of(self.resolved())
+        """Digest of `resolved()`, without what changes nothing."""
+        return digest_of_case(self.resolved())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.resolved() == other.resolved()

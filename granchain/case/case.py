@@ -35,7 +35,6 @@ from granchain.case.document import (
     case_names,
     change,
     check_name,
-    digest_of_case,
     files_named,
     noted,
     plain_tables,
@@ -155,11 +154,6 @@ class Case(CheckedCase):
         tables, law = dict(self), laws().get(self.contact.law)
         each = PER_BODY + PER_STATE + (0 if law is None else len(law.history))
         return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * bodies_in(tables)
-
-    @property
-    def sha256(self) -> str:
-        """Digest of `resolved()`, without what changes nothing."""
-        return digest_of_case(self.resolved())
 
     def bodies(self) -> dict[str, Any]:
         """Striker, where there is one, and beads, in order.

@@ -430,11 +430,12 @@ OFF_WHERE_ZERO = ("drag", "on_site_stiffness", "on_site_damping", "resonator")
 
 
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
-    """Digest of a chain's case as plain data, without keys that change nothing: a drag of zero, no
+    """Digest of a case as plain data, without what changes no number of its run: the title, where
+    a material's values come from, the seed of lists that stand in the case, a drag of zero, no
     spring on site, no resonator, and names of materials if no pair asks for them."""
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
-    return sha256_of(_hashed(resolved, named))
+    return sha256_of({key: _hashed(resolved[key], named) for key in resolved if key != "title"})
 
 
 def _hashed(document: Any, named: bool) -> Any:
@@ -442,10 +443,11 @@ def _hashed(document: Any, named: bool) -> Any:
         return [_hashed(entry, named) for entry in document]
     if not isinstance(document, dict):
         return document
+    words = ("source", *(() if named else ("name",))) if "youngs_modulus" in document else ()
     return {
         key: _hashed(value, named)
         for key, value in document.items()
-        if (value or key not in OFF_WHERE_ZERO) and (named or key != "name")
+        if (value or key not in OFF_WHERE_ZERO) and key not in (*words, "disorder_seed")
     }
 
 
