@@ -99,43 +99,10 @@ def test_a_case_that_is_no_table_or_has_tables_in_tables_without_end_is_refused(
         assert told.endswith(": got tables in tables, allowed 12 levels; take them out")
 
 
-ONSET = {"contact": FLORES | {"impact_speed": "onset"}}
-OPEN_ROW = [{"count": 1, "gap": 1e-6}, {"count": 1}]
-WALLS = {"ends.left": "wall", "ends.right": "rigid"}
-SHAKEN = {"drive": "displacement", "time": [0, 1], "value": [0, 1]}
-FLOOR = "contact.impact_speed_floor: got nothing"
-# What is refused with these words, or with none is a case.
-RESTING: list[tuple[dict[str, Any], str]] = [
-    # without contacts at rest each has its own speed; the gap after the last bead is none
-    (ONSET | {"chain.gap": 1e-6}, ""),
-    (ONSET | {"contact.impact_speed_floor": 0.01}, ""),
-    (ONSET | {"chain.beads": 1}, ""),
-    (ONSET | {"chain.beads": None, "chain.segment": OPEN_ROW}, ""),
-    (ONSET | {"chain.beads": None, "chain.segment": [*OPEN_ROW, OPEN_ROW[0]]}, FLOOR),
-    (ONSET | {"chain.gap": 1e-6, "ends.right": "wall"}, FLOOR),
-    (ONSET | {"chain.gap": 1e-6, "ends.left": "wall"}, ""),
-    # walls have contacts to record, the first of which is the striker's
-    (WALLS | {"sensors.contacts": [-1, 0, 5]}, ""),
-    (WALLS | {"sensors.contacts": [0, 5], "striker": None}, ""),
-    (
-        WALLS | {"sensors.contacts": [-1], "striker": None},
-        "sensors.contacts: got -1, allowed conta",
-    ),
-    (WALLS | {"sensors.contacts": [-2, 6]}, "sensors.contacts: got -2, 6, allowed contacts -1 to"),
-    # gravity stands on a wall, or on a driven one
-    ({"chain.gravity": 9.8, "ends.right": "wall"}, ""),
-    ({"chain.gravity": 9.8, "ends.right": SHAKEN}, ""),
-    # one slip gives one sentence also where other keys rest on it: a gap that cannot be read is no
-    # closed gap, a wall misspelt no missing wall, a striker misspelt no missing one
-    (ONSET | {"chain.gap": "1e-6"}, "chain.gap: got"),
-    ({"chain.gravity": 9.8, "ends.right": "wll"}, "ends.right: got"),
-    ({"contact": FLORES, "striker.speed": -1, "sensors.contacts": [0]}, "striker.speed: got"),
-    ({"chain.mass": -1, "chain.material": STUFF}, "chain.mass: got"),
-]
-
-
-@pytest.mark.parametrize(("changes", "words"), RESTING)
+@pytest.mark.parametrize(("changes", "words"), refused("at rest"))
 def test_what_touches_what_decides_what_is_allowed(changes: dict[str, Any], words: str) -> None:
+    # without contacts at rest each has its own speed of onset; walls have contacts to record, and
+    # gravity stands on one; one slip gives one sentence where other keys rest on it, too
     if not words:
         assert Case(**document(changes)).beads > 0
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from support.refused import refused
 from support.synthetic import RADIUS, synthetic, wave_speed
 
 import granchain
@@ -306,15 +307,7 @@ def test_a_tolerance_is_met_or_missed():
 
 def test_what_cannot_be_compared_is_refused():
     trace = measured()
-    for change, sentence in (
-        ({"tolerances": {"peek": 0.1}}, r"tolerance: got 'peek', allowed peak, arrival"),
-        (
-            {"tolerances": {"peak": -0.1}},
-            r"tolerance: peak: got -0.1, allowed a finite number from",
-        ),
-        ({"tolerances": {"peak": math.nan}}, r"tolerance: peak: got nan"),
-        ({"cutoff": 6e5}, r"cutoff: got 600000 Hz, allowed: below half the sampling rate"),
-    ):
+    for change, sentence in refused("comparison"):
         with pytest.raises(GranchainError, match=sentence):
             compare_pulses(RESULT, trace=trace, **change)
     for results, sentence in (
@@ -421,25 +414,8 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
         assert abs(sensor["width"]["relative"]) < 0.02
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "sentence"),
-    [
-        (["nowhere.h5", "--trace", TRACE], 4, "nowhere.h5"),
-        (["ma-liu.h5", "--trace", "nowhere"], 4, "nowhere: got no folder"),
-        (["ma-liu.h5", "--trace", NO_CURVE], 4, "holds no curve"),
-        (
-            ["ma-liu.h5", "--trace", TRACE, "--tolerance", "peak"],
-            2,
-            '--tolerance: got "peak", allowed NAME=VALUE',
-        ),
-        (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peek=1"], 2, "allowed peak, arrival, wi"),
-        (
-            ["ma-liu.h5", "--trace", TRACE, "--cutoff", "-1"],
-            2,
-            'compare --cutoff: got "-1", allowed a number',
-        ),
-        (["ma-liu.h5", "--trace", TRACE, "--figure", "x.gif"], 4, "x.gif"),
-    ],
-)
+@pytest.mark.parametrize(("options", "code", "sentence"), refused("command of comparison"))
 def test_what_is_wrong_has_its_exit_code_and_sentence(here, options, code, sentence, obeyed):
-    assert sentence in obeyed("compare", *options, code=code).err
+    folders = {"TRACE": TRACE, "NO_CURVE": NO_CURVE}
+    command = ["compare", *(folders.get(option, option) for option in options)]
+    assert sentence in obeyed(*command, code=code).err

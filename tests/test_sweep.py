@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from support.refused import refused
 from support.short_chains import short
 
 import granchain as gc
@@ -49,20 +50,7 @@ def test_a_toml_table_gives_what_python_gives():
 
 def test_all_mistakes_of_what_is_drawn_are_told_together():
     problems = Problems()
-    wrong = {
-        "a": {"nomal": [1, 2]},
-        "b": {"normal": [1, -1]},
-        "c": {"uniform": [3, 1]},
-        "d": {"weibull_min": {"c": -1}},
-        "e": {"weibull_min": {"scale": 1, "x": 2}},
-        "f": [],
-        "g": 3,
-        "h": {"log": [-1, 2, 3]},
-        "i": {"linear": [1, 2, 2.5]},
-        "j": {"disorder": [1, 2]},
-        "k": {"normal": [1, "x"]},
-        "l": {"normal": [1]},
-    }
+    wrong = refused("drawn")
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'did you mean "normal"?' in problems.sentences[0]
