@@ -574,8 +574,8 @@ def test_the_digest_is_of_what_is_computed() -> None:
     pairs = [{"materials": ["steel-316", "steel-316"], "restitution": 0.5}]
     named = Case(**document({"contact": {"law": "tsuji", "restitution": 0.9, "pair": pairs}}))
     assert named.replace(**{"chain.material.source": "mine"}).sha256 == named.sha256
-    linkage = load_mechanism("slider-crank")
-    assert linkage.replace(title="rig B").sha256 == linkage.sha256
+    titled = load_mechanism("slider-crank", ["title=rig B"])
+    assert titled.sha256 == load_mechanism("slider-crank").sha256
     script = "from granchain import load_case; print(load_case('steel-chain').sha256)"
     assert answer(script, PYTHONHASHSEED="1") == load_case("steel-chain").sha256
 
