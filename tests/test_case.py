@@ -694,11 +694,6 @@ def read_file(cuts: list[tuple[int, int, bytes]]) -> Case:
         return load_case(written(Path(folder), content))
 
 
-def read_changes(changes: list[tuple[str, str, str]]) -> Case:
-    """Changes on the command line."""
-    return load_case("steel-chain", [f"{table}{key}={value}" for table, key, value in changes])
-
-
 def read_number(one: tuple[str, str]) -> None:
     """Any text for a number is read as a finite one or refused."""
     try:
@@ -717,7 +712,10 @@ CUTS = st.tuples(st.integers(0, len(STEEL)), st.integers(0, 30), PIECES)
 INPUTS: dict[str, tuple[Callable[[Any], Case | None], st.SearchStrategy]] = {
     "mutated cases": (Case.model_validate, mutants()),
     "mutated files": (read_file, st.lists(CUTS, min_size=1, max_size=4)),
-    "changes on the command line": (read_changes, st.lists(CHANGES, max_size=3)),
+    "changes on the command line": (
+        lambda changes: load_case("steel-chain", [f"{one[0]}{one[1]}={one[2]}" for one in changes]),
+        st.lists(CHANGES, max_size=3),
+    ),
     "names of a case": (load_case, st.text(max_size=20) | st.sampled_from(WORDS)),
     "texts for a number": (
         read_number,

@@ -35,14 +35,6 @@ class After:
         return future if other is None else other
 
 
-def fails_with(error: BaseException) -> Callable[[], After]:
-    return lambda: After(lambda future: future.set_exception(error))
-
-
-def gives(value: Any) -> Callable[[], After]:
-    return lambda: After(lambda future: future.set_result(value))
-
-
 def is_cancelled(future: Future[bytes]) -> None:
     future.cancel()
     future.set_running_or_notify_cancel()
@@ -63,7 +55,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         FIRST,
     ),
     "pickling": (
-        fails_with(pickle.PicklingError("no pickle")),
+        lambda: After(lambda future: future.set_exception(pickle.PicklingError("no pickle"))),
         "did not compute a task (PicklingError: no pickle)",
         COUNT,
     ),
@@ -73,7 +65,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
         COUNT,
     ),
     "no records": (
-        gives(b"nonsense"),
+        lambda: After(lambda future: future.set_result(b"nonsense")),
         "gave back something else than the members of its task (JSONDecodeError",
         COUNT,
     ),

@@ -59,12 +59,6 @@ def checks(result: gc.Result) -> dict[str, float]:
     return {check.what: check.value for check in checks_of(result)}
 
 
-def ready(name: str, changes: list[str]) -> runs.Machine:
-    case = gc.load_mechanism(name, changes)
-    contacts = contacts_of_joint(case)
-    return runs.Machine(case, contacts, step_of_mechanism(case, contacts))
-
-
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop as plain Python: for a law that no other test compiles."""
@@ -225,7 +219,10 @@ WINDOWS = {
 def test_the_order_is_two_while_the_joint_stays_closed(name: str) -> None:
     found, end = [], float(WINDOWS[name][-1].partition("=")[2])
     for steps in (400, 800, 1600):
-        machine = ready(name.partition(" ")[0], [*WINDOWS[name], f"time.step={end / steps!r}"])
+        changes = [*WINDOWS[name], f"time.step={end / steps!r}"]
+        case = gc.load_mechanism(name.partition(" ")[0], changes)
+        contacts = contacts_of_joint(case)
+        machine = runs.Machine(case, contacts, step_of_mechanism(case, contacts))
         assert not machine.advance(10**6).failed
         data = runs.variables_of_mechanism(machine)
         assert data["contact_force"].min() > 0.0

@@ -155,16 +155,6 @@ class Made:
         return lines, step
 
 
-def outcome(made):
-    """Beads, times and forces of a file, or the sentence of its refusal."""
-    Path("made.csv").write_bytes(made.content)
-    try:
-        trace = import_trace("made.csv", "made", "measured", Asked(**made.asked), overwrite=True)
-    except (TraceError, FileError) as error:
-        return str(error)
-    return trace
-
-
 def wrong(made, trace):
     """Whether numbers came in other than they stand in the file."""
     if (
@@ -185,7 +175,12 @@ def test_a_file_made_at_random_comes_in_right_or_is_refused(count, seed, figure)
     draw, wrongs, read, plain = random.Random(seed), [], 0, 0
     for k in range(count):
         made = Made(draw)
-        found = outcome(made)
+        Path("made.csv").write_bytes(made.content)
+        asked = Asked(**made.asked)
+        try:
+            found = import_trace("made.csv", "made", "measured", asked, overwrite=True)
+        except (TraceError, FileError) as error:
+            found = str(error)
         if isinstance(found, str):
             assert found.startswith("made.csv: ")
         elif made.doubt or wrong(made, found):
