@@ -7,7 +7,7 @@ import hashlib
 import math
 import os
 import re
-import stat
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -19,7 +19,7 @@ from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.store import write_whole
-from granchain.store.files import folder_for
+from granchain.store.files import folder_for, open_whole
 from granchain.store.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, written
 from granchain.traces.columns import Asked, Record, in_file, joined, trace_of
@@ -35,25 +35,9 @@ COMPUTED_WORDS = ("synthetic", "simulat")
 
 def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
     """All bytes of a file."""
-    name = os.fspath(path)
-    try:
-        kind = os.stat(name)
-        if stat.S_ISDIR(kind.st_mode):
-            raise FileError(f"{name}: got a folder, allowed a file; name one in it")
-        if not stat.S_ISREG(kind.st_mode):
-            raise FileError(f"{name}: got a device, pipe or socket, allowed a file; name one")
-        limit.check(name, kind.st_size)
-        return Path(name).read_bytes()
-    except FileNotFoundError:
-        raise FileError(
-            f"{name}: got no file of this name, allowed one; look at the name and the folder"
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(
-            f"{name}: got a file that cannot be read ({reason}), allowed one that can; look at "
-            "its permissions"
-        ) from None
+    with open_whole(path, "a file with text or numbers", sys.maxsize) as file:
+        limit.check(os.fspath(path), os.fstat(file.fileno()).st_size)
+        return file.read()
 
 
 def read_about(folder: str | os.PathLike[str]) -> AboutTable:
