@@ -664,7 +664,7 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
             'figure: got "pairs.h5", allowed a Result; open a file with granchain.open_result',
         ),
         (partial(figures.all_figures, SMALL), "figures: got Dataset, allowed a Result"),
-        (partial(figures.transmission, SMALL), "spectrum: got a Dataset, allowed a Spectrum"),
+        (partial(figures.transmission, SMALL), "figure: got a Dataset, allowed a Spectrum"),
         (partial(figures.dispersion_curves, SMALL), "figure: got a Dataset, allowed a Dispersion"),
         (
             partial(figures.study_curves, "study.h5"),
@@ -718,8 +718,8 @@ NOTHING_LOST = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous
         (partial(figures.save, Figure(), "nowhere/energy.png"), "does not exist"),
         (figures.hysteresis, "got no result"),
         (lambda: figures.impact_loops([]), "got no loop, allowed one at least"),
-        (lambda: figures.impact_history([]), "impact_history: got no impact"),
-        (lambda: figures.phase_curve([]), "phase_curve: got no impact"),
+        (lambda: figures.impact_history([]), "figure: got no impact"),
+        (lambda: figures.phase_curve([]), "figure: got no impact"),
         (
             lambda: figures.restitution_delivered({"flores": [(0.5, 0.47)]}, 1.77),
             "two values at least",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.errors import GranchainError
 from granchain.figures.frame import (
     BLACK,
     LETTER,
@@ -19,6 +18,7 @@ from granchain.figures.frame import (
     evenly_spaced,
     largest,
     narrow,
+    need_some,
     palette,
     set_panel,
     side_by_side,
@@ -137,8 +137,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
         Ranking; what is left bead by bead.
     """
     drawn = list(found)[: len(palette())]
-    if not drawn:
-        raise GranchainError("figure: got no fit, allowed one at least; fit a law")
+    need_some(drawn, "fit", "fit a law")
     first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
     sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
     ranking, beads = sheet.panels

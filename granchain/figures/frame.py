@@ -6,7 +6,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial, wraps
@@ -170,14 +170,24 @@ def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainErr
     )
 
 
+def need_found(found: Any, of: type, maker: str) -> None:
+    """Refuse what another function made."""
+    if not isinstance(found, of):
+        raise GranchainError(
+            f"figure: got a {type(found).__name__}, allowed a {of.__name__}; make it with "
+            f"granchain.{maker}"
+        )
+
+
+def need_some(found: Sized, what: str, advice: str = "give one") -> None:
+    """Refuse a figure of nothing."""
+    if not len(found):
+        raise GranchainError(f"figure: got no {what}, allowed one at least; {advice}")
+
+
 def narrow() -> bool:
     """Whether figures are one column wide."""
     return _PAGE.get().width == "single"
-
-
-def columns_on_page(count: int) -> int:
-    """How many small panels stand beside each other."""
-    return min({"single": 2, "double": 3}.get(_PAGE.get().width or "", 4), count)
 
 
 def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
@@ -352,7 +362,10 @@ class Sheet:
         self.top.annotate(words, xytext=(0.0, 8.0), **above)
         # Room for the lines below it; a dollar sign in a title is a dollar sign.
         self.top.set_title(
-            textwrap.fill(raised(title), int(room / setting("axes.titlesize"))),
+            textwrap.fill(
+                title.replace("m/s2", "m/s\N{SUPERSCRIPT TWO}"),
+                int(room / setting("axes.titlesize")),
+            ),
             pad=13.0 + 1.25 * size * (words.count("\n") + 1),
             parse_math=False,
         )
@@ -412,7 +425,8 @@ def panel_each(
     """A panel of such rows for each sensor, in a grid: the sheet, the places of the sensors, the
     columns, and a note where there are more; `base` is the height of what is no panel [inch]."""
     places, note = chosen_labels(None, beads, MOST_LEGEND_ROWS, "sensors")
-    columns = columns_on_page(len(places))
+    beside = {"single": 2, "double": 3}.get(_PAGE.get().width or "", 4)
+    columns = min(beside, len(places))
     rows, each = math.ceil(len(places) / columns), len(ratios)
     height = base + (2.1 if each == 1 else 3.6 if narrow() else 2.8) * rows
     grid = [*ratios] * rows, [1.0] * columns, len(places), head, each
@@ -544,11 +558,6 @@ def number_words(value: float) -> str:
     ten = "10" + str(power).translate(SUPERSCRIPTS)
     words = ten if number == "1" else f"{number} \N{MULTIPLICATION SIGN} {ten}"
     return words.replace("-", "\N{MINUS SIGN}")
-
-
-def raised(words: str) -> str:
-    """Words whose units have raised exponents: m/s2 becomes m/s\N{SUPERSCRIPT TWO}."""
-    return words.replace("m/s2", "m/s\N{SUPERSCRIPT TWO}")
 
 
 def mark_values(axes: Axes, x: np.ndarray, y: np.ndarray, **look: Any) -> None:
@@ -748,8 +757,7 @@ def draw_loops(
     at the residual overlap; what their legend has to show."""
     from matplotlib.lines import Line2D
 
-    if not loops:
-        raise GranchainError("figure: got no loop, allowed one at least; give one")
+    need_some(loops, "loop")
     factor, unit = scaled(largest(*(loop.overlap for loop in loops)), "m")
     mark: dict[str, Any] = {"ls": "", "marker": "|", "mew": 1.6}
     handles: list[Line2D] = []

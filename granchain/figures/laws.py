@@ -23,6 +23,7 @@ from granchain.figures.frame import (
     make_log,
     named_laws,
     narrow,
+    need_some,
     over_time,
     palette,
     scaled,
@@ -122,7 +123,7 @@ def impact_history(
     -------
     Figure, array of Axes
     """
-    check_impacts(results, "impact_history")
+    need_some(results, "impact")
     across = 2 if narrow() else 3
     rows, columns = [1.0] * (len(HISTORIES) // across), [1.0] * across
     height = (9.0 if narrow() else 5.6) + LEGEND_ROW * (len(results) // 4)
@@ -165,7 +166,7 @@ def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tupl
     -------
     Figure, Axes
     """
-    check_impacts(results, "phase_curve")
+    need_some(results, "impact")
     sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, legend_height(results))
     factor, unit = scaled(largest(*(one.overlap for one in results)), "m")
     for label, one, line in zip(
@@ -175,12 +176,6 @@ def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tupl
     set_panel(sheet.top, zero=True, xmargin=0.03, xlabel=f"overlap [{unit}]", ylabel="rate [m/s]")
     sheet.legend(sheet.top, beside=True)
     return impact_heading(sheet, results, "Phase curve of two bodies")
-
-
-def check_impacts(results: Sequence[ImpactResult], what: str) -> None:
-    """Refuse a figure of nothing."""
-    if not results:
-        raise GranchainError(f"{what}: got no impact, allowed one at least; give one")
 
 
 def impact_looks(results: Sequence[ImpactResult]) -> list[dict[str, Any]]:
@@ -290,8 +285,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
     -------
     Figure, Axes
     """
-    if not len(q):
-        raise GranchainError("figure: got no q, allowed one at least; usual are 2, 3 and 4")
+    need_some(q, "q", "usual are 2, 3 and 4")
     sheet = Sheet(ax, 6.4, 4.4)
     # twice the width of the transition: its end, a kink, is in the middle
     overlap = np.linspace(0.0, 2.0, POINTS)[1:]
@@ -336,10 +330,7 @@ def equivalence(
         Ranking; residual over the free input, where it is one; bead by bead.
     """
     drawn = [one for one in found if one.inputs][: len(palette())]
-    if not drawn:
-        raise GranchainError(
-            "figure: got no law with an answer, allowed one at least; see the messages of each"
-        )
+    need_some(drawn, "law with an answer", "see the messages of each")
     first = drawn[0]
     free = list(dict.fromkeys(name for one in drawn for name in one.free))
     one_free = len(free) == 1

@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from granchain.errors import GranchainError
-from granchain.figures.frame import Axes, Figure, Sheet, palette, set_panel, styled
+from granchain.figures.frame import (
+    Axes,
+    Figure,
+    Sheet,
+    need_found,
+    palette,
+    set_panel,
+    styled,
+)
 from granchain.theory.lattice import Dispersion
 from granchain.waves.modes import Modes
 
@@ -33,7 +39,7 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     -------
     Figure, Axes
     """
-    need_found(found, Dispersion, "dispersion")
+    need_found(found, Dispersion, "dispersion(case)")
     sheet = Sheet(ax, 6.0, 4.6)
     axes, top = sheet.top, float(found.band_edges[-1, 1])
     per, unit = (1e-3, "kHz") if top >= 1e3 else (1.0, "Hz")
@@ -59,15 +65,6 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     return sheet.write("Small waves in a row of equal cells", *parts)
 
 
-def need_found(found: Any, of: type, maker: str) -> None:
-    """Refuse what another function made."""
-    if not isinstance(found, of):
-        raise GranchainError(
-            f"figure: got a {type(found).__name__}, allowed a {of.__name__}; make it with "
-            f"granchain.{maker}(case)"
-        )
-
-
 @styled
 def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Shapes of the modes over frequency, beside how many beads take part in each.
@@ -84,7 +81,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     Figure, array of Axes (2,)
         Participation over frequency, and the shapes.
     """
-    need_found(found, Modes, "modes")
+    need_found(found, Modes, "modes(case)")
     sheet = Sheet(ax, 7.0, 6.4, [1.0, 2.2])
     parts, shapes = sheet.panels
     gap = np.zeros(found.frequencies.size, bool) if found.in_gap is None else found.in_gap

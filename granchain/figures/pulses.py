@@ -112,7 +112,11 @@ def force_traces(
                 elif len(results) == 1:
                     colour = look(i)["color"]
                     shade(axes, factor * result.time, 0.0, force, color=colour, alpha=0.18)
-                    text += peak_in_words(result, column)
+                    # the first pulse, on lines of its own
+                    top = sensor_peak(result, column)
+                    missing = "no pulse" if top.force == 0.0 else "still rising"
+                    text += f"\n{top.force:.3g} N" if top.complete else f"\n{missing}"
+                    text += "\nmerged" if top.merged else ""
         axes.text(
             1.012,
             0.5,
@@ -136,14 +140,6 @@ def force_traces(
     if len(results) > 1:
         sheet.legend(sheet.top, handles=[handles[word] for word in words if word in handles])
     return sheet.head(results, note)
-
-
-def peak_in_words(result: Result, column: int) -> str:
-    """The first pulse at a sensor, on lines of their own."""
-    top = sensor_peak(result, column)
-    missing = "no pulse" if top.force == 0.0 else "still rising"
-    words = f"\n{top.force:.3g} N" if top.complete else f"\n{missing}"
-    return words + ("\nmerged" if top.merged else "")
 
 
 def _share_limits(rows: np.ndarray) -> None:

@@ -175,7 +175,11 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     name = f"bead velocity [{speed_unit}]" + (",\n" if narrow() else ", ") + "square-root scale"
     if np.nanmin(shown) < -0.1 * top:
         # Both signs matter: white is rest.
-        norm: Any = FuncNorm((_signed_root, _signed_square), -top, top)
+        root_and_square = (
+            lambda one: np.sign(one) * np.sqrt(np.abs(one)),
+            lambda one: np.sign(one) * np.square(one),
+        )
+        norm: Any = FuncNorm(root_and_square, -top, top)
         colours: dict[str, Any] = {"norm": norm, "cmap": "RdBu_r"}
         extend = "neither"
     else:
@@ -210,14 +214,6 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     label = "bead (0 is the striker)" if beads[0] == 0 else "bead"
     over_time(axes, unit, whole="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
     return sheet.head([result], _interval(time), note)
-
-
-def _signed_root(values: Any) -> Any:
-    return np.sign(values) * np.sqrt(np.abs(values))
-
-
-def _signed_square(values: Any) -> Any:
-    return np.sign(values) * np.square(values)
 
 
 def root_ticks(top: float, signed: bool) -> np.ndarray:
@@ -431,17 +427,15 @@ def draw_residual(axes: Axes, x: np.ndarray, size: np.ndarray) -> None:
     axes.yaxis.set_major_formatter(lambda value, place: number_words(value))
 
 
-def nothing_lost(result: Result) -> str:
-    """What is said where no contact has lost anything."""
-    lost = any(np.any(getattr(result, f"contact_{name}") != 0.0) for name in LOST)
-    return (
+@of_results(
+    *(f"contact_{name}" for name in LOST),
+    "contact",
+    unless=lambda result: (
         ""
-        if lost
-        else ("got no contact that lost anything, allowed a law with losses; look at the energy")
-    )
-
-
-@of_results(*(f"contact_{name}" for name in LOST), "contact", unless=nothing_lost)
+        if any(np.any(getattr(result, f"contact_{name}") != 0.0) for name in LOST)
+        else "got no contact that lost anything, allowed a law with losses; look at the energy"
+    ),
+)
 def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Where the energy went: what each contact has lost to its dent and to damping, and what the
     clamp spared, on top of each other.
@@ -488,13 +482,16 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     return sheet.head([result])
 
 
-def never_closed(result: Result) -> str:
-    """What is said where no contact was ever closed."""
-    closed = np.any(result.largest_overlap > 0.0)
-    return "" if closed else "got no contact that closed, allowed one at least; run longer"
-
-
-@of_results("largest_overlap", "residual_overlap", "contact", unless=never_closed)
+@of_results(
+    "largest_overlap",
+    "residual_overlap",
+    "contact",
+    unless=lambda result: (
+        ""
+        if np.any(result.largest_overlap > 0.0)
+        else "got no contact that closed, allowed one at least; run longer"
+    ),
+)
 def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Largest overlap of each contact over the row, and the residual overlap that it keeps of it.
 

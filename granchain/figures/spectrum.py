@@ -16,6 +16,7 @@ from granchain.figures.frame import (
     Sheet,
     colour_map,
     narrow,
+    need_found,
     palette,
     styled,
 )
@@ -49,7 +50,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     Figure, array of Axes (2,) or (3,)
         Transmission, coherence and, where there is one, the map.
     """
-    need_spectrum(found)
+    need_found(found, Spectrum, "spectrum(result)")
     mapped = found.power.size > 0
     ratios = [2.0, 0.7, 2.6] if mapped else [2.0, 0.7]
     sheet = Sheet(ax, 7.0, 7.6 if mapped else 4.6, ratios)
@@ -87,7 +88,7 @@ def transmission(
     Figure, Axes
     """
     for one in found or (None,):
-        need_spectrum(one)
+        need_found(one, Spectrum, "spectrum(result)")
     if len({one.unit for one in found}) > 1 or len(found) > len(palette()):
         got = ", ".join(f"{one.source} to {one.sensor} [{one.unit}]" for one in found)
         raise GranchainError(
@@ -166,7 +167,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     -------
     Figure, Axes
     """
-    need_spectrum(found)
+    need_found(found, Spectrum, "spectrum(result)")
     if not found.power.size:
         why = "; ".join(found.messages) or "nothing was recorded"
         raise GranchainError(
@@ -198,15 +199,6 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     axes.set(xlim=(-1.0, 1.0), xticks=[-1.0, -0.5, 0.0, 0.5, 1.0], xlabel=name)
     axes.set(ylim=(0.0, kilo * top), ylabel=f"frequency [{unit}]")
     return put_spectrum_heading(sheet, found)
-
-
-def need_spectrum(found: Any) -> None:
-    """Refuse what is no spectrum, such as a result."""
-    if not isinstance(found, Spectrum):
-        got = f"a {type(found).__name__}"
-        raise GranchainError(
-            f"spectrum: got {got}, allowed a Spectrum; make it with granchain.spectrum(result)"
-        )
 
 
 def extent(*found: Spectrum) -> tuple[float, float, str]:
