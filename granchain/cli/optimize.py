@@ -79,7 +79,9 @@ def optimize(
     check_resume(resume, overwrite)
     with Interruption(bool(context.obj), as_json) as interruption:
         # what is computed is in FILE.part: there is nothing that an interruption could lose
-        interruption.in_vain = partial(search_interrupted, out)
+        kept = "nothing was kept; name a file with --out"
+        kept = kept if out is None else f"see {out}, go on from {out}.part with --resume"
+        interruption.in_vain = lambda: f"interrupted; {kept}"
         load_laws(law_module, law_package)
         from granchain.case import load_case
         from granchain.contact import law_named
@@ -107,12 +109,6 @@ def named(what: str) -> Any:
     """What is differentiated by its name: "peak:5" is that of bead 5."""
     name, _, bead = what.partition(":")
     return (name, int(bead)) if bead.isdecimal() else what
-
-
-def search_interrupted(out: str | None) -> str:
-    """What is printed of a search that was interrupted."""
-    kept = "nothing was kept; name a file with --out" if out is None else f"see {out}, go on from "
-    return f"interrupted; {kept}{'' if out is None else f'{out}.part with --resume'}"
 
 
 def words(found: Optimum, limited: list[str], out: str | None) -> str:

@@ -352,7 +352,7 @@ def report_run(result: gc.Result, target: Path, as_json: bool) -> None:
     notify(*(str(message) for message in result.messages if message.warning))
     if as_json:
         command = "mechanism" if "crank_angle" in result.variables else "run"
-        print_json(command, file=str(target), **facts_of(result))
+        print_json({"command": command, "file": str(target), **facts_of(result)})
         return
     print_text(numbers_of(result))
     print_text("\n".join(message.text for message in result.messages if not message.warning))
@@ -382,17 +382,15 @@ def numbers_of(result: gc.Result) -> str:
 
 def run_numbers(summary: gc.analysis.Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
-    from granchain.pages.blocks import Grid, Paragraph
+    from granchain.pages.blocks import Grid
     from granchain.pages.numbers import number_blocks
 
-    parts = []
-    for block in number_blocks(summary):
-        if isinstance(block, Grid):
-            rows = [row[:3] for row in (block.columns, *block.rows)]
-            parts.append(text_table(rows, block.sides[:3]))
-        elif isinstance(block, Paragraph):
-            parts.append(block.text)
-    return "\n".join(parts)
+    return "\n".join(
+        text_table([row[:3] for row in (block.columns, *block.rows)], block.sides[:3])
+        if isinstance(block, Grid)
+        else block.text
+        for block in number_blocks(summary)
+    )
 
 
 def checks_or_notice(result: gc.Result) -> list[Check]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
-from granchain.cli.text import notify, print_object
+from granchain.cli.text import notify, print_json
 from granchain.errors import clean
 from granchain.portable import ENDING, send_again
 
@@ -157,7 +157,7 @@ class Interruption:
 
 def print_error(kind: str, problems: list[str], exit_code: int) -> None:
     """Print what went wrong as the one JSON object."""
-    print_object({"error": {"kind": kind, "problems": problems}, "exit_code": exit_code})
+    print_json({"error": {"kind": kind, "problems": problems}, "exit_code": exit_code})
 
 
 class Waiting:

@@ -91,7 +91,15 @@ def sweep(
 
         asked = load_sweep(file, chained)
         if dry_run:
-            report_estimate(asked, estimate(*asked[:2], threads, asked.measures), as_json)
+            costs = estimate(*asked[:2], threads, asked.measures)
+            rows = [
+                ("members", spanned(asked)),
+                ("time", f"about {costs['seconds']:.2g} s"),
+                ("memory", f"at most {costs['memory'] / 1e6:.2g} MB"),
+                ("file", f"at most {costs['file_size'] / 1e6:.2g} MB"),
+            ]
+            facts = {**costs, "dimensions": dimensions(asked)}
+            print_result("sweep", facts, as_json, lambda: text_table(rows, "<<"))
             return
         case = asked.plan.case
         progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
@@ -126,18 +134,6 @@ def interrupted(target: Path) -> str:
     )
     go_on = "" if part is None else f": go on from {part} with --resume"
     return f"interrupted; {target} was not written{go_on}"
-
-
-def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
-    """What a study will take."""
-    rows = [
-        ("members", spanned(asked)),
-        ("time", f"about {found['seconds']:.2g} s"),
-        ("memory", f"at most {found['memory'] / 1e6:.2g} MB"),
-        ("file", f"at most {found['file_size'] / 1e6:.2g} MB"),
-    ]
-    facts = {**found, "dimensions": dimensions(asked)}
-    print_result("sweep", facts, as_json, lambda: text_table(rows, "<<"))
 
 
 def dimensions(asked: Description) -> dict[str, int]:

@@ -28,12 +28,7 @@ def print_text(text: str) -> None:
         _print(text, sys.stdout)
 
 
-def print_json(command: str, **facts: Any) -> None:
-    """Print the result of a command as one JSON object."""
-    print_object({"command": command, **facts})
-
-
-def print_object(facts: Mapping[str, Any]) -> None:
+def print_json(facts: Mapping[str, Any]) -> None:
     """Print the one JSON object."""
     print_text(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
 
@@ -48,7 +43,7 @@ def print_result(
     """Print what a command has found: as the one JSON object, or as text, the names of the files
     that it wrote (`figure` and `out` of the facts) and messages."""
     if as_json:
-        print_json(command, **facts)
+        print_json({"command": command, **facts})
         return
     print_text(text())
     print_text("\n".join(file for name in ("figure", "out") if (file := facts.get(name))))

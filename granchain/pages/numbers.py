@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from granchain.analysis import Summary, speed_in_words
-from granchain.pages.blocks import Block, Grid, Paragraph, number_grid, number_text
+from granchain.pages.blocks import Grid, Paragraph, number_grid, number_text
 
 if TYPE_CHECKING:
     from granchain.mechanism.checks import Check
@@ -31,9 +31,9 @@ MERGED = (
 AT_REST = ", static work with it; recoverable is beyond the state at rest"
 
 
-def number_blocks(summary: Summary) -> list[Block]:
+def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
     """Peaks and arrivals, speed of the wave, energy balance."""
-    blocks: list[Block] = []
+    blocks: list[Grid | Paragraph] = []
     pulses = summary.sensors
     if pulses:
         rows = (
