@@ -10,7 +10,7 @@ import pytest
 import granchain as gc
 from granchain.case import Case, case_as_given
 from granchain.case.document import toml_value
-from granchain.case.listing import key_tables
+from granchain.case.listing import KEY_TABLES
 from granchain.engine import stack
 from granchain.traces import read_trace
 
@@ -167,7 +167,7 @@ def test_every_key_of_the_schema_is_changed_in_one_of_the_cases():
     }
     # the signals of a drive have keys that exclude each other: they are sent as the same table
     of_signals = {"to", "band", "rms", "seed", "shape", "from", "time", "value"}
-    keys = {name for _, model in key_tables() for name in model.model_fields}
+    keys = {name for _, model in KEY_TABLES for name in model.model_fields}
     assert keys - of_signals <= changed | {"velocity", "displacement", "state"}
 
 

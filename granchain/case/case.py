@@ -213,12 +213,15 @@ class Case(CheckedCase):
 
         For all contacts but those that `pair_inputs` gives others.
         """
-        return self._inputs({})
+        return self._with_speed(self.contact.inputs())
 
     def pair_inputs(self) -> list[tuple[tuple[str, str], SimpleNamespace]]:
         """The names of two materials with the `law_inputs` of their contacts, for each pair
         that has its own."""
-        return [(pair.materials, self._inputs(pair.inputs())) for pair in self.contact.pair or ()]
+        return [
+            (pair.materials, self._with_speed(self.contact.inputs() | pair.inputs()))
+            for pair in self.contact.pair or ()
+        ]
 
     def own_contacts(self) -> list[tuple[np.ndarray, str, SimpleNamespace]]:
         """Contacts that have a law of their own, (n_bodies + 1,) boolean, with its name and a
@@ -244,9 +247,6 @@ class Case(CheckedCase):
             for there, contact in found
             if there.any()
         ]
-
-    def _inputs(self, own: dict[str, Any]) -> SimpleNamespace:
-        return self._with_speed(self.contact.inputs() | own)
 
     def _with_speed(self, inputs: dict[str, Any]) -> SimpleNamespace:
         if inputs.get("impact_speed") == "striker":
@@ -338,10 +338,20 @@ class Case(CheckedCase):
                 "give the case of the run that left the state; step, ends, loads, drag, on-site "
                 "springs and what is recorded may change",
             )
-        if held.start.bodies.shape[1] != self.beads + (self.striker is not None):
-            problems.add("initial", "a state of another chain", "one of its beads", "take another")
-        if held.start.resonators.shape[1] != self.chain.resonators()[0].size:
-            problems.add("initial", "a state of other resonators", "one of its own", "take another")
+        problems.check(
+            held.start.bodies.shape[1] == self.beads + (self.striker is not None),
+            "initial",
+            "a state of another chain",
+            "one of its beads",
+            "take another",
+        )
+        problems.check(
+            held.start.resonators.shape[1] == self.chain.resonators()[0].size,
+            "initial",
+            "a state of other resonators",
+            "one of its own",
+            "take another",
+        )
         speed = None if self.striker is None else self.striker.speed
         problems.check(
             speed == held.speed,

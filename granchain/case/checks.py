@@ -21,7 +21,7 @@ from granchain.case.initial import (
     MOTION_COLUMNS,
     bead_values,
     check_length,
-    check_striker,
+    fastest_closing,
     read_initial,
 )
 from granchain.case.pairs import check_pairs, needs_speed
@@ -334,16 +334,6 @@ def check_bead_drives(
     return drives
 
 
-def numbers_along(
-    chain: ChainTable, ends: EndsTable, striker: StrikerTable | None
-) -> dict[str, range]:
-    """Numbers of the beads and of the contacts of a chain."""
-    last = chain.total()
-    first = (1 if striker is None else 0) - int(ends.has_wall("left"))
-    contacts = range(first, last + int(ends.has_wall("right")))
-    return {"beads": range(1, last + 1), "contacts": contacts}
-
-
 def read_sensors(
     sensors: SensorsTable,
     chain: ChainTable,
@@ -354,7 +344,9 @@ def read_sensors(
     """Numbers in place of words under [sensors]; sensors stand in beads of the chain, recorded
     contacts exist, each once."""
     numbers: dict[str, tuple[int, ...]] = {}
-    for name, known in numbers_along(chain, ends, striker).items():
+    last, left, right = chain.total(), ends.has_wall("left"), ends.has_wall("right")
+    contacts = range((1 if striker is None else 0) - left, last + right)
+    for name, known in (("beads", range(1, last + 1)), ("contacts", contacts)):
         where, labels = f"sensors.{name}", getattr(sensors, name)
         words = shown(labels) if isinstance(labels, str) else ""
         if words:
@@ -402,7 +394,15 @@ def check_impact_speed(
                 "at rest have none of their own",
             )
         else:
-            check_striker(f"{where}.impact_speed", tables, allowed, problems)
+            problems.check(
+                tables.get("striker") is not None
+                or not problems.clear("initial")
+                or fastest_closing(tables) > 0.0,
+                f"{where}.impact_speed",
+                '"striker" in a case without one',
+                allowed,
+                "give the speed as a number [m/s], or add a table [striker]",
+            )
     if (
         inputs.get("impact_speed") == "onset"
         and inputs.get("impact_speed_floor") is None

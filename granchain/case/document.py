@@ -166,18 +166,21 @@ def toml_value(text: str) -> Any:
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Plain tables as a TOML file has them: what is no table first."""
-    above = [f"{_as_key(name)} = {_as_toml(v)}" for name, v in tables.items() if not _is_table(v)]
-    blocks = ["\n".join(above)] if above else []
-    for name, table in tables.items():
-        if _is_table(table):
-            lines = [f"{_as_key(key)} = {_as_toml(value)}" for key, value in table.items()]
-            blocks.append("\n".join([f"[{_as_key(name)}]", *lines]))
-    return "\n\n".join(blocks) + "\n"
+    """Plain tables as a TOML file has them: what is no table first, lists of tables as [[name]]."""
+    above, blocks = {}, []
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            blocks.append([f"[{_as_key(name)}]", *_as_lines(value)])
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            blocks += [[f"[[{_as_key(name)}]]", *_as_lines(one)] for one in value]
+        else:
+            above[name] = value
+    blocks = [_as_lines(above)] * bool(above) + blocks
+    return "\n\n".join(map("\n".join, blocks)) + "\n"
 
 
-def _is_table(value: Any) -> bool:
-    return isinstance(value, Mapping)
+def _as_lines(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_as_key(name)} = {_as_toml(value)}" for name, value in table.items()]
 
 
 def _as_key(name: str) -> str:

@@ -179,18 +179,6 @@ def fastest_closing(tables: Mapping[str, Any]) -> float:
     return float(max(0.0, (-np.diff(row)).max(initial=0.0)))
 
 
-def check_striker(where: str, tables: Mapping[str, Any], allowed: str, problems: Problems) -> None:
-    """An impact speed that is the striker's needs one, or beads that close at the start."""
-    striker = tables.get("striker")
-    problems.check(
-        striker is not None or not problems.clear("initial") or fastest_closing(tables) > 0.0,
-        where,
-        '"striker" in a case without one',
-        allowed,
-        "give the speed as a number [m/s], or add a table [striker]",
-    )
-
-
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
     """(n_beads,) The velocity or displacement of each bead at the start."""
     own = None if initial is None else getattr(initial, name)

@@ -30,19 +30,18 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
     ("A resonator: { mass = ..., ... }", tables.ResonatorTable),
     ("A driven end: { drive = ..., ... }", tables.DRIVE_TABLE),
 )
+# What each table of a case file is called, and the table; first the keys above all tables.
+KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
+    ("Above the tables", tables.HeadingTable),
+    *((tables.heading_of(name), model) for name, model in tables.TABLES.items()),
+    *INNER,
+)
 # Keys of a drive whose unit is that of what is driven.
 OF_DRIVE = ("amplitude", "dc", "rms")
 # Entries of a list that a card writes out.
 MOST_ENTRIES = 12
 # Of what Python shows of a case, so that a terminal has it at a glance; and characters in a line.
 MOST_LINES, LINE = 10, 100
-
-
-def key_tables() -> Iterator[tuple[str, type[Table]]]:
-    """What each table of a case file is called, and the table; first the keys above all tables."""
-    yield "Above the tables", tables.HeadingTable
-    yield from ((tables.heading_of(name), model) for name, model in tables.TABLES.items())
-    yield from INNER
 
 
 def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:

@@ -207,11 +207,6 @@ class SegmentTable(Table):
     )
 
 
-def tapered(count: int, taper: float) -> np.ndarray:
-    """(count,) 1, t, t^2, ...: products, the same bits on every machine."""
-    return np.cumprod(np.concatenate([[1.0], np.full(count - 1, taper)]))
-
-
 @lru_cache(maxsize=64)
 def _equal_beads(count: int) -> SegmentTable:
     """The one segment of a uniform chain."""
@@ -301,8 +296,14 @@ class ChainTable(Table):
         own = np.array(self.radius_factor or 1.0)
         if all(segment.taper is None for segment in self.segment):
             return own
+        # 1, t, t^2, ...: products, the same bits on every machine
         parts = [
-            np.tile(np.concatenate([tapered(one.count, one.taper or 1.0) for one in group]), repeat)
+            np.tile(
+                np.concatenate(
+                    [np.cumprod([1.0] + [one.taper or 1.0] * (one.count - 1)) for one in group]
+                ),
+                repeat,
+            )
             for repeat, group in self.groups()
         ]
         return own * np.concatenate(parts)

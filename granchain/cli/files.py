@@ -64,14 +64,14 @@ def cases(
 ) -> None:
     """List the built-in cases, or print one, or the keys of a case file."""
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
-    from granchain.case.listing import key_rows, key_tables
+    from granchain.case.listing import KEY_TABLES, key_rows
 
     if keys:
         if name is not None:
             raise CaseError(
                 "cases: got NAME beside --keys, allowed one of them; leave the other out"
             )
-        for called, model in key_tables():
+        for called, model in KEY_TABLES:
             print_text("\n".join([called, *map(key_lines, key_rows(model)), ""]))
         print_text(
             "All other keys of [contact] and [[contact.pair]] are the inputs of the contact "

@@ -74,8 +74,8 @@ def laws(
     chosen = chosen_laws(gc.laws() if name is None else [name])
     certificates = certificates_of(chosen)
     if as_json:
-        facts = {"laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]}
-        print_json({"command": "laws", **facts})
+        found = [{**law_facts(one.law), **one.to_dict()} for one in certificates]
+        print_json({"command": "laws", "laws": found})
     else:
         from granchain.pages.blocks import markdown
         from granchain.pages.law import law_page, reference_page

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.mechanism import MechanismCase
+from granchain.case.mechanism import MechanismCase, SliderCrankCase
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import rows_of, start_values
@@ -17,12 +17,11 @@ from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.jit.cache import compiling
 from granchain.jit.options import frozen
-from granchain.mechanism.linkages import ideal
+from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, ideal
 from granchain.mechanism.loop import mechanism_loop
 from granchain.mechanism.setup import (
     contacts_of_joint,
     dimensions_of,
-    linkage_of,
     step_of_mechanism,
 )
 from granchain.mechanism.state import (
@@ -67,7 +66,8 @@ class Machine:
 
     def __init__(self, case: MechanismCase, contacts: Contacts, step: TimeStep):
         self.model, self.time_step = contacts.model, step
-        self.dimensions, self.linkage = dimensions_of(case), linkage_of(case)
+        self.dimensions = dimensions_of(case)
+        self.linkage = SLIDER_CRANK if isinstance(case, SliderCrankCase) else SCOTCH_YOKE
         stride = step.stride(case.record.interval)
         energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
         clock = np.zeros(1, MECHANISM_CLOCK)

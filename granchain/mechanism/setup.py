@@ -22,7 +22,7 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
 from granchain.mechanism.elastic import FittedPowerLaw, damped
-from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Dimensions, Linkage
+from granchain.mechanism.linkages import Dimensions
 
 # Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above
 # which the ends count.
@@ -46,11 +46,6 @@ class Surface(NamedTuple):
     contact: str
     stiffness: float = 0.0
     exponent: float = 0.0
-
-
-def linkage_of(case: MechanismCase) -> Linkage:
-    """The geometry of a mechanism."""
-    return SLIDER_CRANK if isinstance(case, SliderCrankCase) else SCOTCH_YOKE
 
 
 def dimensions_of(case: MechanismCase) -> Dimensions:

@@ -120,7 +120,13 @@ def open_result(
                 for name in chosen - table.keys()
             ],
             messages=[Message(*message) for message in json.loads(provenance.pop("messages"))],
-            state=state_of(opened.datasets),
+            # what stands under /state: arrays, and the facts as text
+            state={
+                name.removeprefix("state/"): one.asstr()[()] if name == "state/facts" else one[()]
+                for name, one in opened.datasets.items()
+                if name.startswith("state/")
+            }
+            or None,
         )
         result.title, result.sealed = file.attrs["title"], opened.sealed
         result.provenance = provenance | {"granchain_version": file.attrs["granchain_version"]}
@@ -307,16 +313,6 @@ def provenance_of(file: Any) -> dict[str, Any]:
         name: float(dataset[()]) if name in NUMBERS else dataset.asstr()[()]
         for name, dataset in file["provenance"].items()
     }
-
-
-def state_of(datasets: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What stands under `/state`: arrays, and the facts as text; None where there is nothing."""
-    found = {
-        name.removeprefix("state/"): dataset.asstr()[()] if name == "state/facts" else dataset[()]
-        for name, dataset in datasets.items()
-        if name.startswith("state/")
-    }
-    return found or None
 
 
 def dataset_in(path: str | os.PathLike[str]) -> xarray.Dataset:

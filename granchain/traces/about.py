@@ -3,7 +3,6 @@ else is known of the experiment."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from granchain.case.document import toml_text
 from granchain.case.tables import ToleranceTable
 from granchain.case.tolerances import tolerances_of
 from granchain.errors import TraceError
@@ -143,20 +143,6 @@ class AboutTable(Table):
     fact: list[FactTable] = key("what is known of the experiment", "tables [[fact]]", [])
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
 
-    def wrong_counts(self, count: int) -> list[str]:
-        """What is wrong with a list that has not one number for each of so many sensors."""
-        return [
-            f"{name}: got {len(stated)} numbers, allowed one, or {count}, as the "
-            "trace has sensors; give one for each, in their order"
-            for name, stated in (
-                ("uncertainty.gain", self.uncertainty.gain),
-                ("uncertainty.time", self.uncertainty.time),
-                ("sensor.gain", self.sensor.gain),
-                ("sensor.high_pass", self.sensor.high_pass),
-            )
-            if isinstance(stated, list) and len(stated) != count
-        ]
-
 
 def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:
     """What a document states about a trace; where there is no curve yet, nobody has to say how it
@@ -182,18 +168,18 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
             "give the lower end of the instrument's band as high_pass, the upper as low_pass",
         )
     if about is not None and about.kind == "digitised":
-        for name, missing in (
-            ("figure", not about.figure),
-            ("doi", not (about.doi or about.who)),
-            ("digitised", curve and not about.digitised),
+        for name, said in (
+            ("figure", about.figure),
+            ("doi", about.doi or about.who),
+            ("digitised", about.digitised or not curve),
         ):
-            if missing:
-                problems.add(
-                    name,
-                    "nothing",
-                    "what was read, from where and how",
-                    f'say it: --set {name}="...", or in about.toml',
-                )
+            problems.check(
+                bool(said),
+                name,
+                "nothing",
+                "what was read, from where and how",
+                f'say it: --set {name}="...", or in about.toml',
+            )
     if problems.sentences or about is None:
         raise TraceError([f"{where}: {sentence}" for sentence in problems.sentences])
     return about
@@ -201,39 +187,18 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
 
 def written(about: AboutTable) -> str:
     """The text of an about.toml; what is at its default is left out."""
-    lines = [
-        f"{name} = {_toml_text(value)}"
+    tables: dict[str, Any] = {
+        name: value
         for name, value in about
         if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
-    ]
+    }
     for name in ("uncertainty", "sensor"):
         values = getattr(about, name).model_dump(exclude_defaults=True)
-        lines += (
-            ["", f"[{name}]", *(f"{key} = {_toml_text(value)}" for key, value in values.items())]
-            if values
-            else []
-        )
+        tables |= {name: values} if values else {}
     if about.tolerance is not None:
-        known = tolerances_of(about.tolerance, "tolerance", Problems())
-        values = {
-            key: f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value)
-            for key, value in known.items()
-        }
-        lines += [
-            "",
-            "[tolerance]",
-            *(f"{_toml_text(key)} = {value}" for key, value in values.items()),
-        ]
+        tables["tolerance"] = tolerances_of(about.tolerance, "tolerance", Problems())
     for name in ("fact", "table"):
-        for entry in getattr(about, name):
-            lines += [
-                "",
-                f"[[{name}]]",
-                *(f"{key} = {_toml_text(value)}" for key, value in entry if value != ""),
-            ]
-    return "\n".join(lines) + "\n"
-
-
-def _toml_text(value: Any) -> str:
-    # A JSON text is a TOML text, but for DEL, which `text_key` does not let in.
-    return json.dumps(value, ensure_ascii=False)
+        tables[name] = [
+            {key: value for key, value in entry if value != ""} for entry in getattr(about, name)
+        ]
+    return toml_text({name: value for name, value in tables.items() if value != []})

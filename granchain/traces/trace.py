@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -61,7 +62,13 @@ class Trace:
                 f"sensor beads: got {labels}, allowed different whole numbers from 1; name each "
                 "sensor by its own bead"
             )
-        problems += self.about.wrong_counts(len(labels))
+        problems += [
+            f"{name}: got {len(stated)} numbers, allowed one, or {len(labels)}, as the "
+            "trace has sensors; give one for each, in their order"
+            for name in ("uncertainty.gain", "uncertainty.time", "sensor.gain", "sensor.high_pass")
+            if isinstance(stated := attrgetter(name)(self.about), list)
+            and len(stated) != len(labels)
+        ]
         if problems:
             raise TraceError(problems)
 
