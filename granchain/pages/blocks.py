@@ -350,23 +350,20 @@ def sentence(text: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Text as HTML; what is a DOI leads to it."""
+    """Text as HTML, with the signs for which a terminal has letters: in 12 +- 3 us, kg/m^3 and
+    4.2e-08; what is a DOI leads to it."""
     if isinstance(text, Markup):
         return text
+    typeset = _MICRO.sub("\N{MICRO SIGN}", text.replace("+-", "\N{PLUS-MINUS SIGN}"))
+    typeset = _OF_TEN.sub(
+        lambda found: f"{found[1]} \N{MULTIPLICATION SIGN} 10^{found[2].strip('+')}{found[3]}",
+        typeset,
+    )
     return re.sub(
         f"(?:doi:)?({_DOI.pattern})",
         lambda doi: f'<a href="https://doi.org/{doi[1]}">{doi[0]}</a>',
-        escaped(typeset(text)),
+        escaped(_POWER.sub(lambda found: found[1].translate(_RAISED), typeset)),
     )
-
-
-def typeset(text: str) -> str:
-    """Text with the signs for which a terminal has letters: in 12 +- 3 us, kg/m^3 and 4.2e-08."""
-    text = _MICRO.sub("\N{MICRO SIGN}", text.replace("+-", "\N{PLUS-MINUS SIGN}"))
-    text = _OF_TEN.sub(
-        lambda found: f"{found[1]} \N{MULTIPLICATION SIGN} 10^{found[2].strip('+')}{found[3]}", text
-    )
-    return _POWER.sub(lambda found: found[1].translate(_RAISED), text)
 
 
 def markdown(blocks: Iterable[Block]) -> str:

@@ -418,8 +418,8 @@ def moved_cell(one: Mapping[str, Any] | None) -> str:
 
 
 def as_fit(facts: Mapping[str, Any]) -> Any:
-    """What figures take of a fit."""
-    names = ("measure", "values", "errors", "correlation", "samples")
+    """What figures take of a fit, alone or among others."""
+    names = {"measure", "values", "errors", "correlation", "samples", "law", "rank", "aic"}
     return SimpleNamespace(
         trace=as_trace(facts["trace"]),
         sensors=[
@@ -432,16 +432,9 @@ def as_fit(facts: Mapping[str, Any]) -> Any:
             for one in drawable(facts["sensors"])
         ],
         residuals=drawable([one["residual"] for one in facts["sensors"]]),
-        **{name: drawable(facts[name]) for name in names},
+        others=[SimpleNamespace(**drawable(other)) for other in facts.get("others", ())],
+        **{name: drawable(facts[name]) for name in names & facts.keys()},
     )
-
-
-def as_ranked(facts: Mapping[str, Any]) -> Any:
-    """What figures take of a fit among others."""
-    found = as_fit(facts)
-    found.law, found.rank, found.aic = facts["law"], facts["rank"], drawable(facts["aic"])
-    found.others = [SimpleNamespace(**drawable(other)) for other in facts["others"]]
-    return found
 
 
 def fit_figure(facts: Mapping[str, Any]) -> Any:
@@ -501,7 +494,7 @@ def fits_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
         for block in fits_tables(facts)
     ]
     words = "Ranking of the laws by Akaike's criterion, and what is left at every sensor."
-    blocks.insert(1, Picture(lambda: fits([as_ranked(one) for one in facts["laws"]]), words))
+    blocks.insert(1, Picture(lambda: fits([as_fit(one) for one in facts["laws"]]), words))
     blocks += [
         Picture(partial(fit_figure, one), f"{one['law']}. {OF_A_FIT}")
         for one in sorted(facts["laws"], key=lambda one: one["rank"])[:MOST_FITS]
@@ -564,16 +557,10 @@ def fits_tables(facts: Mapping[str, Any]) -> list[Block]:
 def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
     """The values with their errors, their correlations, and every sensor."""
     trace, keys = facts["trace"], list(facts["values"])
-    blocks: list[Block] = [
-        Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
-        values_grid(facts),
-    ]
-    if len(keys) > 1:
-        correlations = (
-            (key, *(number_text(one, "+.3f") for one in row))
-            for key, row in zip(keys, facts["correlation"], strict=True)
-        )
-        blocks.append(number_grid(("correlation", *keys), correlations, words=1))
+    correlations = (
+        (key, *(number_text(one, "+.3f") for one in row))
+        for key, row in zip(keys, facts["correlation"], strict=True)
+    )
     sensors = (
         (
             str(one["bead"]),
@@ -583,43 +570,46 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
         )
         for one in facts["sensors"]
     )
-    columns: tuple[str, ...] = (
+    columns = (
         "bead", "peak [N]", "+-", "fitted", "off [%]",
         "arrival [us]", "+-", "fitted", "off [us]", "left [+-]",
     )  # fmt: skip
-    blocks.append(number_grid(columns, sensors))
-    beads = [str(one["bead"]) for one in facts["sensors"]]
     shared = facts["common_gain"]
     own = [one / shared - 1.0 for one in facts["gain"]]
-    if any(own) or any(facts["shift"]):
-        found = (
-            (bead, f"{100.0 * gain:+.2g}", f"{1e6 * shift:+.2g}")
-            for bead, gain, shift in zip(beads, own, facts["shift"], strict=True)
-        )
-        columns = ("bead", "its own gain is off by [%]", "its own clock is off by [us]")
-        blocks.append(number_grid(columns, found))
-    if shared != 1.0:
-        blocks.append(
-            Paragraph(
-                "Calibration: the forces of the trace are taken to be "
-                f"{100.0 * (shared - 1.0):+.2g} % off. The fitted forces above are shown as it "
-                "reads them."
-            )
-        )
-    if facts["time_shift"] is not None:
-        blocks.append(
-            Paragraph(
-                f"The clock of the trace is {1e6 * facts['time_shift']:.5g} us ahead of the run's."
-            )
-        )
-    if facts["degrees_of_freedom"]:
-        blocks.append(
-            Paragraph(
-                f"What is left scatters by {number_text(facts['scatter'], '.2g')} of its standard "
-                f"deviations, with {facts['degrees_of_freedom']:.3g} degrees of freedom."
-            )
-        )
-    return blocks
+    of_sensors = (
+        (str(one["bead"]), f"{100.0 * gain:+.2g}", f"{1e6 * shift:+.2g}")
+        for one, gain, shift in zip(facts["sensors"], own, facts["shift"], strict=True)
+    )
+    named = ("bead", "its own gain is off by [%]", "its own clock is off by [us]")
+    calibration = (
+        f"Calibration: the forces of the trace are taken to be {100.0 * (shared - 1.0):+.2g} % "
+        "off. The fitted forces above are shown as it reads them."
+    )
+    clock = facts["time_shift"]
+    degrees = facts["degrees_of_freedom"]
+    return [
+        Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
+        values_grid(facts),
+        *([number_grid(("correlation", *keys), correlations, words=1)] if len(keys) > 1 else []),
+        number_grid(columns, sensors),
+        *([number_grid(named, of_sensors)] if any(own) or any(facts["shift"]) else []),
+        *([Paragraph(calibration)] if shared != 1.0 else []),
+        *(
+            [Paragraph(f"The clock of the trace is {1e6 * clock:.5g} us ahead of the run's.")]
+            if clock is not None
+            else []
+        ),
+        *(
+            [
+                Paragraph(
+                    f"What is left scatters by {number_text(facts['scatter'], '.2g')} of its "
+                    f"standard deviations, with {degrees:.3g} degrees of freedom."
+                )
+            ]
+            if degrees
+            else []
+        ),
+    ]
 
 
 COMPOSERS = {

@@ -33,24 +33,16 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     """
     law = one.law
     level, known = (1, {}) if seen is None else (3, seen)
-    blocks: list[Block] = [
-        Heading(law.name, level),
-        *(Paragraph(text) for text in paragraphs(law.__doc__)),
-    ]
-    blocks += [Paragraph(f"Problem: {problem}.") for problem in one.problems]
-    blocks += [Paragraph(f"Source: {law.source}.")]
-    blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
-    blocks += [Paragraph(f"Status: {law.status}.")]
-    blocks += [Paragraph(phases_of(law))] if seen is None or len(law.phases) > 2 else []
+    absent = [phase for phase in PHASES if phase not in law.phases]
+    cannot = f"; cannot occur: {', '.join(absent)}" if absent else ""
+    phases = Paragraph(f"Phases: {', '.join(law.phases)}{cannot}.")
     tables = {"Inputs": inputs_of_law(law), "In each contact": carried_by(law)}
     first = {title: known.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows}
+    shown: list[Block] = [
+        tables[title] if there == law.name else Same(title, there) for title, there in first.items()
+    ]
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
-        blocks += [Same("Inputs, and what each contact carries", first["Inputs"])]
-    else:
-        blocks += [
-            tables[title] if there == law.name else Same(title, there)
-            for title, there in first.items()
-        ]
+        shown = [Same("Inputs, and what each contact carries", first["Inputs"])]
     given = [
         f"{q.name} = {toml(one.inputs[q.name])}"
         for q in law.inputs
@@ -59,16 +51,19 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + (
         [f"with {', '.join(given)}"] if given else []
     )
-    blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
-    blocks += [restitutions_of(one)] if one.delivered and seen is None else []
-    return [*blocks, Grid(("measured", "result"), findings(one))]
-
-
-def phases_of(law: type[ContactLaw]) -> str:
-    """Which phases of a contact occur, and which cannot."""
-    absent = [phase for phase in PHASES if phase not in law.phases]
-    cannot = f"; cannot occur: {', '.join(absent)}" if absent else ""
-    return f"Phases: {', '.join(law.phases)}{cannot}."
+    return [
+        Heading(law.name, level),
+        *(Paragraph(text) for text in paragraphs(law.__doc__)),
+        *(Paragraph(f"Problem: {problem}.") for problem in one.problems),
+        Paragraph(f"Source: {law.source}."),
+        *([Paragraph(f"Valid for: {law.validity}.")] if law.validity else []),
+        Paragraph(f"Status: {law.status}."),
+        *([phases] if seen is None or len(law.phases) > 2 else []),
+        *shown,
+        *([Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []),
+        *([restitutions_of(one)] if one.delivered and seen is None else []),
+        Grid(("measured", "result"), findings(one)),
+    ]
 
 
 def inputs_of_law(law: type[ContactLaw]) -> Grid:

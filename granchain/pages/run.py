@@ -93,27 +93,24 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     told = any(one.text.startswith("time step ") for one in result.messages)
     step = "" if told else f", time step {result.time_step:.6g} s"
     first = f"Simulated{end}, contact law {result.law}{step}: {result.status.label}."
-    blocks: list[Block] = [Heading(result.title or name, 1), Paragraph(first)]
-    blocks += [
-        Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.")
-        for one in result.messages
+    case, laws_met = resolved(result.provenance), result.law.split(", ")
+    unsealed = "warning: the file has no seal: another program changed it or cut it off."
+    return [
+        Heading(result.title or name, 1),
+        Paragraph(first),
+        *(
+            Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.")
+            for one in result.messages
+        ),
+        *([] if result.sealed else [Paragraph(unsealed, warning=True)]),
+        *setup_blocks(case),
+        *(number_blocks(numbers) if checks is None else [check_grid(checks)]),
+        *pictures(result),
+        *(block for law in laws_met for block in law_blocks(law, inputs_of(case, law))),
+        *case_blocks(result.provenance),
+        *origin(result.provenance, name),
+        *citation(laws_met),
     ]
-    if not result.sealed:
-        blocks.append(
-            Paragraph(
-                "warning: the file has no seal: another program changed it or cut it off.",
-                warning=True,
-            )
-        )
-    case = resolved(result.provenance)
-    blocks += setup_blocks(case)
-    blocks += number_blocks(numbers) if checks is None else [check_grid(checks)]
-    blocks += pictures(result)
-    for name in result.law.split(", "):
-        blocks += law_blocks(name, inputs_of(case, name))
-    blocks += case_blocks(result.provenance)
-    blocks += origin(result.provenance, name)
-    return [*blocks, *citation(result.law.split(", "))]
 
 
 def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
@@ -150,14 +147,17 @@ def setup_blocks(case: Mapping[str, Any], varied: Container[str] = ()) -> list[B
 
 def pictures(result: Result) -> list[Block]:
     """The figures that the file has the variables for, and what the others lack."""
-    blocks: list[Block] = [Heading("Figures", 2)]
-    for name, draw in all_figures(result).items():
-        blocks.append(Picture(draw, FIGURE_WORDS.get(name, f"{name.replace('_', ' ')}.")))
-    blocks += [
-        Paragraph(f"No {name.replace('_', ' ')}: {advice}.")
-        for name, advice in lacking(result).items()
+    return [
+        Heading("Figures", 2),
+        *(
+            Picture(draw, FIGURE_WORDS.get(name, f"{name.replace('_', ' ')}."))
+            for name, draw in all_figures(result).items()
+        ),
+        *(
+            Paragraph(f"No {name.replace('_', ' ')}: {advice}.")
+            for name, advice in lacking(result).items()
+        ),
     ]
-    return blocks
 
 
 @cache
@@ -194,12 +194,6 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
             Paragraph("It is not installed here: what it is stands in its own file."),
         ]
     summary, *more = paragraphs(law.__doc__) or [""]
-    blocks: list[Block] = [
-        Heading(f"{OF_A_LAW}{name}", 2),
-        Paragraph(summary),
-        *equation_blocks(law),
-        *map(Paragraph, more),
-    ]
     pairs = given.get("pair")
     listed = pairs if isinstance(pairs, list) else []
     pairs = [
@@ -207,19 +201,25 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
         for pair in listed
         if isinstance(pair, Mapping) and isinstance(pair.get("materials"), list)
     ]
-    if any(inputs.get("damping") == "identified" for inputs in (given, *pairs)):
-        blocks.append(Paragraph(IDENTIFIED))
-    blocks.append(Paragraph(f"Source: {law.source}."))
-    if law.validity:
-        blocks.append(Paragraph(f"Valid for: {law.validity}."))
-    columns = ("input", "value", "unit", "meaning")
-    title = f"Inputs of {name}"
-    blocks += [Grid(columns, rows, title)] if (rows := input_rows(law, given)) else []
+    identified = any(inputs.get("damping") == "identified" for inputs in (given, *pairs))
+    inputs = {f"Inputs of {name}": input_rows(law, given)}
     for pair in pairs:
         both = " and ".join(map(str, pair["materials"]))
-        title = f"Inputs of {name} between {both}, in place of these"
-        blocks.append(Grid(columns, input_rows(law, pair), title))
-    return blocks
+        inputs[f"Inputs of {name} between {both}, in place of these"] = input_rows(law, pair)
+    return [
+        Heading(f"{OF_A_LAW}{name}", 2),
+        Paragraph(summary),
+        *equation_blocks(law),
+        *map(Paragraph, more),
+        *([Paragraph(IDENTIFIED)] if identified else []),
+        Paragraph(f"Source: {law.source}."),
+        *([Paragraph(f"Valid for: {law.validity}.")] if law.validity else []),
+        *(
+            Grid(("input", "value", "unit", "meaning"), rows, title)
+            for title, rows in inputs.items()
+            if rows
+        ),
+    ]
 
 
 def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:

@@ -48,37 +48,45 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     name : str
         Of its file.
     """
-    blocks: list[Block] = [Heading(str(study.attrs.get("title") or name), 1)]
     statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
     ended = ", ".join(
         f"{count} {status}"
         for status, count in zip(statuses.tolist(), counts.tolist(), strict=True)
     )
-    blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
     about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
     keys = []
     for key in study.coords:
+        values = np.asarray(study[key].values).reshape(-1).tolist()
+        few = len(values) <= MOST_ROWS_OF_A_STUDY
+        words = (number_text(one, ".4g") for one in (values if few else (values[0], values[-1])))
         unit = unit_of_attributes(study[key].attrs) or "-"
-        keys.append((key, str(study[key].size), coordinate_values(study[key]), unit))
-    varied = "what was varied, and where it was measured"
-    blocks += [Grid(("key", "values", "", "unit"), tuple(keys), varied)]
-    blocks += setup_blocks(resolved(about), [str(key) for key in study.coords])
+        keys.append((key, str(study[key].size), (", " if few else " ... ").join(words), unit))
     measured = [
         name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size
     ]
     rows = tuple((name.replace("_", " "), *spread_row(study[name])) for name in measured)
     columns = ("", "mean", "standard deviation", "least", "largest", "unit")
-    blocks.append(Grid(columns, rows, "what was measured, over all members and sensors"))
-    blocks.append(Heading("Figures", 2))
-    for what, draw in study_figures(study).items():
-        blocks.append(Picture(draw, study_caption(what)))
     laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
     if "contact.law" in study.coords:
         laws = [str(law) for law in np.unique(study["contact.law"].values)]
-    blocks += [block for law in laws for block in law_blocks(law, {})]
-    blocks += case_blocks(about)
     facts = {name: str(value) for name, value in study.attrs.items() if np.ndim(value) == 0}
-    return [*blocks, *origin(facts, name, ("how", "n", "seed")), *citation(laws)]
+    return [
+        Heading(str(study.attrs.get("title") or name), 1),
+        Paragraph(f"A study of {study['status'].size} members: {ended}."),
+        Grid(
+            ("key", "values", "", "unit"),
+            tuple(keys),
+            "what was varied, and where it was measured",
+        ),
+        *setup_blocks(resolved(about), [str(key) for key in study.coords]),
+        Grid(columns, rows, "what was measured, over all members and sensors"),
+        Heading("Figures", 2),
+        *(Picture(draw, study_caption(what)) for what, draw in study_figures(study).items()),
+        *(block for law in laws for block in law_blocks(law, {})),
+        *case_blocks(about),
+        *origin(facts, name, ("how", "n", "seed")),
+        *citation(laws),
+    ]
 
 
 def study_caption(name: str) -> str:
@@ -117,12 +125,6 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
     differing = {part.split(" ")[0] for word in labels.values() for part in word.split(", ")}
     ended = [status.label for status in ensemble.status]
     counts = ", ".join(f"{ended.count(one)} {one}" for one in dict.fromkeys(ended))
-    blocks: list[Block] = [
-        Heading(f"{len(ensemble)} runs" + (f": {title}" if title else ""), 1),
-        Paragraph(f"An ensemble of {len(ensemble)} members: {counts}."),
-        *(Paragraph(one, warning=True) for one in ensemble.messages if one),
-        *([Paragraph(f"{note}.")] if note else []),
-    ]
     numbers = {place: summary(result) for place, result in found.items()}
     beads = sorted({pulse.bead for one in numbers.values() for pulse in one.sensors})
     shown = [beads[k] for k in evenly_spaced(len(beads), MOST_LINES, "")[0]]
@@ -139,28 +141,31 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
             cells += ["-"] * (1 + len(shown))
         rows.append(cells)
     columns = ("run", "of it", "ended", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
-    blocks.append(number_grid(columns, rows, "members: wave speed, and peak force at sensors", 3))
-    if found:
-        # what the members differ in stands beside each
-        blocks += setup_blocks(resolved(results[0].provenance), differing)
-        drawn = evenly_spaced(len(results), MOST_LINES, "")[0]
-        several = several_figures(
-            [results[k] for k in drawn], [list(labels.values())[k] for k in drawn]
-        )
-        blocks.append(Heading("Figures", 2))
-        blocks += [Picture(draw, FIGURE_WORDS[what]) for what, draw in several.items()]
     laws = list(dict.fromkeys(result.law for result in results))
-    blocks += [block for law in laws for block in law_blocks(law, {})]
-    blocks += case_blocks(results[0].provenance) if found else []
-    return [*blocks, *origin(about, name), *citation(laws)]
-
-
-def coordinate_values(axis: Any) -> str:
-    """The values of an axis, or the ends of many."""
-    values = np.asarray(axis.values).reshape(-1).tolist()
-    few = len(values) <= MOST_ROWS_OF_A_STUDY
-    shown = values if few else (values[0], values[-1])
-    return (", " if few else " ... ").join(number_text(value, ".4g") for value in shown)
+    drawn: list[Block] = []
+    if found:
+        chosen = evenly_spaced(len(results), MOST_LINES, "")[0]
+        several = several_figures(
+            [results[k] for k in chosen], [list(labels.values())[k] for k in chosen]
+        )
+        drawn = [
+            # what the members differ in stands beside each
+            *setup_blocks(resolved(results[0].provenance), differing),
+            Heading("Figures", 2),
+            *(Picture(draw, FIGURE_WORDS[what]) for what, draw in several.items()),
+        ]
+    return [
+        Heading(f"{len(ensemble)} runs" + (f": {title}" if title else ""), 1),
+        Paragraph(f"An ensemble of {len(ensemble)} members: {counts}."),
+        *(Paragraph(one, warning=True) for one in ensemble.messages if one),
+        *([Paragraph(f"{note}.")] if note else []),
+        number_grid(columns, rows, "members: wave speed, and peak force at sensors", 3),
+        *drawn,
+        *(block for law in laws for block in law_blocks(law, {})),
+        *(case_blocks(results[0].provenance) if found else []),
+        *origin(about, name),
+        *citation(laws),
+    ]
 
 
 def spread_row(variable: Any) -> tuple[str, ...]:
