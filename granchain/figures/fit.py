@@ -26,7 +26,7 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.laws import indent_of, ranked_bars
-from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN
+from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN, put_trace_heading
 from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
@@ -104,19 +104,18 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     slanted = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if len(keys) > 1 else {}
     matrix.set_xticks(range(len(keys)), names, **slanted)
     matrix.set_title("correlation", fontsize="medium")
-    synthetic = found.trace.synthetic
-    parts = ["SYNTHETIC TRACE, no experiment" if synthetic else found.trace.words]
-    parts += [f"fitted to {found.measure}", note]
-    for key, number in found.values.items():
-        sure = f"{number:.4g} \N{PLUS-MINUS SIGN} {found.errors[key]:.2g}"
-        known = math.isfinite(found.errors[key])
-        parts.append(f"{key} {sure if known else f'{number:.4g}, not told'}")
+    numbers = (
+        f"{key} {number:.4g} \N{PLUS-MINUS SIGN} {found.errors[key]:.2g}"
+        if math.isfinite(found.errors[key])
+        else f"{key} {number:.4g}, not told"
+        for key, number in found.values.items()
+    )
     # names of keys push the axes to the right, where these are one below the other
     longest = max(len(line) for name in names for line in name.splitlines())
     indent = 26.0 + LETTER * 8.0 * longest if narrow() else 46.0
-    title = found.trace.about.title or "untitled trace"
-    sheet.write(title, *parts, failed=synthetic, indent=indent)
-    return sheet.figure, sheet.panels
+    return put_trace_heading(
+        sheet, found.trace, f"fitted to {found.measure}", note, *numbers, indent=indent
+    )
 
 
 @styled
@@ -165,13 +164,13 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     set_panel(beads, zero=True, whole="x", xlabel="bead", xmargin=0.05)
     beads.set_ylabel("what is left [standard deviations]")
     beads.legend(loc="best", fontsize=7)
-    synthetic = first.trace.synthetic
-    parts = ["SYNTHETIC TRACE, no experiment" if synthetic else first.trace.words]
-    parts.append(f"fitted to {first.measure}")
-    if len(drawn) < len(found):
-        parts.append(f"{len(drawn)} of {len(found)} laws shown")
-    title = first.trace.about.title or "untitled trace"
-    return sheet.write(title, *parts, failed=synthetic, indent=indent_of(drawn))
+    return put_trace_heading(
+        sheet,
+        first.trace,
+        f"fitted to {first.measure}",
+        f"{len(drawn)} of {len(found)} laws shown" if len(drawn) < len(found) else "",
+        indent=indent_of(drawn),
+    )
 
 
 def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any]]) -> str:

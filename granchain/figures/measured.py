@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
     from granchain.comparison.impacts import ImpactComparison
+    from granchain.traces import Trace
 
 
 class Sides(NamedTuple):
@@ -105,20 +106,34 @@ def comparison(
     if not narrow() and not sheet.given:
         sheet.figure.supxlabel(f"time from the measured peak [{unit}]", fontsize="medium")
     put_legend(sheet, handles, 5)
-    about, synthetic = found.trace.about, found.trace.synthetic
-    parts = ["SYNTHETIC TRACE, no experiment" if synthetic else found.trace.words]
-    parts += [about.who, about.figure, about.doi]
-    if found.sensor.cutoff is not None:
-        parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
-    if found.sensor.band:
-        parts.append(f"computed side through the instrument, {found.sensor.band}")
-    parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
-    parts += [
-        f"band of {one.label}: {100.0 * IN_BAND:g} % of {one.members} members with tolerances"
-        for one in found.results
-        if one.members
-    ]
-    return sheet.write(about.title, *parts, note, failed=synthetic)[0], panels
+    about, sensor = found.trace.about, found.sensor
+    cutoff = sensor.cutoff
+    figure, _ = put_trace_heading(
+        sheet,
+        found.trace,
+        about.who,
+        about.figure,
+        about.doi,
+        "" if cutoff is None else f"both sides filtered, {1e-3 * cutoff:.4g} kHz halved",
+        f"computed side through the instrument, {sensor.band}" if sensor.band else "",
+        *(f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results),
+        *(
+            f"band of {one.label}: {100.0 * IN_BAND:g} % of {one.members} members with tolerances"
+            for one in found.results
+            if one.members
+        ),
+        note,
+    )
+    return figure, panels
+
+
+def put_trace_heading(
+    sheet: Sheet, trace: Trace, *parts: str, indent: float = 46.0
+) -> tuple[Figure, Any]:
+    """Title and lines over what a trace is drawn in; a synthetic one is named as such, in red."""
+    first = "SYNTHETIC TRACE, no experiment" if trace.synthetic else trace.words
+    title = trace.about.title or "untitled trace"
+    return sheet.write(title, first, *parts, failed=trace.synthetic, indent=indent)
 
 
 def put_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:

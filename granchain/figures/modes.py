@@ -58,11 +58,13 @@ def dispersion_curves(found: Dispersion, ax: Axes | None = None) -> tuple[Figure
     )
     if len(found.gaps):
         sheet.legend(axes)
-    count, parts = found.masses.size, ["computed at rest"]
-    parts.append(f"a cell of {count} bead{'s' * (count > 1)}")
-    if found.length is not None:
-        parts.append(f"long waves {found.length * found.long_wave_speed:.5g} m/s")
-    return sheet.write("Small waves in a row of equal cells", *parts)
+    count, length = found.masses.size, found.length
+    return sheet.write(
+        "Small waves in a row of equal cells",
+        "computed at rest",
+        f"a cell of {count} bead{'s' * (count > 1)}",
+        "" if length is None else f"long waves {length * found.long_wave_speed:.5g} m/s",
+    )
 
 
 @styled

@@ -247,21 +247,16 @@ def animation(
     half = length * motion.half
     tallest = float(half.max())
     factor, unit = time_unit(float(motion.time[-1]))
-    notes = [f"displacements {times:g} times"]
     norm: Normalize
     if motion.force is not None:
         values, name, colours = motion.force, "force [N]", "magma_r"
         norm = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
-        notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")
+        what = f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones"
     else:
         values, name, colours = motion.speed, "velocity [m/s]", "RdBu_r"
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         norm = Normalize(-largest, largest)
-        notes.append("both ends held: velocities, as momenta do not give the forces")
-    if motion.each > 1:
-        notes.append(f"bins of {motion.each} bodies: largest force, mean displacement")
-    if beads is not None:
-        notes.append(f"bodies {beads[0]} to {beads[1]}")
+        what = "both ends held: velocities, as momenta do not give the forces"
     # a row of many beads, which are round, is low
     low = 0.15 if len(half) > FEW_BODIES else 1.0
     sheet = Sheet(None, 7.0, 3.2, [low, 1.6], sharex=True)
@@ -292,7 +287,14 @@ def animation(
     clock = line.text(
         0.99, 0.96, "", fontsize=small_type(), transform=line.transAxes, ha="right", va="top"
     )
-    sheet.head([result], *notes)
+    bins = f"bins of {motion.each} bodies: largest force, mean displacement"
+    sheet.head(
+        [result],
+        f"displacements {times:g} times",
+        what,
+        bins if motion.each > 1 else "",
+        "" if beads is None else f"bodies {beads[0]} to {beads[1]}",
+    )
 
     def show(i: int) -> tuple[Any, ...]:
         bodies.set_offsets(np.column_stack([x[i], level]))

@@ -325,18 +325,13 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     size = residual_share(result.energy_residual, put_in, stored)
     static = put_in == 0.0 and bool(np.any(parts["recoverable"] > 0.0))
     moving = moving_energy(result)
-    parts["recoverable"], total, notes = moving.recoverable, moving.total, []
-    if moving.resting > OF_ROUNDING * parts["kinetic"].max():
-        scale, joule = scaled(moving.resting, "J")
-        notes.append(
-            f"beyond the state at rest, of {scale * moving.resting:.4g} {joule} in the contacts"
-        )
-    if largest(moving.static_work) > 0.0:
-        scale, joule = scaled(largest(moving.static_work), "J")
-        notes.append(f"static work apart, up to {scale * largest(moving.static_work):.3g} {joule}")
+    parts["recoverable"], total = moving.recoverable, moving.total
+    rests = moving.resting > OF_ROUNDING * parts["kinetic"].max()
+    (by, unit), static_work = scaled(moving.resting, "J"), largest(moving.static_work)
+    held_at_rest = f"beyond the state at rest, of {by * moving.resting:.4g} {unit} in the contacts"
+    by, unit = scaled(static_work, "J")
+    apart = f"static work apart, up to {by * static_work:.3g} {unit}"
     each, undersampled = _entries_of_a_mean(result)
-    if undersampled:
-        notes.append(undersampled)
     if each > 1:
         parts = {name: moving_mean(values, each) for name, values in parts.items()}
         total = moving_mean(total, each)
@@ -373,6 +368,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         rest.set_ylabel(of_held if static else "residual [J]")
     over_time(rest, unit)
     sheet.legends(ledger, rest, reverse=True)
+    notes = held_at_rest if rests else "", apart if static_work > 0.0 else "", undersampled
     return sheet.head([result], *notes)
 
 
