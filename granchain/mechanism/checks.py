@@ -68,13 +68,6 @@ def checks_of(result: Result) -> list[Check]:
     if missing or not isinstance(case, MechanismCase):
         got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
         raise GranchainError(f"checks: got {got}, allowed the result of a mechanism; run it anew")
-    found = [
-        *(
-            slider_crank(case, result)
-            if isinstance(case, SliderCrankCase)
-            else scotch_yoke(case, result)
-        )
-    ]
     residual = relative_residual(
         {name: variable.data for name, variable in result.variables.items()}
     )
@@ -82,13 +75,17 @@ def checks_of(result: Result) -> list[Check]:
         name: float(getattr(result, f"energy_{name}")[-1])
         for name in ("viscous", "plastic", "friction", "external")
     }
-    found += [
+    return [
+        *(
+            slider_crank(case, result)
+            if isinstance(case, SliderCrankCase)
+            else scotch_yoke(case, result)
+        ),
         Check("work of the crank", lost["external"], "J"),
         Check("lost in the contact, damping and dents", lost["viscous"] + lost["plastic"], "J"),
         Check("lost to friction", lost["friction"], "J"),
         Check("largest residual of the ledger, of the energy put in", residual, "1"),
     ]
-    return found
 
 
 def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:

@@ -12,8 +12,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from granchain.comparison import Agreement
 from granchain.figures import Sides, comparison, equivalence, fit, fits, pulse_numbers
 from granchain.pages.blocks import (
@@ -27,12 +25,10 @@ from granchain.pages.blocks import (
     number_grid,
     number_text,
 )
-from granchain.pages.rest import bands_page, dispersion_page, modes_page, spectrum_page
+from granchain.pages.rest import bands_page, dispersion_page, drawable, modes_page, spectrum_page
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 from granchain.sensor import Sensor
 
-# Larger numbers are no measurements: differences and ticks of them may be no numbers.
-DRAWABLE = 1e100
 # What is drawn of each sensor.
 FORCES_OF_A_SENSOR = ("bead", "noise", "merged", "time", "measured", "computed")
 # Fits of a ranking whose pulses a page shows.
@@ -81,19 +77,6 @@ def messages_of(facts: Mapping[str, Any]) -> list[Block]:
     parts = (facts, *facts.get("results", ()), *facts.get("laws", ()))
     told = [one for part in parts for one in (*part.get("messages", ()), *part.get("missed", ()))]
     return [Paragraph(one, warning=True) for one in dict.fromkeys(map(str, told))]
-
-
-def drawable(value: Any) -> Any:
-    """What figures take: arrays for lists of numbers, nan for what is no number, or too large."""
-    if isinstance(value, Mapping):
-        return {key: drawable(part) for key, part in value.items()}
-    if isinstance(value, list):
-        parts = [drawable(part) for part in value]
-        words = not parts or any(isinstance(part, (str, Mapping)) for part in value)
-        return parts if words else np.array(parts)
-    if value is None or (isinstance(value, (int, float)) and abs(value) > DRAWABLE):
-        return math.nan
-    return value
 
 
 # --------------------------------------------------------------------------------------------------

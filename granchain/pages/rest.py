@@ -33,6 +33,8 @@ from granchain.waves.spectra import Spectrum
 
 # Modes whose rows a page lists; all of them are in the file.
 MOST_MODES = 100
+# Larger numbers are no measurements: differences and ticks of them may be no numbers.
+DRAWABLE = 1e100
 
 
 def kind_and_numbers(found: Any) -> tuple[str, dict[str, Any]]:
@@ -108,6 +110,19 @@ def save(
         save_conclusion(path, kind, case, facts, overwrite)
 
 
+def drawable(value: Any) -> Any:
+    """What figures take: arrays for lists of numbers, nan for what is no number, or too large."""
+    if isinstance(value, Mapping):
+        return {key: drawable(part) for key, part in value.items()}
+    if isinstance(value, list):
+        parts = [drawable(part) for part in value]
+        words = not parts or any(isinstance(part, (str, Mapping)) for part in value)
+        return parts if words else np.array(parts)
+    if value is None or (isinstance(value, (int, float)) and abs(value) > DRAWABLE):
+        return math.nan
+    return value
+
+
 # --------------------------------------------------------------------------------------------------
 # Bands
 
@@ -116,16 +131,10 @@ def as_bands(facts: Mapping[str, Any]) -> Any:
     """The dataset of `granchain.bands`."""
     import xarray
 
-    def filled(part: Any) -> Any:
-        """Numbers that JSON has not are nan again."""
-        if isinstance(part, list):
-            return [filled(one) for one in part]
-        return math.nan if part is None else part
-
     there = {**facts["bands"]}
     for group in ("coords", "data_vars"):
         there[group] = {
-            name: {**one, "data": filled(one["data"])} for name, one in there[group].items()
+            name: {**one, "data": drawable(one["data"])} for name, one in there[group].items()
         }
     return xarray.Dataset.from_dict(there)
 
@@ -134,10 +143,9 @@ def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of bands."""
     found = as_bands(facts)
     words = "First pulse at every sensor: the case as it stands as a line, and the bands of its "
-    blocks: list[Block] = [Picture(lambda: band_traces(found), f"{words}members.")]
-    if "first_order" in found:
-        words = "Which uncertain number matters where: first-order and total indices of the peak."
-        blocks.append(Picture(lambda: sensitivities(found), words))
+    blocks = [Picture(lambda: band_traces(found), f"{words}members.")]
+    words = "Which uncertain number matters where: first-order and total indices of the peak."
+    blocks += [Picture(lambda: sensitivities(found), words)] * ("first_order" in found)
     spread = ", ".join(
         f"{key} {number_text(abs(deviation / value), '.3g', 100.0)} %"
         for key, value, deviation in zip(

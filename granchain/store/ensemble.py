@@ -164,22 +164,24 @@ class EnsembleWriter:
     ) -> None:
         """Write what there is of each run beside its columns."""
         run = ("run",)
-        found = {"run": Variable(run, np.arange(self._count), "1", "index of the run")}
-        found |= {
-            key: Variable(run, _values(values), "", f"of the case: {key}")
-            for key, values in self.varied.items()
+        labels_of_runs = _values([one.label for one in status])
+        found = {
+            "run": Variable(run, np.arange(self._count), "1", "index of the run"),
+            **{
+                key: Variable(run, _values(values), "", f"of the case: {key}")
+                for key, values in self.varied.items()
+            },
+            "status": Variable(run, labels_of_runs, "", "how the run ended"),
+            "message": Variable(run, _values(messages), "", "why it failed"),
+            "time_step": Variable(run, self._step, "s", "time step"),
+            "kind": Variable(
+                run,
+                self._kind,
+                "1",
+                "which of the kinds in the provenance it is, by law and variables; -1: nothing "
+                "there",
+            ),
         }
-        found["status"] = Variable(
-            run, _values([one.label for one in status]), "", "how the run ended"
-        )
-        found["message"] = Variable(run, _values(messages), "", "why it failed")
-        found["time_step"] = Variable(run, self._step, "s", "time step")
-        found["kind"] = Variable(
-            run,
-            self._kind,
-            "1",
-            "which of the kinds in the provenance it is, by law and variables; -1: nothing there",
-        )
         lengths_of = dict(self._lengths)
         for axis, mine in self._labels.items():
             meaning = VARIABLES[axis].long_name

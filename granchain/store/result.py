@@ -311,20 +311,25 @@ class Result:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Where the result comes from, under the names of the file's group; `versions` is JSON."""
-        found: dict[str, Any] = {
+        case: dict[str, Any] = {}
+        if self._case is not None:
+            case = {
+                "case_toml": _storable(self._case.toml or ""),
+                "case_json": canonical(self._case.as_given(), ordered=True),
+                # As the case hashes it, but for what changes nothing.
+                "case_resolved_json": canonical(self._case.resolved()),
+                "case_sha256": self._case.sha256,
+                **law_packages(self.law.split(", ")),
+            }
+        return {
             "granchain_version": granchain_version(),
             "versions": versions(),
             "source_hash": source_hash(),
+            "platform": f"{platform.system()} {platform.machine()}",
+            **case,
+            **self._given,
+            "data_sha256": self.data_sha256,
         }
-        found["platform"] = f"{platform.system()} {platform.machine()}"
-        if self._case is not None:
-            found["case_toml"] = _storable(self._case.toml or "")
-            found["case_json"] = canonical(self._case.as_given(), ordered=True)
-            # As the case hashes it, but for what changes nothing.
-            found["case_resolved_json"] = canonical(self._case.resolved())
-            found["case_sha256"] = self._case.sha256
-            found |= law_packages(self.law.split(", "))
-        return found | self._given | {"data_sha256": self.data_sha256}
 
     @property
     def initial_time(self) -> float:
