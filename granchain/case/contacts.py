@@ -12,14 +12,12 @@ from granchain.keys import Problems
 
 def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]:
     """The contact laws of segments and walls, by their keys."""
-    found = []
-    if "chain" in tables:
-        for i, segment in enumerate(tables["chain"].segment):
-            found.append((f"chain.segment.{i}.contact", segment.contact))
-    if "ends" in tables:
-        for side in ("left", "right"):
-            found.append((f"ends.{side}_contact", getattr(tables["ends"], f"{side}_contact")))
-    return [(where, contact) for where, contact in found if contact is not None]
+    segments, ends = getattr(tables.get("chain"), "segment", ()), tables.get("ends")
+    found = {f"chain.segment.{i}.contact": one.contact for i, one in enumerate(segments)}
+    found |= {
+        f"ends.{side}_contact": getattr(ends, f"{side}_contact", None) for side in ("left", "right")
+    }
+    return [(where, contact) for where, contact in found.items() if contact is not None]
 
 
 def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:

@@ -164,8 +164,8 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
         axes.fill_between(at, least, most, color=colour, alpha=0.15, linewidth=0.0)
     set_panel(axes, zero=True, xlabel="bead", ylabel=f"part of the variance of the {name}")
     low, high = axes.get_ylim()
-    set_panel(axes, whole="x", xlim=(0.0, 1.04 * float(beads.max())))
-    axes.set_ylim(min(-0.02, low), max(1.02, high))
+    limits = (0.0, 1.04 * float(beads.max())), (min(-0.02, low), max(1.02, high))
+    set_panel(axes, whole="x", xlim=limits[0], ylim=limits[1])
     sheet.legend(axes, beside=True)
     lines = "lines: first order, with bars of 95 % confidence", "dashed: total, with bands"
     most = note + ", those that matter most" if note else ""

@@ -161,8 +161,8 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
         at = [sensor.bead for sensor in one.sensors]
         left = [sensor.residual for sensor in one.sensors]
         beads.plot(at, left, "o-", color=colour, linewidth=width, ms=3.0 + width, label=one.law)
-    set_panel(beads, zero=True, whole="x", xlabel="bead", xmargin=0.05)
-    beads.set_ylabel("what is left [standard deviations]")
+    words = "what is left [standard deviations]"
+    set_panel(beads, zero=True, whole="x", xlabel="bead", ylabel=words, xmargin=0.05)
     beads.legend(loc="best", fontsize=7)
     return put_trace_heading(
         sheet,

@@ -275,8 +275,8 @@ def animation(
         norm=norm,
     )
     row.add_collection(bodies)
-    row.set(ylim=(-1.15 * tallest, 1.15 * tallest), yticks=[])
-    row.set_xlim(float((x - half).min()), float((x + half).max()))
+    ends = float((x - half).min()), float((x + half).max())
+    row.set(ylim=(-1.15 * tallest, 1.15 * tallest), yticks=[], xlim=ends)
     row.tick_params(axis="x", length=0.0)
     row.spines[["left", "bottom"]].set_visible(False)
     figure.colorbar(bodies, ax=[row, line], label=name, pad=0.02, aspect=18)

@@ -60,8 +60,12 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     transmitted.set_xlabel("")
     transmitted.tick_params(labelbottom=False)
     coherent.plot(kilo * found.frequency, found.coherence, color=palette()[1], linewidth=0.8)
-    coherent.set(xlim=transmitted.get_xlim(), ylim=(-0.05, 1.05))
-    coherent.set(xlabel=f"frequency [{unit}]", ylabel="coherence")
+    coherent.set(
+        xlim=transmitted.get_xlim(),
+        ylim=(-0.05, 1.05),
+        xlabel=f"frequency [{unit}]",
+        ylabel="coherence",
+    )
     for axes in maps:
         wave_map(found, axes)
     return put_spectrum_heading(sheet, found)
@@ -195,9 +199,13 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
         labels = ["dispersion", *["_branch"] * (branches.shape[1] - 1)]
         axes.plot(q / math.pi, branches, "--", color="#2a78c2", linewidth=1.0, label=labels)
         axes.legend(loc="upper right", **ON_CURVES)
-    name = f"wavenumber [\N{GREEK SMALL LETTER PI} rad per {each}]"
-    axes.set(xlim=(-1.0, 1.0), xticks=[-1.0, -0.5, 0.0, 0.5, 1.0], xlabel=name)
-    axes.set(ylim=(0.0, kilo * top), ylabel=f"frequency [{unit}]")
+    axes.set(
+        xlim=(-1.0, 1.0),
+        xticks=[-1.0, -0.5, 0.0, 0.5, 1.0],
+        xlabel=f"wavenumber [\N{GREEK SMALL LETTER PI} rad per {each}]",
+        ylim=(0.0, kilo * top),
+        ylabel=f"frequency [{unit}]",
+    )
     return put_spectrum_heading(sheet, found)
 
 

@@ -78,14 +78,16 @@ def inputs_of_law(law: type[ContactLaw]) -> Grid:
 def carried_by(law: type[ContactLaw]) -> Grid:
     """Coefficients and history."""
     own = [q for q in law.coefficients if q not in GUARD]
-    rows = [(q.name, q.unit or "-", "coefficient", q.meaning) for q in own]
-    if len(own) < len(law.coefficients):
-        rows.append(("guard_1_start ...", "m, J", "coefficient", "windows of the energy guard"))
-    rows += [
-        (q.name, q.unit or "-", "history, in the output file" if q.output else "history", q.meaning)
-        for q in law.history
-    ]
-    return Grid(("in each contact", "unit", "kind", "meaning"), tuple(rows))
+    windows = ("guard_1_start ...", "m, J", "coefficient", "windows of the energy guard")
+    rows = (
+        *((q.name, q.unit or "-", "coefficient", q.meaning) for q in own),
+        *([windows] if len(own) < len(law.coefficients) else []),
+        *(
+            (q.name, q.unit or "-", f"history{', in the output file' * q.output}", q.meaning)
+            for q in law.history
+        ),
+    )
+    return Grid(("in each contact", "unit", "kind", "meaning"), rows)
 
 
 def restitutions_of(one: Certificate) -> Grid:

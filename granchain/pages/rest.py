@@ -230,9 +230,11 @@ def spectrum_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]
         "one, the map of frequency over wavenumber."
     )
     grid = spectrum_table(found)
-    blocks: list[Block] = [Paragraph(one) for one in spectrum_words(found)]
-    blocks.append(Picture(lambda: spectrum(found), words))
-    blocks += [grid] if grid.rows else []
+    blocks: list[Block] = [
+        *map(Paragraph, spectrum_words(found)),
+        Picture(lambda: spectrum(found), words),
+        *([grid] if grid.rows else []),
+    ]
     return f"Waves measured in {found.title or 'the run'}", blocks, [found.law]
 
 

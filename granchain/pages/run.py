@@ -118,10 +118,12 @@ def inputs_of(case: Mapping[str, Any], law: str) -> dict[str, Any]:
     segment or wall."""
     chain, ends = case.get("chain"), case.get("ends")
     segments = chain.get("segment", []) if isinstance(chain, dict) else []
-    tables = [case.get("contact")]
-    tables += [one.get("contact") for one in segments if isinstance(one, dict)]
-    if isinstance(ends, dict):
-        tables += [ends.get(f"{side}_contact") for side in ("left", "right")]
+    walls = ends if isinstance(ends, dict) else {}
+    tables = [
+        case.get("contact"),
+        *(one.get("contact") for one in segments if isinstance(one, dict)),
+        *(walls.get(f"{side}_contact") for side in ("left", "right")),
+    ]
     found = [one for one in tables if isinstance(one, dict)]
     named = [one for one in found if one.get("law") == law]
     return next(iter(named or found), {})
