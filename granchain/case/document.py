@@ -196,7 +196,9 @@ def _as_toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def key_values(items: Iterable[str], example: str, problems: Problems) -> dict[str, Any]:
+def key_values(
+    items: Iterable[str], example: str, problems: Problems, option: str = "--set"
+) -> dict[str, Any]:
     """Changes given as "KEY=VALUE"; others are reported, with an example of one that is allowed."""
     changes = {}
     for item in items:
@@ -204,7 +206,7 @@ def key_values(items: Iterable[str], example: str, problems: Problems) -> dict[s
         if equals and where.strip():
             changes[where.strip()] = toml_value(value)
         else:
-            problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
+            problems.add(option, shown(item), "KEY=VALUE", f"write for example {example}")
     return changes
 
 
@@ -281,10 +283,14 @@ def _is_place(part: str, entries: Any) -> bool:
 
 
 def set_values(
-    document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems
+    document: dict[str, Any],
+    changes: Iterable[str],
+    example: str,
+    problems: Problems,
+    option: str = "--set",
 ) -> None:
-    """Make changes, each "KEY=VALUE" as on the command line."""
-    for where, value in key_values(changes, example, problems).items():
+    """Make changes, each "KEY=VALUE" as on the command line behind an option."""
+    for where, value in key_values(changes, example, problems, option).items():
         set_value(document, where, value)
 
 

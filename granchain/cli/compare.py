@@ -124,9 +124,8 @@ def read_bands(items: Iterable[str]) -> dict[str, Any]:
 
     problems = Problems()
     table: dict[str, Any] = {}
-    set_values(table, items, "--band striker.speed=0.02", problems)
-    if problems.sentences:
-        raise CaseError([sentence.replace("--set", "--band") for sentence in problems.sentences])
+    set_values(table, items, "--band striker.speed=0.02", problems, "--band")
+    problems.close()
     return table
 
 

@@ -104,9 +104,6 @@ def sweep(
         case = asked.plan.case
         progress = Progress(interruption, target, sys.stderr.isatty(), case.title)
 
-        def advance(done: int, count: int) -> None:
-            progress.show(done / count)
-
         with (
             progress,
             blamed(law_named(case.contact.law)),
@@ -114,7 +111,8 @@ def sweep(
         ):
             study = swept(
                 asked.plan, target, resume, overwrite, measures=asked.measures,
-                traces=asked.traces, executor=executor, threads=threads, progress=advance,
+                traces=asked.traces, executor=executor, threads=threads,
+                progress=lambda done, count: progress.show(done / count),
             )  # fmt: skip
             # the file is there, and a signal changes nothing any more
             interruption.something_to_lose = True
@@ -166,11 +164,16 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
         **notes,
     }
     more = len(told) - MOST_WARNINGS
-    warnings = told[:MOST_WARNINGS]
-    warnings += [f"and {more} more messages, in the variable message"] * (more > 0)
-    lines = [f"members {spanned(asked)}: {study.attrs['status']}"]
-    lines += [f"complete: {target}"] * ("interrupted" not in ends)
-    said = [f"warning: {one}" for one in (*warnings, *notes.values())]
+    warnings = [
+        *told[:MOST_WARNINGS],
+        *([f"and {more} more messages, in the variable message"] if more > 0 else []),
+        *notes.values(),
+    ]
+    lines = [
+        f"members {spanned(asked)}: {study.attrs['status']}",
+        *([] if "interrupted" in ends else [f"complete: {target}"]),
+    ]
+    said = [f"warning: {one}" for one in warnings]
     print_result("sweep", facts, as_json, lambda: "\n".join(lines), said)
 
 

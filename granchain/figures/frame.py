@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from granchain.case.document import keys_that_differ
-from granchain.errors import GranchainError, clean, nearest
+from granchain.errors import GranchainError, clean, suggestion
 from granchain.store import Result, write_whole
 from granchain.store.files import file_ending
 from granchain.store.result import case_of
@@ -163,8 +163,7 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
 
 def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
     """What is said of a name that is none of those known."""
-    near = nearest(str(got), known)
-    advice = f'did you mean "{near}"?' if near else "name one of them"
+    advice = suggestion(str(got), known, "name one of them")
     return GranchainError(
         f'{where}: got "{str(got)[:60]}", allowed {allowed or ", ".join(known)}; {advice}'
     )

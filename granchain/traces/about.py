@@ -155,10 +155,9 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
     """
     problems = Problems()
     about: AboutTable | None = read_table(AboutTable, "", document, problems)
-    if about is not None and about.tolerance is not None:
-        # the keys are those of a case, which is not known here
-        tolerances_of(about.tolerance, "tolerance", problems)
     if about is not None:
+        # the keys are those of a case, which is not known here
+        tolerances_of(about.tolerance or {}, "tolerance", problems)
         high, low = about.sensor.high_pass, about.sensor.low_pass
         problems.check(
             high is None or low is None or np.max(high) < low,
@@ -167,14 +166,13 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
             "less than low_pass",
             "give the lower end of the instrument's band as high_pass, the upper as low_pass",
         )
-    if about is not None and about.kind == "digitised":
         for name, said in (
             ("figure", about.figure),
             ("doi", about.doi or about.who),
             ("digitised", about.digitised or not curve),
         ):
             problems.check(
-                bool(said),
+                bool(said) or about.kind != "digitised",
                 name,
                 "nothing",
                 "what was read, from where and how",
