@@ -391,10 +391,10 @@ def _drop_inputs(
         }
 
 
-def first_few(entries: Sequence[Any]) -> str:
+def first_few(entries: Sequence[Any], few: int = 5) -> str:
     """The first few of a list."""
-    more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
-    return ", ".join(map(str, entries[:5])) + more
+    more = f" and {len(entries) - few} more" if len(entries) > few else ""
+    return ", ".join(map(str, entries[:few])) + more
 
 
 # --------------------------------------------------------------------------------------------------

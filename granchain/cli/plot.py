@@ -239,6 +239,7 @@ def draw_all(
 ) -> None:
     """Draw figures into a folder, and tell the name of each; nothing is drawn where one of them
     is there and stays."""
+    from granchain.case.document import first_few
     from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
@@ -246,10 +247,9 @@ def draw_all(
         pictures = {str(folder / f"{name}.{ending}"): draw for name, draw in figures.items()}
         there = [target for target in pictures if os.path.lexists(target)]
         if there and not overwrite:
-            more = f" and {len(there) - 1} more" if len(there) > 1 else ""
             raise FileError(
-                f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name "
-                "another folder with --out, or replace them with --overwrite"
+                f"{first_few(there, 1)}: got figures that exist and are kept, allowed new ones; "
+                "name another folder with --out, or replace them with --overwrite"
             )
         for target, draw in pictures.items():
             try:

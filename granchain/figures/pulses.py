@@ -19,6 +19,7 @@ from granchain.analysis import (
     speeds_between,
 )
 from granchain.analysis.results import SensorPulse
+from granchain.case.document import first_few
 from granchain.figures.frame import (
     GREY,
     MOST_LEGEND_ROWS,
@@ -171,12 +172,10 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
             left_out.setdefault(why, []).append(str(pulse.bead))
         else:
             seen.append(pulse)
-    notes = []
-    for why, beads in left_out.items():
-        more = len(beads) - MOST_NAMED_BEADS
-        named = ", ".join(beads[:MOST_NAMED_BEADS]) + (f" and {more} more" if more > 0 else "")
-        notes.append(f"left out, {why}: bead {named}")
-    return seen, notes
+    return seen, [
+        f"left out, {why}: bead {first_few(beads, MOST_NAMED_BEADS)}"
+        for why, beads in left_out.items()
+    ]
 
 
 def decay_of(bead: np.ndarray, values: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:

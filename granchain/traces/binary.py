@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.case.document import first_few
 from granchain.errors import FileError, TraceError
 from granchain.keys import shown
 from granchain.store.limit import Limit
@@ -309,8 +310,6 @@ def _columns_of(
             Column(name if len(table) == 1 else f"{name}, column {k}", unit, one, factor=factor)
             for k, one in enumerate(table, start=1)
         ]
-    more = f" and {len(out) - NAMED} more" if len(out) > NAMED else ""
-    notes = (
-        (f"left out, being no array of {n} numbers: {', '.join(out[:NAMED])}{more}",) if out else ()
-    )
+    left_out = f"left out, being no array of {n} numbers: {first_few(out, NAMED)}"
+    notes = (left_out,) if out else ()
     return Record(columns, Preamble(clock=clock, notes=notes))
