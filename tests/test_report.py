@@ -81,6 +81,7 @@ def test_a_page_holds_all_it_needs(computed):
         "Contact law hertz",
         "How to cite",
         "case_sha256",
+        "<td>file</td><td>run.h5</td>",
         "Case as run",
         "Bead 9 is clipped.",
         "hertz: peak off by 9 %",
