@@ -177,14 +177,14 @@ def info_of_result(file: str, verify: bool, unsealed: bool) -> Told:
         ("status", result.status.label),
         ("time step", f"{result.time_step:.6g} s"),
     ]
-    lines = [numbers_of(result)]
-    unread = [name for name in SUMMARISED if name in result.unread]
-    if unread:
-        lines.append(
-            f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; "
-            "granchain.open_result reads them"
-        )
-    return rows, facts, lines + [str(message) for message in result.messages]
+    unread = ", ".join(name for name in SUMMARISED if name in result.unread)
+    beyond = f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {unread}; "
+    lines = [
+        numbers_of(result),
+        *([f"{beyond}granchain.open_result reads them"] if unread else []),
+        *map(str, result.messages),
+    ]
+    return rows, facts, lines
 
 
 def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> Told:

@@ -435,14 +435,16 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
     from granchain.two_body import SCALARS
 
     names = list(dict.fromkeys(row.law for row in rows))
-    lines: list[tuple[str, ...]]
     keys = several_values(numbers)
     if not keys:
-        lines = [("", *names)]
-        for name, (unit, _) in SCALARS.items():
-            cells = [number_text(getattr(row.result, name, None)) for row in rows]
-            lines.append((name if unit == "1" else f"{name} [{unit}]", *cells))
-        return text_table(lines, "<" + ">" * len(names))
+        numbers_of_each = (
+            (
+                name if unit == "1" else f"{name} [{unit}]",
+                *(number_text(getattr(row.result, name, None)) for row in rows),
+            )
+            for name, (unit, _) in SCALARS.items()
+        )
+        return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))
     units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs} | {"speed": "m/s"}
     first = [
         "asked restitution"
@@ -450,11 +452,12 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
         else key + f" [{units[key]}]" * (units[key] != "1")
         for key in keys
     ]
-    lines, count = [(*first, *names)], len(rows) // len(names)
-    for k, row in enumerate(rows[:count]):
-        along = [f"{value:g}" for value in row.place]
-        lines.append((*along, *(other.words for other in rows[k::count])))
-    return text_table(lines, "<" * len(keys) + ">" * len(names))
+    count = len(rows) // len(names)
+    lines = (
+        (*(f"{value:g}" for value in row.place), *(other.words for other in rows[k::count]))
+        for k, row in enumerate(rows[:count])
+    )
+    return text_table([(*first, *names), *lines], "<" * len(keys) + ">" * len(names))
 
 
 def pair_words(pair: gc.Pair) -> str:

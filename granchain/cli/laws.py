@@ -155,11 +155,13 @@ def materials(
     if name is not None:
         known = {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
     heads = ("material", *(f"{called} [{unit}]" for called, unit in CONSTANTS.values()))
-    rows = []
-    for each, it in known.items():
-        values = (getattr(it, name) for name in CONSTANTS)
-        rows.append((each, *("-" if value is None else f"{value:g}" for value in values)))
+    rows = [
+        (each, *("-" if one is None else f"{one:g}" for one in (getattr(it, k) for k in CONSTANTS)))
+        for each, it in known.items()
+    ]
     facts = {"materials": {each: asdict(material) for each, material in known.items()}}
-    lines = [text_table([heads, *rows], "<>>>>>")]
-    lines += [f"{each}: {it.source}" for each, it in known.items()]
+    lines = [
+        text_table([heads, *rows], "<>>>>>"),
+        *(f"{each}: {it.source}" for each, it in known.items()),
+    ]
     print_result("materials", facts, as_json, lambda: "\n".join(lines))

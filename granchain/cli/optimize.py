@@ -113,7 +113,10 @@ def named(what: str) -> Any:
 
 def words(found: Optimum, limited: list[str], out: str | None) -> str:
     """The best design, number by number."""
-    rows = [("smallest", f"{found.value:.6g}"), ("of the case", f"{found.start:.6g}")]
-    rows += [(one, f"{value:.6g}") for one, value in zip(limited, found.limited, strict=True)]
-    lines = [text_table([*rows, *found.rows()], "<>")]
-    return "\n".join(lines + ([f"case: {out}"] if out else []))
+    rows = [
+        ("smallest", f"{found.value:.6g}"),
+        ("of the case", f"{found.start:.6g}"),
+        *((one, f"{value:.6g}") for one, value in zip(limited, found.limited, strict=True)),
+        *found.rows(),
+    ]
+    return text_table(rows, "<>") + (f"\ncase: {out}" if out else "")

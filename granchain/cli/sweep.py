@@ -219,10 +219,13 @@ def verify(
 
 def verification_text(found: gc.Verification) -> str:
     """Steps with their ledgers, order, error bars, and what to do with them."""
-    rows = [("step [s]", "of the stability limit", "largest ledger residual")]
-    for step, residual in zip(found.steps, found.residuals, strict=True):
-        ledger = number_text(float(residual), ".1e")
-        rows.append((f"{step:.6g}", f"{step / found.limit:.3g}", ledger))
+    rows = [
+        ("step [s]", "of the stability limit", "largest ledger residual"),
+        *(
+            (f"{step:.6g}", f"{step / found.limit:.3g}", number_text(float(residual), ".1e"))
+            for step, residual in zip(found.steps, found.residuals, strict=True)
+        ),
+    ]
     parts = [text_table(rows, ">>>"), paragraph(about_order(found))]
     if not found.sensors:
         return "\n".join([*parts, f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}"])
