@@ -777,11 +777,13 @@ def draw_loops(
     set_panel(axes, zero=True, xlabel=f"{overlap} [{unit}]", ylabel="contact force [N]")
     low = min(0.0, axes.dataLim.y0)
     axes.set(xmargin=0.03, ylim=(low - 0.03 * (axes.dataLim.y1 - low), None))
-    handles.append(Line2D([], [], color=GREY, label=there))
-    handles.append(Line2D([], [], color=GREY, **({"linewidth": 1.0} | way_back), label=back))
-    if any(loop.residual != 0.0 for loop in loops):
-        handles.append(Line2D([], [], **mark, ms=9, color=GREY, label=f"residual {overlap}"))
-    return handles
+    dent = Line2D([], [], **mark, ms=9, color=GREY, label=f"residual {overlap}")
+    return [
+        *handles,
+        Line2D([], [], color=GREY, label=there),
+        Line2D([], [], color=GREY, **({"linewidth": 1.0} | way_back), label=back),
+        *([dent] if any(loop.residual != 0.0 for loop in loops) else []),
+    ]
 
 
 def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

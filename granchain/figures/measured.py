@@ -101,8 +101,10 @@ def comparison(
             rest.set_xlabel(f"time from peak [{unit}]")
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
     caption = found.trace.words + (" (band: twice the noise)" if noisy else "")
-    handles = [Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption)]
-    handles += [Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)]
+    handles = [
+        Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption),
+        *(Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)),
+    ]
     if not narrow() and not sheet.given:
         sheet.figure.supxlabel(f"time from the measured peak [{unit}]", fontsize="medium")
     put_legend(sheet, handles, 5)
@@ -300,10 +302,14 @@ def impact_comparison(
             axes.axhline(line + 0.5, color="#e4e4e4", linewidth=0.5, zorder=0)
         label = quantity.replace("_", " ") + (f" [{unit}]" if unit else "")
         axes.set(ylim=(len(group) - 0.4, -0.6), xlabel=label, xmargin=0.04)
-    handles = [Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=about.kind)]
-    for one, colour in zip(shown, palette(), strict=False):
-        words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
-        handles.append(Line2D([], [], color=colour, ms=8.0, label=words, **TICK))
+    words = [one.law + ("" if one.rms is None else f": {one.rms:.3g}") for one in shown]
+    handles = [
+        Line2D([], [], **MEASURED, ms=5.0, mew=0.9, label=about.kind),
+        *(
+            Line2D([], [], color=colour, ms=8.0, label=word, **TICK)
+            for word, colour in zip(words, palette(), strict=False)
+        ),
+    ]
     put_legend(sheet, handles, 3)
     fit = {
         "yield_stress_ratio": "hardness over yield stress fitted",

@@ -177,19 +177,23 @@ def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
     samples, entries = int(machine.clock.sample), int(machine.clock.entry)
     recorded = {name: values[:samples].copy() for name, values in machine.samples._asdict().items()}
     time = recorded.pop("step") * dt
-    data = {"time": time, "crank_angle": m.speed * time, **recorded}
-    data["ideal_acceleration"] = ideal(m.start + m.speed * time, m).acceleration
     ledger = {name: values[:entries].copy() for name, values in machine.entries._asdict().items()}
-    data["energy_time"] = ledger.pop("step") * dt
-    data |= {f"energy_{name}": values for name, values in ledger.items()}
+    energy_time = ledger.pop("step") * dt
     with np.errstate(invalid="ignore"):  # of a run that failed
         held = np.column_stack(
             [values for name, values in ledger.items() if name != "external"]
         ).sum(axis=1)
-        data["energy_residual"] = (
-            held - ledger["external"] - (held[0] - ledger["external"][0] if entries else 0.0)
-        )
-    return data
+        at_start = held[0] - ledger["external"][0] if entries else 0.0
+        residual = held - ledger["external"] - at_start
+    return {
+        "time": time,
+        "crank_angle": m.speed * time,
+        **recorded,
+        "ideal_acceleration": ideal(m.start + m.speed * time, m).acceleration,
+        "energy_time": energy_time,
+        **{f"energy_{name}": values for name, values in ledger.items()},
+        "energy_residual": residual,
+    }
 
 
 def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message]:

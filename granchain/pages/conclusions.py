@@ -61,9 +61,11 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         text = json.dumps(facts, indent=1)[:LARGEST_TEXT]
         blocks, named, laws = [Boxed("What the file holds", text)], [], []
         blocks = [Heading(f"{facts['kind']}: {name}", 1), *blocks]
-    about = {key: value for key, value in facts.items() if isinstance(value, str)}
-    about["case_resolved_json"] = json.dumps(facts.get("case_resolved") or {})
-    about["versions"] = json.dumps(facts.get("versions"))
+    about = {
+        **{key: value for key, value in facts.items() if isinstance(value, str)},
+        "case_resolved_json": json.dumps(facts.get("case_resolved") or {}),
+        "versions": json.dumps(facts.get("versions")),
+    }
     case = case_blocks(about) if facts.get("case") else []
     return [*blocks, *named, *citation(laws), *case, *origin(about, name)]
 
