@@ -245,8 +245,9 @@ def test_the_loading_work_is_the_integral_of_the_loading_force(name):
     grid = [1e-6 * made.unit, *made.grid(12, 0.3)]
     # from zero to the first point along Hertz
     total = 0.4 * made.law.loading(grid[0], made.c) * grid[0]
-    for a, b in pairwise(grid):
-        # halved at kinks and jumps until it settles
+    # over a jump the quadrature takes itself for settled too early
+    jumps = [jump for jump in made.law.jumps(made.c) if grid[0] < jump < grid[-1]]
+    for a, b in pairwise(sorted([*grid, *jumps])):
         total += quad(
             lambda x: made.law.loading(math.exp(x), made.c) * math.exp(x),
             math.log(a), math.log(b), epsabs=1e-12 * made.work(b), epsrel=0.0, limit=500,
