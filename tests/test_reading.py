@@ -2,13 +2,15 @@
 top, jumps between samples, tops at a limit."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.synthetic_sensors import true_numbers
 
 from granchain.analysis.noise import Noise
-from granchain.analysis.reading import reading_of
+from granchain.analysis.reading import _other_tops, reading_of
+from granchain.analysis.uncertainty import Number
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 
@@ -122,3 +124,19 @@ def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit, seed):
     error, sure = numbers["peak"]
     assert math.isnan(error) or error < 5.0 * sure
     assert reading.messages
+
+
+@pytest.mark.parametrize(("top", "other", "away"), [(4, 9, 5), (9, 4, 5)])
+def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_between(
+    top, other, away
+):
+    # doubts of the two tops: they are apart where the difference is over sqrt(2) of one
+    heights = np.array([0.0, 0.0, 1.0, 3.0, 4.0, 4.0, 3.0, 3.0, 4.0, 4.0, 2.0, 1.0])
+    heights[other], heights[top] = 4.9, 5.0
+    found, pulse = SimpleNamespace(smooth=heights, doubt=0.1), SimpleNamespace(start=2, stop=12)
+    pulse.top = top
+    place = _other_tops(found, pulse, Number(float(top), 0.3))
+    # a third of the way, three standard deviations, beside its own
+    assert place == pytest.approx((top, math.hypot(0.3, away / 3.0)), rel=1e-12)
+    heights[other] = 4.8
+    assert _other_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)

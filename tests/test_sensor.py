@@ -9,6 +9,7 @@ from support.synthetic import synthetic
 
 from granchain.analysis import peak
 from granchain.analysis.noise import RIPPLES
+from granchain.comparison.sides import piezo_force
 from granchain.errors import GranchainError
 from granchain.sensor import Sensor
 
@@ -28,6 +29,21 @@ def test_halves_obey_newtons_law_each_and_equal_ones_read_the_mean_of_the_contac
         told = r"front_mass: got 0.0002 kg of a bead of .* allowed: less than the bead's mass"
         with pytest.raises(GranchainError, match=told):
             Sensor(front_mass=0.2e-3).force(1.0, 2.0, mass)
+
+
+def test_the_piezo_of_unequal_halves_feels_the_contact_before_it_by_the_share_of_the_half_behind():
+    result, messages = synthetic(beads=6, sensors=(3,), contacts=(1, 2, 3)), []
+    _, front, back = result.contact_force.T
+    sensor = Sensor(front_mass=0.25 * result.mass[2])
+    # (front - force)/(mass/4) = (front - back)/mass, of Newton
+    known = 0.75 * front + 0.25 * back
+    assert piezo_force(result, 3, sensor, messages) == pytest.approx(known, rel=1e-12, abs=1e-12)
+    assert np.abs(known - result.sensor_force[:, 0]).max() > 0.01 * known.max()
+    assert not messages
+    # without one of the two contacts the mean, with a word
+    alone = synthetic(beads=6, sensors=(3,), contacts=(1, 3))
+    assert np.array_equal(piezo_force(alone, 3, sensor, messages), alone.sensor_force[:, 0])
+    assert len(messages) == 1 and "--set sensors.contacts=[2,3]" in messages[0]
 
 
 # the cutoff is the frequency that is halved

@@ -19,7 +19,8 @@ from granchain.pages.rest import as_spectrum
 from granchain.store import Result
 from granchain.store.conclusion import read_conclusion
 from granchain.waves.bands import DEEP, RecordedRow, bands_of, mapped
-from granchain.waves.spectra import source_signal
+from granchain.waves.dispersion import cell_of
+from granchain.waves.spectra import recorded_row, source_signal
 
 
 def dimer(
@@ -260,6 +261,32 @@ def test_a_wave_from_the_right_end_is_listened_to_at_the_first_bead():
     told = {"law": run.law, "status": run.status, "time_step": run.time_step}
     found = gc.spectrum(Result(data, case=case, **told), segments=2)
     assert (found.source, found.sensor) == ("right drive", "bead 1")
+
+
+def test_samples_too_far_apart_for_the_bands_are_named_with_the_interval_that_is_short_enough():
+    run = gc.run(dimer(end=2e-3))
+    data = {name: one.data for name, one in run.variables.items()}
+    data |= {name: data[name][::4] for name in ("time", "sensor_force")}
+    told = {"law": run.law, "status": run.status, "time_step": run.time_step}
+    rare, top = Result(data, case=run.case, **told), gc.dispersion(run.case).band_edges[-1, 1]
+    (said,) = (one for one in gc.spectrum(rare, segments=2).messages if "fold back" in one)
+    # Nyquist's half of the frequency of the samples
+    assert (
+        f"show frequencies to {0.5 / (4.0 * run.time[1]):.4g} Hz, but bands go to {top:.4g}" in said
+    )
+    assert said.endswith(f"set the interval under [sensors] to {0.4 / top:.1e} or less")
+
+
+def test_the_row_of_a_map_is_the_repeated_part_and_without_its_ends_where_forces_are_measured():
+    case = dimer(end=5e-4)
+    run, cell = gc.run(case.replace(snapshots={"interval": 3e-6})), cell_of(case)
+    both = recorded_row(run, cell, 1)
+    forces = recorded_row(gc.run(case.replace(snapshots=None)), cell, 1)
+    assert (both.measured, forces.measured) == ("velocity", "sensor_force")
+    assert both.beads.tolist() == list(range(cell.first, cell.last + 1))
+    assert forces.beads.tolist() == list(range(cell.first + 1, cell.last))
+    known = run.velocity[: len(both.values), cell.first - 1 : cell.last]
+    assert len(known) == 167 and both.values == pytest.approx(known, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize(("asked", "said"), refused("spectrum"))
