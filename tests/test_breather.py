@@ -278,6 +278,26 @@ def test_two_beads_that_swing_against_each_other_leave_it_to_one_of_them():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("ratio", "kinds"), [(1.0, ["pitchfork"]), (1.1, [])])
+def test_two_beads_that_swing_together_are_mirror_images_half_a_period_later(ratio, kinds):
+    # softer between them than at the walls: the mode in phase is the lower one
+    wall = {"law": "hertz", "stiffness": 1e10}
+    ends = {"left": "wall", "right": "wall", "left_contact": wall, "right_contact": wall}
+    contact = {"law": "hertz", "stiffness": 3e7}
+    changes = {"time.step": "fast", "chain.mass_factor": [1.0, ratio]}
+    case = shaken_row(2, 1.0, 0.0, None, ends=ends, contact=contact, **changes)
+    # F = K d^1.5 under 20 N at a wall
+    overlap = (20.0 / 1e10) ** (2.0 / 3.0)
+    shape = 0.1 * overlap * gc.modes(case).shapes[0]
+    begun = case.replace(initial={"displacement": shape.tolist()})
+    branch = gc.continuation(case, gc.orbit(begun), along="amplitude", stop=0.7 * overlap)
+    assert [one.kind for one in branch.special] == kinds
+    for point in branch.special:
+        one = branch.switch(point)
+        assert abs(one.displacement[0] - one.displacement[1]) > 1e-3 * point.parameter
+
+
+@pytest.mark.long
 def test_a_breather_of_beads_with_resonators_is_that_of_an_integration():
     case = diatomic(3, **{"chain.resonator": {"mass": 0.01, "stiffness": 3e7}})
     modes = gc.modes(case)

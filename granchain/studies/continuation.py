@@ -44,7 +44,7 @@ from granchain.studies.orbit import (
     stability,
 )
 from granchain.studies.orbit import orbit as find_orbit
-from granchain.studies.shooting import MEETS, MOVED, Runners
+from granchain.studies.shooting import MEETS, MOVED, Period, Runners
 
 # Steps along a branch, as parts of the way from start to stop: the first, the longest, and the
 # shortest before it is given up. Ours.
@@ -683,25 +683,39 @@ class Path:
 
     def _symmetric(self, node: Node) -> str:
         """What a branch point is: a pitchfork, where the chain and the orbit are their own mirror
-        images, and the multiplier's vector is not."""
-        fine = self.at(node.z).fine
-        y, found = node.shot.state, node.found
-        vector = found.vectors[np.abs(found.values - 1.0).argmin()].real
+        images, at once or half a period later, and the multiplier's vector is not."""
+        shooting = self.at(node.z)
+        fine, half = shooting.fine, {"time.end": 0.5 * shooting.period}
+        y, critical = node.shot.state, np.abs(node.found.values - 1.0).argmin()
         order = np.arange(fine.chain.n_bodies)[::-1]
         if (riding := fine.chain.resonators) is not None:
             order = np.append(order, order.size + np.argsort(-riding.body, kind="stable"))
         order = np.append(order, order.size + order)
 
-        def mirrored(state: np.ndarray) -> np.ndarray:
-            return -state[order]
+        def mirrored(states: np.ndarray) -> np.ndarray:
+            return -states[:, order]
 
-        aside = y + MOVED * np.cos(np.arange(y.size))
-        one, other = fine.images(np.vstack([aside, mirrored(aside)]))
-        size, own = np.abs(one).max(), vector / self.grid.scale
-        same = np.abs(mirrored(one) - other).max() <= 1e-9 * size
-        closed = np.abs(mirrored(y) - y).max() <= 1e-6 * size
-        broken = np.abs(mirrored(own) + own).max() <= 1e-3 * np.abs(own).max()
-        return "pitchfork" if same and closed and broken else "branch point"
+        def mirrored_later(states: np.ndarray) -> np.ndarray:
+            period = Period(
+                shooting.bare.replace(**half), self.grid.scale, self.runners, self.history
+            )
+            return mirrored(period.images(states))
+
+        aside = (y + MOVED * np.cos(np.arange(y.size)))[None]
+        image = fine.images(aside)
+        size, own = np.abs(image).max(), node.found.vectors[critical].real / self.grid.scale
+        own *= MOVED / np.abs(own).max()
+        for turned in (mirrored, mirrored_later):
+            here, above, below = turned(np.array([y, y + own, y - own]))
+            if (
+                np.abs(turned(image) - fine.images(turned(aside))).max() <= 1e-9 * size
+                # where orbits meet, one that closes so nearly lies within some roots of that
+                and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
+                # what becomes of it is itself or its negative
+                and (above - below) @ own < 0.0
+            ):
+                return "pitchfork"
+        return "branch point"
 
     def longer(self, factor: int) -> Path:
         """The same with a multiple of the period."""
