@@ -49,7 +49,9 @@ PROMISES = {
     "R7": ("Two runs to one file: the second is refused, the first unharmed", "real processes"),
     "R8": (
         "A damaged, full or unwritable cache of compiled loops costs a warning and a compilation",
-        "10 damaged files, 400 in the long run: empty, cut, garbage, flipped bits, other content",
+        "10 damaged files, 400 in the long run: empty, cut, garbage, flipped bits, other content. "
+        "Not promised: a folder that somebody else writes to: its files are code, and a link, a "
+        "pipe or a device in it is read as it is",
     ),
     "R9": (
         "A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of "

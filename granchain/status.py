@@ -64,6 +64,7 @@ _STATUS_LABELS = {
     Status.NOT_SET_UP: "not set up",
     Status.LOST: "lost with its worker",
 }
+STATUS_OF_LABEL = {label: status for status, label in _STATUS_LABELS.items()}
 
 _SENTENCES = {
     Status.COMPLETE: "The run reached its end time.",

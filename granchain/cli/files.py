@@ -149,10 +149,10 @@ def info(
     print_result("info", {"file": file, **facts}, as_json, lambda: text)
 
 
-Told = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
+FileFacts = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
 
 
-def info_of_result(file: str, verify: bool, unsealed: bool) -> Told:
+def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
     """What the file of a run holds: rows of a table, facts for JSON, and lines."""
     from granchain.analysis import SUMMARISED
     from granchain.store.reader import open_result, verified
@@ -187,7 +187,7 @@ def info_of_result(file: str, verify: bool, unsealed: bool) -> Told:
     return rows, facts, lines
 
 
-def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> Told:
+def info_of_ensemble(file: str, verify: bool, unsealed: bool) -> FileFacts:
     """What the file of an ensemble holds: rows of a table, facts for JSON, and lines."""
     from granchain.store.stored import StoredEnsemble
     from granchain.store.variables import ENSEMBLE

@@ -33,6 +33,7 @@ from granchain.cli.run import Progress, check_resume
 from granchain.cli.signals import Interruption
 from granchain.cli.text import notify, paragraph, print_result, text_table
 from granchain.pages.blocks import number_text
+from granchain.status import STATUS_OF_LABEL, Status
 
 if TYPE_CHECKING:
     from granchain.studies.sweep import Description
@@ -116,11 +117,11 @@ def sweep(
             )  # fmt: skip
             # the file is there, and a signal changes nothing any more
             interruption.something_to_lose = True
-        ends = study.status.values.ravel().tolist()
-        print_sweep(asked, study, target, as_json)
-        if "interrupted" in ends:
+        ends = [STATUS_OF_LABEL[label] for label in study.status.values.ravel()]
+        print_sweep(asked, study, ends, target, as_json)
+        if Status.INTERRUPTED in ends:
             raise typer.Exit(interruption.exit_code)
-        if "complete" not in ends:
+        if Status.COMPLETE not in ends:
             raise typer.Exit(RUN_FAILED)
 
 
@@ -145,9 +146,11 @@ def spanned(asked: Description) -> str:
     return f"{asked.plan.members}" + (f" ({along})" if along else "")
 
 
-def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> None:
+def print_sweep(
+    asked: Description, study: Any, ends: list[Status], target: Path, as_json: bool
+) -> None:
     """How the members ended, and where the file is."""
-    ends, messages = study.status.values.ravel().tolist(), study.message.values.ravel().tolist()
+    messages = study.message.values.ravel().tolist()
     told = list(dict.fromkeys(message for message in messages if message))
     notes = {
         name: study.attrs[name]
@@ -159,7 +162,7 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
         "title": study.attrs["title"],
         "members": asked.plan.members,
         "dimensions": dimensions(asked),
-        "status": {label: ends.count(label) for label in dict.fromkeys(ends)},
+        "status": {one.label: ends.count(one) for one in dict.fromkeys(ends)},
         "messages": told,
         **notes,
     }
@@ -171,7 +174,7 @@ def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> 
     ]
     lines = [
         f"members {spanned(asked)}: {study.attrs['status']}",
-        *([] if "interrupted" in ends else [f"complete: {target}"]),
+        *([] if Status.INTERRUPTED in ends else [f"complete: {target}"]),
     ]
     said = [f"warning: {one}" for one in warnings]
     print_result("sweep", facts, as_json, lambda: "\n".join(lines), said)

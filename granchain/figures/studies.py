@@ -46,6 +46,7 @@ from granchain.figures.frame import (
     unknown,
 )
 from granchain.figures.pulses import MOST_MISFIT
+from granchain.status import Status
 from granchain.store.units import unit_of_attributes
 
 # A variable that spans this factor has logarithmic colours, and the colour of cells without one.
@@ -184,7 +185,7 @@ def put_study_heading(study: Any, sheet: Sheet, name: str, notes: list[str]) -> 
     """Title and heading of a study's figure, which begins with what is drawn; in what its case
     differs from the one it was titled for stands below."""
     states = study["status"].values if "status" in study else np.array([])
-    failed = int((states != "complete").sum())
+    failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws(str(study.attrs.get("law", "")).split(", "))
     more = f"{failed} of them not complete" if failed else ""
     what = key_words(name)

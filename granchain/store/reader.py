@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError, MissingPackage
-from granchain.status import Message, Status
+from granchain.status import STATUS_OF_LABEL, Message
 from granchain.store.files import (
     BYTES_WITH_MARK,
     DAMAGED,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 LARGEST_RATIO = 1000
 # No file of an ensemble has more bytes: it is read run by run.
 LARGEST_ENSEMBLE = 2**40
-
-STATUS_OF_LABEL = {status.label: status for status in Status}
 
 # Variables that are read of a file, chosen from what it states about all of them.
 Choice = Callable[[Mapping[str, Unread]], Iterable[str]]

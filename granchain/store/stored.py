@@ -14,11 +14,10 @@ import numpy as np
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.plain_data import canonical
-from granchain.status import Message
+from granchain.status import STATUS_OF_LABEL, Message
 from granchain.store.ensemble import COUNTED, UNSHARED
 from granchain.store.files import DAMAGED
 from granchain.store.reader import (
-    STATUS_OF_LABEL,
     RefusedError,
     dataset_in,
     headers_of,

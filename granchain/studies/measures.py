@@ -23,9 +23,8 @@ from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError
 from granchain.simulation import recording_of
-from granchain.status import Status
+from granchain.status import STATUS_OF_LABEL, Status
 from granchain.store import Result
-from granchain.store.reader import STATUS_OF_LABEL
 from granchain.store.variables import VariableEntry
 from granchain.studies.members import LOT, Ready, advance, check_members, lots, memory_of
 
