@@ -12,7 +12,7 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.comparison import Band
 from granchain.errors import CaseError, GranchainWarning
-from granchain.pages.rest import as_bands, kind_and_numbers
+from granchain.pages.rest import as_bands, bands_page, kind_and_numbers
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
@@ -355,13 +355,16 @@ def test_a_pulse_that_has_not_come_is_no_number():
     short = ELASTIC.replace(**{"time.end": 6.92e-5})
     with pytest.warns(
         GranchainWarning,
-        match=r"bead 9: \d+ of 64 members have no whole pulse at time.end",
+        match=r"of 195 first pulses have not come, or not ended, by time.end, at beads 9:",
     ) as told:
         found = gc.bands(short, {"striker.speed": 0.02}, n=64, sensitivity=True)
     kind, facts = kind_and_numbers(found)
     again = as_bands(json.loads(json.dumps(facts, allow_nan=False)))
     assert kind == "bands" and again.equals(found) and again.attrs["status"]
     assert len(told) == 1
+    assert str(told[0].message).removeprefix("bands: ") in [
+        block.text for block in bands_page(facts)[1] if getattr(block, "warning", False)
+    ]
     assert (
         np.isnan(found.nominal_peak[2])
         and found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]

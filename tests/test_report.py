@@ -17,6 +17,7 @@ from granchain.cli import obey
 from granchain.pages.blocks import Heading, Paragraph
 from granchain.pages.conclusions import messages_of
 from granchain.pages.report import headed, report
+from granchain.pages.study import ensemble_blocks
 from granchain.status import Message, Status
 from granchain.store import Result, open_result
 from granchain.store.conclusion import read_conclusion, save_conclusion
@@ -294,6 +295,21 @@ def test_a_study_has_its_page(tmp_path):
     page = report([tmp_path / "study.h5"]).decode()
     for words in ("A study of 3 members: 3 complete.", "striker.speed", "0.5, 1, 2", "<img "):
         assert words in page
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_what_has_not_come_is_no_number_of_a_page_and_is_told(tmp_path):
+    case = SMALL.replace(**{"time.end": 4e-5, "time.step": "fast"})
+    speeds = [0.05, 5.0]
+    with pytest.warns(errors.GranchainWarning, match="set time.end later"):
+        gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
+    gc.run_many([case.replace(**{"striker.speed": one}) for one in speeds]).save(tmp_path / "e.h5")
+    told = "first pulses have not come, or not ended, by time.end, at beads"
+    for name in ("study.h5", "e.h5"):
+        assert told in report([tmp_path / name]).decode()
+    blocks = ensemble_blocks(gc.open_ensemble(tmp_path / "e.h5"), {}, "e.h5")
+    rows = next(block.rows for block in blocks if getattr(block, "columns", ("",))[0] == "run")
+    assert rows[0][-1] == "-" and float(rows[1][-2]) > 0.0
 
 
 @pytest.mark.long

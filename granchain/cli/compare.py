@@ -177,6 +177,7 @@ def bands(
         "case": case,
         "runs": found.attrs["runs"],
         "status": found.attrs["status"],
+        "messages": [note] if (note := found.attrs.get("missing_note")) else [],
         **{str(name): one.values.tolist() for name, one in small.variables.items()},
     }
     print_result(

@@ -162,7 +162,9 @@ def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
         replace(grid, title=grid.title or f"{grid.columns[1].split()[0]} and its quantiles")
         for grid in band_tables(found)
     ]
-    return title, [Paragraph(about), *blocks, *tables], [str(found.attrs["law"])]
+    told = found.attrs.get("missing_note")
+    notes = [Paragraph(str(told), warning=True)] if told else []
+    return title, [Paragraph(about), *notes, *blocks, *tables], [str(found.attrs["law"])]
 
 
 def band_tables(found: Any) -> list[Grid]:

@@ -33,9 +33,12 @@ from granchain.pages.run import (
 )
 from granchain.pages.setup import reading_unit
 from granchain.store.units import unit_of_attributes
+from granchain.studies.measures import missing_note
 
 # Values of a key that a page lists, and members of an ensemble.
 MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
+# Messages of a study.
+MOST_TOLD = 12
 
 
 def study_blocks(study: Any, name: str) -> list[Block]:
@@ -53,6 +56,9 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         f"{count} {status}"
         for status, count in zip(statuses.tolist(), counts.tolist(), strict=True)
     )
+    told = [str(study.attrs.get(name, "")) for name in ("missing_note", "wave_speed_note")]
+    told += np.asarray(study["message"].values, dtype=str).ravel().tolist()
+    told = [one for one in dict.fromkeys(told) if one][:MOST_TOLD]
     about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
     keys = []
     for key in study.coords:
@@ -73,6 +79,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     return [
         Heading(str(study.attrs.get("title") or name), 1),
         Paragraph(f"A study of {study['status'].size} members: {ended}."),
+        *(Paragraph(one, warning=True) for one in told),
         Grid(
             ("key", "values", "", "unit"),
             tuple(keys),
@@ -132,7 +139,8 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
     for place in places:
         cells = [str(place), labels.get(place, "-"), ended[place]]
         if one := numbers.get(place):
-            peaks = {pulse.bead: pulse.peak for pulse in one.sensors}
+            # of a pulse that has not come, or not ended, there is no number
+            peaks = {pulse.bead: pulse.peak for pulse in one.sensors if pulse.complete}
             cells += [
                 number_text(one.wave_speed, "#.5g"),
                 *(number_text(peaks.get(k), "#.5g") for k in shown),
@@ -140,6 +148,9 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
         else:
             cells += ["-"] * (1 + len(shown))
         rows.append(cells)
+    ends = [{pulse.bead: pulse.complete for pulse in one.sensors} for one in numbers.values()]
+    late = np.array([[not one.get(bead, True) for bead in beads] for one in ends], dtype=bool)
+    words = missing_note(late, beads)
     columns = ("run", "of it", "ended", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
     laws = list(dict.fromkeys(result.law for result in results))
     drawn: list[Block] = []
@@ -159,6 +170,7 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
         Paragraph(f"An ensemble of {len(ensemble)} members: {counts}."),
         *(Paragraph(one, warning=True) for one in ensemble.messages if one),
         *([Paragraph(f"{note}.")] if note else []),
+        *([Paragraph(words, warning=True)] if words else []),
         number_grid(columns, rows, "members: wave speed, and peak force at sensors", 3),
         *drawn,
         *(block for law in laws for block in law_blocks(law, {})),

@@ -24,7 +24,7 @@ from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.result import dataset_of
 from granchain.store.variables import Variable
 from granchain.studies.interruption import scipy_stats
-from granchain.studies.measures import Measures, measure
+from granchain.studies.measures import Measures, measure, missing_note
 from granchain.studies.members import counter
 from granchain.studies.plan import (
     MEMBER_BYTES,
@@ -302,13 +302,8 @@ def nominal_and_members(
             f"{len(failed)} of {asked.n} members failed and are left out, the first with: "
             f"{failed[0]}"
         )
-    missing = np.isnan(found.peak[there[1:]]).sum(axis=0)
-    for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
-        if count:
-            told.append(
-                f"bead {bead}: {count} of {len(there) - 1} members have no whole pulse at "
-                "time.end; take a later one"
-            )
+    if note := missing_note(np.isnan(found.peak[there]), found.sensor_bead):
+        told.append(note)
     for sentence in told:
         warnings.warn(f"bands: {sentence}", GranchainWarning, stacklevel=3)
     least = min(len(found.time[place]) for place in there)
@@ -441,6 +436,7 @@ def quantiles_over(values: np.ndarray, parts: Sequence[float] | np.ndarray) -> n
 def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
     """Attributes of bands: what they are of, and where they come from."""
     ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
+    note = missing_note(np.isnan(found.peak[whole_members(found)]), found.sensor_bead)
     return {
         "Conventions": "CF-1.11",
         "title": asked.case.title or "untitled case",
@@ -456,7 +452,7 @@ def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[st
         "case_resolved_json": canonical(asked.case.resolved()),
         "versions": versions(),
         "source_hash": source_hash(),
-    }
+    } | ({"missing_note": note} if note else {})
 
 
 # --------------------------------------------------------------------------------------------------

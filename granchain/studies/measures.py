@@ -43,6 +43,24 @@ class Missing(IntFlag):
     WALL = 8
 
 
+def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
+    """What to set where pulses have not come, or not ended; empty where all have.
+
+    Parameters
+    ----------
+    late : array (run, sensor) of bool
+    beads : sequence of int
+        Labels of the sensors.
+    """
+    if not late.any():
+        return ""
+    where = ", ".join(str(beads[k]) for k in np.flatnonzero(late.any(axis=0)))
+    return (
+        f"{late.sum()} of {late.size} first pulses have not come, or not ended, by time.end, at "
+        f"beads {where}: their numbers are withheld; set time.end later"
+    )
+
+
 # The numbers of each member.
 NUMBERS = {
     "peak": VariableEntry(("sensor_bead",), "N", "peak force of the first pulse"),

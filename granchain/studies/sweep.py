@@ -45,6 +45,7 @@ from granchain.studies.measures import (
     Missing,
     SummaryFunction,
     measure,
+    missing_note,
 )
 from granchain.studies.members import LOT, check_members, counter
 from granchain.studies.plan import MEMBER_BYTES, TAKEN_NAMES, Plan, is_number, plan_of
@@ -594,23 +595,12 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     sensors = np.column_stack([found.missing & ~Missing.WALL, found.wave_speed_sensors])[known]
     if (sensors != sensors[:1]).any():
         attributes["wave_speed_note"] = UNLIKE
-    if note := missing_note(found):
+    late = found.missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
+    if note := missing_note(late, found.sensor_bead):
         attributes["missing_note"] = note
     inside = [key for key in (*plan.listed, *plan.sample) if key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
-
-
-def missing_note(found: Measures) -> str:
-    """What to set where pulses have not come, or not ended; empty where all have."""
-    late = found.missing & (Missing.NOT_ARRIVED | Missing.CUT) > 0
-    if not late.any():
-        return ""
-    beads = ", ".join(str(found.sensor_bead[k]) for k in np.flatnonzero(late.any(axis=0)))
-    return (
-        f"{late.sum()} of {late.size} first pulses have not come, or not ended, by time.end, at "
-        f"beads {beads}: their numbers are withheld, see missing; set time.end later"
-    )
 
 
 def hash_of_record(record: str) -> str:
