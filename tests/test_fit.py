@@ -445,7 +445,10 @@ def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
     alone = gc.fit(best.case, trace, ["striker.speed", "contact.restitution"], "traces")
     assert alone.aic == pytest.approx(best.aic, abs=1e-3)
     page = found._repr_html_()
-    assert "hunt-crossley" in page and "AIC" in page and "contact.restitution" in best._repr_html_()
+    assert "hunt-crossley" in page and "AIC" in page
+    shown = best._repr_html_()
+    low, _ = best.interval(0.68)["contact.restitution"]
+    assert "contact.restitution" in shown and f">{low:.5g} to " in shown and "degrees of" in shown
 
 
 def test_a_difference_scatters_as_its_sums_over_drawn_blocks():

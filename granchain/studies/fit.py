@@ -278,10 +278,15 @@ class Fit:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the values found, and measured beside computed pulses."""
-        facts = [
-            (key, f"{value:.6g} +- {self.errors[key]:.2g}", quantity_of(self.case, key).unit)
-            for key, value in self.values.items()
-        ]
+        likely, degrees = self.interval(0.68), self.interval_degrees
+        facts = []
+        for key, value in self.values.items():
+            low, high = (f"{end:.5g}" for end in likely[key])
+            known, unit = f"{degrees[key]:.2g} degrees of freedom", quantity_of(self.case, key).unit
+            facts += [
+                (key, f"{value:.6g} +- {self.errors[key]:.2g}, of {known}", unit),
+                ("68 % interval", f"{low} to {high}", unit),
+            ]
         facts += [
             ("scatter", f"{self.scatter:.3g}", "standard deviations"),
             ("misfit", f"{100.0 * self.misfit:.3g}", "% of the peak"),

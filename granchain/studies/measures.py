@@ -54,7 +54,7 @@ def missing_note(late: np.ndarray, beads: Sequence[int]) -> str:
     """
     if not late.any():
         return ""
-    where = ", ".join(str(beads[k]) for k in np.flatnonzero(late.any(axis=0)))
+    where = ", ".join(str(beads[k]) for k in np.flatnonzero(late.any(axis=0)).tolist())
     return (
         f"{late.sum()} of {late.size} first pulses have not come, or not ended, by time.end, at "
         f"beads {where}: their numbers are withheld; set time.end later"
