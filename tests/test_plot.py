@@ -75,7 +75,14 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
     assert "hysteresis" not in said
 
 
-def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(here, obeyed):
+def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(
+    here, obeyed, monkeypatch
+):
+    # nor does anything collide
+    monkeypatch.setattr("granchain.cli.impact.collisions", None)
+    Path("kept").mkdir()
+    for name in ("impact-history", "restitution-delivered"):
+        Path(f"kept/{name}.png").touch()
     save_conclusion("found.json", "fit", None, {})
     Path("text.h5").write_text("no")
     for kind in ("gif", "html", "json", "png"):

@@ -231,7 +231,7 @@ def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them
     late = [f"{t + (2e-8 if i == 20 else 0.0):.8f},0,0" for i, t in enumerate(time)]
     for rows_of in (late, [f"{t:.7f},0,0" for t in time]):
         with pytest.raises(TraceError, match="time: got a step"):
-            brought_in(text(HEAD, *rows_of), name="other.csv")
+            brought_in(text(HEAD, *rows_of), name="other.csv", overwrite=True)
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -599,6 +599,9 @@ def test_what_is_said_of_a_trace_is_in_its_about_file():
     # it is kept, unless it may be replaced
     with pytest.raises(FileError, match=r"trace.csv: got a file that exists and is kept"):
         brought_in(text(HEAD, *rows()[:20]))
+    # before the file of the instrument is read
+    with pytest.raises(FileError, match=r"trace.csv: got a file that exists and is kept"):
+        import_trace("gone.csv", "folder", "measured")
     assert len(read_trace("folder").time) == N
     assert len(brought_in(text(HEAD, *rows()[:20]), overwrite=True).time) == 20
     assert read_about("folder").who == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -109,7 +109,7 @@ def impact(
     laws with measured impacts."""
     load_laws(law_module, law_package)
     from granchain.case.document import set_values
-    from granchain.cli.plot import draw_all
+    from granchain.cli.plot import draw_all, new_pictures
     from granchain.keys import Problems
     from granchain.store.files import check_new
 
@@ -154,6 +154,10 @@ def impact(
     source, pair, changed = read_pair(document, problems)
     inputs = read_inputs(laws, document, numbers, problems)
     problems.close()
+    if figures_to is not None:
+        new_pictures(
+            map(picture_name, drawings(numbers)), figures_to, "png", overwrite, "--figures"
+        )
     rows = collisions(laws, inputs, pair, numbers)
     drawn = pictures(rows, numbers)
     save_figure(next(iter(drawn.values())), out, overwrite)
@@ -409,24 +413,39 @@ def collisions(
     return rows
 
 
-def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
-    """The figures of impacts by the names of their files, the one for --out first: restitutions
-    over speeds or over asked ones, then loops, histories and phase curves."""
+def drawings(numbers: Mapping[str, Sequence[float]]) -> list[Callable]:
+    """What draws impacts, the one for --out first: restitutions over speeds or over asked ones,
+    then loops, histories and phase curves."""
+    each: list[Callable] = [
+        gc.figures.impact_loops,
+        gc.figures.impact_history,
+        gc.figures.phase_curve,
+    ]
+    if several_values(numbers) not in (["speed"], ["restitution"]):
+        return each
+    delivered = "restitution" in numbers and len(numbers["speed"]) == 1
+    over = gc.figures.restitution_delivered if delivered else gc.figures.restitution_against_speed
+    return [over, *each]
 
+
+def picture_name(draw: Callable) -> str:
+    """The name of a figure's file."""
+    return draw.__name__.replace("_", "-")
+
+
+def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
+    """The figures of impacts by the names of their files."""
     found: dict[str, Draw] = {}
-    if several_values(numbers) in (["speed"], ["restitution"]):
-        curves: dict[str, list[tuple[float, float]]] = {}
-        for row in rows:
-            curves.setdefault(row.law, []).append((row.place[0], row.restitution))
-        if "restitution" in numbers and len(numbers["speed"]) == 1:
-            draw = partial(gc.figures.restitution_delivered, curves, rows[0].speed)
-            found["restitution-delivered"] = draw
-        else:
-            draw = partial(gc.figures.restitution_against_speed, curves)
-            found["restitution-against-speed"] = draw
     results = [row.result for row in rows if row.result is not None]
-    for one in (gc.figures.impact_loops, gc.figures.impact_history, gc.figures.phase_curve):
-        found[one.__name__.replace("_", "-")] = partial(one, results)
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for row in rows if several_values(numbers) else ():
+        curves.setdefault(row.law, []).append((row.place[0], row.restitution))
+    for draw in drawings(numbers):
+        if draw is gc.figures.restitution_delivered:
+            asked: tuple[Any, ...] = curves, rows[0].speed
+        else:
+            asked = (curves if draw is gc.figures.restitution_against_speed else results,)
+        found[picture_name(draw)] = partial(draw, *asked)
     return found
 
 

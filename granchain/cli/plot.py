@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -227,6 +227,23 @@ def hyphened(name: str) -> str:
     return name.replace("_", "-")
 
 
+def new_pictures(
+    names: Iterable[str], out: str, ending: str, overwrite: bool, option: str = "--out"
+) -> list[str]:
+    """The files of figures in a folder; refused where one of them is there and stays: by the option
+    that names the folder."""
+    from granchain.case.document import first_few
+
+    targets = [str(Path(out) / f"{name}.{ending}") for name in names]
+    there = [target for target in targets if os.path.lexists(target)]
+    if there and not overwrite:
+        raise FileError(
+            f"{first_few(there, 1)}: got figures that exist and are kept, allowed new ones; "
+            f"name another folder with {option}, or replace them with --overwrite"
+        )
+    return targets
+
+
 def draw_all(
     figures: Mapping[str, Draw],
     out: str,
@@ -239,19 +256,12 @@ def draw_all(
 ) -> None:
     """Draw figures into a folder, and tell the name of each; nothing is drawn where one of them
     is there and stays."""
-    from granchain.case.document import first_few
     from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
     with folder_for(out) as folder:
-        pictures = {str(folder / f"{name}.{ending}"): draw for name, draw in figures.items()}
-        there = [target for target in pictures if os.path.lexists(target)]
-        if there and not overwrite:
-            raise FileError(
-                f"{first_few(there, 1)}: got figures that exist and are kept, allowed new ones; "
-                "name another folder with --out, or replace them with --overwrite"
-            )
-        for target, draw in pictures.items():
+        targets = new_pictures(figures, str(folder), ending, overwrite)
+        for target, draw in zip(targets, figures.values(), strict=True):
             try:
                 save_figure(draw, target, overwrite, width=width, title=title, traces=traces)
             except FileError:

@@ -19,7 +19,7 @@ from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.store import write_whole
-from granchain.store.files import folder_for, open_whole
+from granchain.store.files import check_new, folder_for, open_whole
 from granchain.store.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, written
 from granchain.traces.columns import Asked, Record, in_file, joined, trace_of
@@ -163,6 +163,7 @@ def import_trace(
     sources = [Path(one) for one in dict.fromkeys(files)]
     if not sources:
         raise TraceError("file: got none, allowed one or more; name the file of the instrument")
+    document = _document_there(Path(folder), sources, kind, changes, overwrite)
     asked, allowed = asked or Asked(), Limit(limit)
     records: dict[str, Record] = {}
     origins, numbers = [], 0
@@ -183,53 +184,63 @@ def import_trace(
     record, rest = joined(records, asked)
     del records
     where = f"{sources[0]}{f' and {len(sources) - 1} more' if len(sources) > 1 else ''}"
-    target, existing = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
-    document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if existing else {}
-    prepared = existing and not (target / CURVES).exists()
-    refused = bool(changes) and not prepared
-    if existing and (refused or document["kind"] != kind):
-        got = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
-        raise TraceError(
-            f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, '
-            "allowed what it says; change it there, or make it anew with --overwrite"
-        )
-    if prepared or not existing:
-        document = {"title": common_name(sources), "kind": kind} | document
-        document["origin"] = "; ".join(origins)
-        problems = Problems()
-        set_values(document, changes, 'who="A. Person"', problems)
-        sensor = document.get("sensor", {})
-        for name, (option, value) in of_instrument(asked).items():
-            if isinstance(sensor, dict) and problems.check(
-                sensor.setdefault(name, value) == value,
-                option,
-                f"{value} for sensor.{name}, and {shown(sensor[name])} for it elsewhere",
-                "one of them",
-                "leave the other out",
-            ):
-                document["sensor"] = sensor
-        if problems.sentences:
-            raise TraceError(problems.sentences)
+    target, prepared = Path(folder), bool(document)
+    document = {"title": common_name(sources), "kind": kind} | document
+    document["origin"] = "; ".join(origins)
+    problems = Problems()
+    set_values(document, changes, 'who="A. Person"', problems)
+    sensor = document.get("sensor", {})
+    for name, (option, value) in of_instrument(asked).items():
+        if isinstance(sensor, dict) and problems.check(
+            sensor.setdefault(name, value) == value,
+            option,
+            f"{value} for sensor.{name}, and {shown(sensor[name])} for it elsewhere",
+            "one of them",
+            "leave the other out",
+        ):
+            document["sensor"] = sensor
+    if problems.sentences:
+        raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
     with in_file(where):
         trace = trace_of(record, rest, about, where, allowed)
     del record
     with folder_for(target):
-        for name in (CURVES, ABOUT):
-            if (target / name).exists() and any(
-                source.samefile(target / name) for source in sources
-            ):
-                raise TraceError(
-                    f"{target / name}: got the file that is imported, allowed a folder that does "
-                    "not hold it; name another folder with --out"
-                )
         # first what a folder prepared for the curve says: broken off here, it is still prepared
         if prepared:
             write_whole(target / ABOUT, written(about).encode(), overwrite=True)
         write_whole(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
-        if not existing:
+        if not prepared:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
+
+
+def _document_there(
+    target: Path, sources: Sequence[Path], kind: str, changes: Sequence[str], overwrite: bool
+) -> dict[str, Any]:
+    """The tables of the `about.toml` of a folder that was prepared for a curve; refused, before the
+    curve is read, where that may not be written there."""
+    curves, about = target / CURVES, target / ABOUT
+    for path in (curves, about):
+        if path.exists() and any(one.exists() and one.samefile(path) for one in sources):
+            raise TraceError(
+                f"{path}: got the file that is imported, allowed a folder that does not hold it; "
+                "name another folder with --out"
+            )
+    document: dict[str, Any] = {}
+    if about.exists() and not overwrite:
+        document = read_about(target).model_dump(exclude_unset=True)
+        refused = changes and curves.exists()
+        if refused or document["kind"] != kind:
+            got = "--set" if refused else f"--kind {shown(kind)[1:-1]}"
+            raise TraceError(
+                f'{about}: got {got} for a folder that says "{document["kind"]}" already, '
+                "allowed what it says; change it there, or make it anew with --overwrite"
+            )
+    if os.path.lexists(curves):
+        # of text, which has no mark
+        check_new(curves, {curves.suffix: b""}, overwrite)
+    return document
 
 
 def of_instrument(asked: Asked) -> dict[str, tuple[str, Any]]:
