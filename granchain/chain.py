@@ -377,14 +377,14 @@ class Chain(Masses):
         side_2 = np.concatenate([self.material_index, [m + 1]])
         return (*self.material, left_wall, right_wall), side_1, side_2
 
-    def between(self, material_1: str, material_2: str) -> np.ndarray:
+    def between(self, one: str, other: str) -> np.ndarray:
         """(n_bodies + 1,) Whether a contact is one of these two materials, by their names;
         their order does not matter."""
         kinds, side_1, side_2 = self.sides()
-        is_1, is_2 = (
-            np.array([kind.name == name for kind in kinds]) for name in (material_1, material_2)
+        is_one, is_other = (
+            np.array([kind.name == name for kind in kinds]) for name in (one, other)
         )
-        return np.asarray((is_1[side_1] & is_2[side_2]) | (is_2[side_1] & is_1[side_2]))
+        return np.asarray((is_one[side_1] & is_other[side_2]) | (is_other[side_1] & is_one[side_2]))
 
     def pair(self) -> Pair:
         """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if

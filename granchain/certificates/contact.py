@@ -170,7 +170,7 @@ def cycles(contact: Contact, count: int = 40) -> Creation:
 
 
 def work_along(
-    contact: Contact, begin: float, end: float, h: tuple, allowed: float, halvings: int = HALVINGS
+    contact: Contact, here: float, there: float, h: tuple, allowed: float, halvings: int = HALVINGS
 ) -> tuple[float, float, tuple]:
     """Work [J] that a contact takes along a path from one overlap to another, its error, and the
     history at the end.
@@ -179,17 +179,17 @@ def work_along(
     `allowed` [J], and above that part of its own work, is halved.
     """
     start, force = h, np.empty(_ONSET_PLACES.size)
-    for i, d in enumerate((begin + (end - begin) * _ONSET_PLACES).tolist()):
+    for i, d in enumerate((here + (there - here) * _ONSET_PLACES).tolist()):
         h = contact.load(d, h)
         force[i] = contact.force(d, h)
-    work = (end - begin) * float(_FINE @ force)
-    error = abs(work - (end - begin) * float(_COARSE @ force[::2]))
+    work = (there - here) * float(_FINE @ force)
+    error = abs(work - (there - here) * float(_COARSE @ force[::2]))
     allowed = max(allowed, QUADRATURE * abs(work)) if halvings == HALVINGS else allowed
     if not error > allowed or halvings == 0:
         return work, error, h
-    middle = 0.5 * (begin + end)
-    first, off, h = work_along(contact, begin, middle, start, 0.5 * allowed, halvings - 1)
-    second, more, h = work_along(contact, middle, end, h, 0.5 * allowed, halvings - 1)
+    middle = 0.5 * (here + there)
+    first, off, h = work_along(contact, here, middle, start, 0.5 * allowed, halvings - 1)
+    second, more, h = work_along(contact, middle, there, h, 0.5 * allowed, halvings - 1)
     return first + second, off + more, h
 
 

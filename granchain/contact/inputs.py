@@ -68,9 +68,7 @@ def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] |
 
 
 def filled(
-    law: type[ContactLaw],
-    stated: Mapping[str, Any],
-    read: Callable[[str, str], float] | None = None,
+    law: type[ContactLaw], given: Mapping[str, Any], read: Callable[[str, str], float] | None = None
 ) -> tuple[dict[str, Any], list[Slip]]:
     """A value for each input of a law, and the mistakes; a required input that is not given has no
     value.
@@ -79,14 +77,14 @@ def filled(
     ----------
     law : type of ContactLaw
         The law.
-    stated : mapping
+    given : mapping
         Values by name; None stands for the default. A restitution may be a table {"law": ..., ...}:
         that elastoplastic law's inputs.
     read : callable, optional
         Reads a text as a number in a unit; its ValueError says what to do.
     """
     inputs = {quantity.name: quantity for quantity in law.inputs}
-    homes = {name: _homes(name) for name in stated if name not in inputs}
+    homes = {name: _homes(name) for name in given if name not in inputs}
     slips = [
         Slip(
             law.name,
@@ -97,12 +95,12 @@ def filled(
             tuple(inputs),
             True,
         )
-        for name, value in stated.items()
+        for name, value in given.items()
         if name not in inputs
     ]
     values: dict[str, Any] = {}
     for name, quantity in inputs.items():
-        value = stated.get(name)
+        value = given.get(name)
         if value is None and not quantity.required:
             values[name] = quantity.default
             continue
@@ -140,13 +138,13 @@ def _homes(name: str) -> str:
 
 
 def of_another(
-    table: Mapping[str, Any], read: Callable[[str, str], float] | None
+    given: Mapping[str, Any], read: Callable[[str, str], float] | None
 ) -> tuple[dict[str, Any], list[Slip]]:
     """The table of an elastoplastic law that gives a restitution."""
-    law = chosen(table.get("law"), Elastoplastic)
+    law = chosen(given.get("law"), Elastoplastic)
     if isinstance(law, Slip):
         return {"law": ""}, [law]
     values, slips = filled(
-        law, {name: value for name, value in table.items() if name != "law"}, read
+        law, {name: value for name, value in given.items() if name != "law"}, read
     )
     return {"law": law.name, **values}, slips

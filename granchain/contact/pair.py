@@ -202,9 +202,9 @@ def sphere_mass(radius: float, material: Material) -> float | None:
     return 4.0 / 3.0 * math.pi * (radius * radius * radius) * material.density
 
 
-def effective_mass(mass_1: float | None, mass_2: float | None) -> float | None:
+def effective_mass(one: float | None, other: float | None) -> float | None:
     """1/(1/m1 + 1/m2) [kg]; None where one is not known."""
-    return None if mass_1 is None or mass_2 is None else 1.0 / (1.0 / mass_1 + 1.0 / mass_2)
+    return None if one is None or other is None else 1.0 / (1.0 / one + 1.0 / other)
 
 
 def hertz_stiffness(modulus: Any, radius: Any) -> Any:

@@ -20,7 +20,7 @@ from granchain.engine.fields import beads_of
 from granchain.engine.loop import next_stops
 from granchain.engine.row import behind_front, sweeps_of
 from granchain.engine.state import State
-from granchain.jit.accessors import by_address
+from granchain.jit.accessors import held
 from granchain.jit.cache import compiled
 from granchain.jit.options import VECTOR
 from granchain.status import Status
@@ -32,7 +32,7 @@ TILES_APART = 4
 
 
 @cache
-def tiles_march(law: Functions, features: Features) -> Callable:
+def piece_of(law: Functions, features: Features) -> Callable:
     """Compiled function (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
     tiles from contact `ahead` on.
 
@@ -41,10 +41,10 @@ def tiles_march(law: Functions, features: Features) -> Callable:
     _, advance_tile = sweeps_of(contact_step(law, features))
 
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
-        row, records, total = beads_of(tables), by_address(records), 0
-        for tile in range(tiles):
+        row, records, total = beads_of(tables), held(records), 0
+        for one in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(
-                row, clock, records, begun, steps, ahead + tile * clock.tile, n, 0, sample, pending
+                row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending
             )
             total += clamped
         return total
@@ -66,7 +66,7 @@ class Bands:
         self._state = state
         tiles = state.chain.n_bodies // int(state.clock.tile)
         self.threads = max(1, min(threads, tiles // TILES_APART)) if state.features.tiled else 1
-        self._piece = tiles_march(state.functions, state.features) if self.threads > 1 else None
+        self._piece = piece_of(state.functions, state.features) if self.threads > 1 else None
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """As State.advance; an interruption is raised when the block is done, so that the state

@@ -446,7 +446,7 @@ def motion_of(row, k):
 
 
 @hot
-def write_changed(force, values, events, first, changed):
+def put_changed(force, values, events, first, changed):
     """Give the contacts whose kick is not the recorded force these values."""
     for e in range(changed):
         k = events.changed[first + e]

@@ -29,7 +29,7 @@ from granchain.engine.row import (
     sweeps_of,
 )
 from granchain.engine.sites import complete_sites, kick_on_sites
-from granchain.jit.accessors import by_address
+from granchain.jit.accessors import held
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
 
@@ -104,7 +104,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
 
     def loop(stop, looks, tables, clock, followed, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
-        row, records = beads_of(tables), by_address(records)
+        row, records = beads_of(tables), held(records)
         force, n_steps = row.contacts.force, clock.n_steps
         while clock.step < stop:
             step = clock.step

@@ -196,20 +196,20 @@ def _fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callab
     return made[shape]
 
 
-def _either(place: float, own: Callable, rest: Callable, shape: str) -> Callable:
+def _either(place: float, one: Callable, other: Callable, shape: str) -> Callable:
     """One function where the contact has this law, else the other."""
 
     def of_c(c):
-        return own(c) if c[0] == place else rest(c)
+        return one(c) if c[0] == place else other(c)
 
     def of_ch(c, h):
-        return own(c, h) if c[0] == place else rest(c, h)
+        return one(c, h) if c[0] == place else other(c, h)
 
     def of_xch(x, c, h):
-        return own(x, c, h) if c[0] == place else rest(x, c, h)
+        return one(x, c, h) if c[0] == place else other(x, c, h)
 
     def of_xych(x, y, c, h):
-        return own(x, y, c, h) if c[0] == place else rest(x, y, c, h)
+        return one(x, y, c, h) if c[0] == place else other(x, y, c, h)
 
     made: dict[str, Callable] = {"c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych}
     return made[shape]

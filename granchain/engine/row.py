@@ -24,11 +24,11 @@ from granchain.engine.contact_step import (
     predicted,
     replaced,
 )
-from granchain.engine.fields import motion_of, write_changed
+from granchain.engine.fields import motion_of, put_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.ledger import dissipate
 from granchain.engine.mixture import UNTIL
-from granchain.jit.accessors import rows_from, store_rows
+from granchain.jit.accessors import put_rows, rows_from
 from granchain.jit.options import VECTOR, hot, rows, shared
 
 # A step that no run reaches.
@@ -100,7 +100,7 @@ def kick_row(row, first, count, changed, corrected, scale, dt, flags):
     b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
     rate, loaded, _, drag = flags
     raise_peaks(k.force, k.peak, count)
-    write_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
+    put_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
     if corrected:
         for i in range(count):
             k.force[i] = row.corrections.kick[i]
@@ -173,12 +173,12 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
 
         return coefficients_at
 
-    def either(law, own, rest):
+    def either(law, one, other):
         @hot
         def take(which, row, first, count, dt, half_dt, pending):
             if which == law:
-                return own(row, first, count, dt, half_dt, pending)
-            return rest(which, row, first, count, dt, half_dt, pending)
+                return one(row, first, count, dt, half_dt, pending)
+            return other(which, row, first, count, dt, half_dt, pending)
 
         return take
 
@@ -366,7 +366,7 @@ def renewal(step: ContactStep) -> Callable:
                 renewed, kick, record, lost, work = event(
                     d, half, r, past_rate(half, da, half_dt), dt, last, viscous, ck, hk
                 )
-                store_rows(h, k, renewed)
+                put_rows(h, k, renewed)
                 if FORGETS:
                     contacts.lost[k] += lost
                 if work != 0.0:
@@ -450,7 +450,7 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
                 return done, changed, length, slot, clamped, pending
             if changed > 0:
                 lifted, _ = forces(row, first, count, dt, half_dt, pending)
-                write_changed(contacts.force, contacts.recorded, events, first, changed)
+                put_changed(contacts.force, contacts.recorded, events, first, changed)
             else:
                 lifted, _ = sweep(row, first, count, dt, half_dt, pending)
             clamped += lifted
@@ -528,7 +528,7 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
             move(row, clock)
         lifted, _ = forces(row, 0, n, dt, half_dt, pending)
         clock.clamped += lifted
-        write_changed(contacts.force, contacts.recorded, row.events, 0, changed)
+        put_changed(contacts.force, contacts.recorded, row.events, 0, changed)
         clock.pending = 0.0
         return done, changed, n
 

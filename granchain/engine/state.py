@@ -341,22 +341,22 @@ class State:
         body, kind = self._drive_rows[:2]
         return body[kind == fields.DISPLACEMENT].astype(int)
 
-    def _put_contacts(self, prepared: Contacts) -> None:
+    def _put_contacts(self, given: Contacts) -> None:
         contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
-        contacts.start[: n + 1] = prepared.overlaps
+        contacts.start[: n + 1] = given.overlaps
         contacts.start[1:n] -= chain.gap
-        contacts.limit[: n + 1] = prepared.limits
+        contacts.limit[: n + 1] = given.limits
         contacts.endwise[1:n] = 2.0
         for k, exists in ((0, chain.left.has_wall), (n, chain.right.has_wall)):
             contacts.endwise[k] = float(exists)
             if not exists:
                 contacts.start[k] = -np.inf
-        self.c[:, : n + 1] = prepared.c
-        self.c[:, n + 1 :] = prepared.c[:, -1:]
+        self.c[:, : n + 1] = given.c
+        self.c[:, n + 1 :] = given.c[:, -1:]
         if self.features.laws:
             self.c[UNTIL] = run_ends(self.c[0])
-        self.h[:, : n + 1] = prepared.history[:, :-1]
-        self.h[:, n + 1 :] = prepared.history[:, -1:]
+        self.h[:, : n + 1] = given.history[:, :-1]
+        self.h[:, n + 1 :] = given.history[:, -1:]
 
     def _put_start(self, start: Start) -> None:
         """What the run that it goes on from had come to; the velocity at the step where the first

@@ -42,7 +42,7 @@ from granchain.jit.options import (
     known_by,
     refusal_of,
 )
-from granchain.jit.private import LACKS, private, where_available
+from granchain.jit.private import LACKS, private, where_there
 from granchain.portable import after_fork
 
 LOOP_SEAL = b"\ngranchain loop sha256 %s\n"
@@ -191,7 +191,7 @@ def _loop_cache() -> type:
     return LoopCache
 
 
-_LOOP_CACHE = where_available(
+_LOOP_CACHE = where_there(
     _loop_cache, "compiled loops are not saved, and each process compiles them again"
 )
 

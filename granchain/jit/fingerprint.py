@@ -26,7 +26,7 @@ import numba
 import numpy as np
 
 from granchain.errors import LawError
-from granchain.jit.private import private, where_available
+from granchain.jit.private import private, where_there
 
 # What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its
 # name.
@@ -140,9 +140,9 @@ def _number_or_text(value: Any) -> bytes:
     return kind.__name__.encode() + b":" + (value if kind is bytes else repr(value).encode())
 
 
-def with_length(content: bytes) -> bytes:
+def with_length(piece: bytes) -> bytes:
     """With its length in front: what follows is then something else."""
-    return struct.pack("<q", len(content)) + content
+    return struct.pack("<q", len(piece)) + piece
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -284,7 +284,7 @@ class Compiled(NamedTuple):
     options: dict[str, Any]
 
 
-_DISPATCHERS = where_available(
+_DISPATCHERS = where_there(
     lambda: (
         private("numba.core.dispatcher", "Dispatcher"),
         private("numba.np.ufunc.dufunc", "DUFunc"),
@@ -552,7 +552,7 @@ class Reach:
             enclosed: dict[str, Any] = {}
             for read in found:
                 if read.held is not MISSING:
-                    _bind_at(
+                    _put_at(
                         enclosed if read.chain.free else copy.__globals__,
                         read.place,
                         copied(read.held),
@@ -588,7 +588,7 @@ def _empty_copy(function: Any) -> Any:
     return copy
 
 
-def _bind_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
+def _put_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
     """Put a value where a chain of names finds it, in modules made for this where there is more
     than one name."""
     for name in place[:-1]:

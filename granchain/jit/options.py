@@ -21,7 +21,7 @@ from numba.extending import models, register_jitable, register_model
 
 from granchain.errors import LawError
 from granchain.jit.fingerprint import LOWERED, Reach, calls
-from granchain.jit.private import private, where_available
+from granchain.jit.private import private, where_there
 
 # Doubles of a vector (AVX-512): rows are padded to whole ones.
 VECTOR = 8
@@ -29,9 +29,7 @@ VECTOR = 8
 
 def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
     """An option of numba.njit that its manual does not name, where this Numba knows it."""
-    known = where_available(
-        lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost
-    )
+    known = where_there(lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost)
     return {} if known is None else {name: value}
 
 
@@ -184,7 +182,7 @@ def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
     }
 
 
-_COMPILERS = where_available(
+_COMPILERS = where_there(
     _compilers, "a loop takes longer to compile, and its sweeps are not taken in whole vectors"
 )
 

@@ -23,7 +23,7 @@ def private(module: str, *names: str) -> Any:
     return values if len(values) > 1 else values[0]
 
 
-def where_available(make: Callable[[], Made], lost: str) -> Made | None:
+def where_there(make: Callable[[], Made], lost: str) -> Made | None:
     """What is made of Numba's private parts; None where one is missing, and what is lost is
     noted."""
     try:

@@ -26,7 +26,7 @@ from granchain.engine.inspection import (
     RUNNING,
     UNSTABLE,
 )
-from granchain.jit.accessors import gatherer, store_rows
+from granchain.jit.accessors import gatherer, put_rows
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot
 from granchain.mechanism.linkages import Linkage, pin_at, rubbing
@@ -98,7 +98,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         renewed, kick, record, lost, work = event(
             d, half, r if RATE else half, contacts.rate[k], dt, last, viscous, ck, hk
         )
-        store_rows(h, k, renewed)
+        put_rows(h, k, renewed)
         if FORGETS:
             contacts.lost[k] += lost
         clock.viscous += work
