@@ -282,10 +282,11 @@ class Fit:
         facts = []
         for key, value in self.values.items():
             low, high = (f"{end:.5g}" for end in likely[key])
-            known, unit = f"{degrees[key]:.2g} degrees of freedom", quantity_of(self.case, key).unit
+            few, unit = math.isfinite(degrees[key]), quantity_of(self.case, key).unit
+            known = f", {degrees[key]:.2g} degrees of freedom" if few else ""
             facts += [
-                (key, f"{value:.6g} +- {self.errors[key]:.2g}, of {known}", unit),
-                ("68 % interval", f"{low} to {high}", unit),
+                (key, f"{value:.6g} +- {self.errors[key]:.2g}", unit),
+                ("68 % interval", f"{low} to {high}{known}", unit),
             ]
         facts += [
             ("scatter", f"{self.scatter:.3g}", "standard deviations"),
