@@ -85,7 +85,9 @@ class Coverage:
                     scale = truth[2] if name == "arrival" else true
                     # The shift is no part of what was measured.
                     shift = agreement.shift_uncertainty if name == "arrival" else 0.0
-                    sure = math.sqrt(max(number.uncertainty**2 - shift**2, 0.0))
+                    sure = number.uncertainty
+                    if math.isfinite(sure):
+                        sure = math.sqrt(max(sure**2 - shift**2, 0.0))
                     self.errors[name].append(abs(number.measured - true) / scale)
                     self.sure[name].append(sure / scale)
 
