@@ -27,12 +27,9 @@ WORDS = {
 
 # Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with
 # a dip of .003 of the height between, and jankowski a kink before the top, which noise hides;
-# gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples. Of 5,000
-# sensors with noise it stands in the way of 26 arrivals, 15 of them of kogut-etsion, and with
-# faults of 21, 11 of them of kogut-etsion, and of 3 peaks, one behind a dip near half its height;
-# allowed are two standard deviations of such counts more.
-NOISE_BEYOND = {"peak": 0.02, "arrival": 0.72}
-BEYOND = {"peak": 0.12, "arrival": 0.6, "width": 0.1, "impulse": 0.2}
+# gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
+NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
+BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
 # Few samples and much noise hide a flat top; the uncertainty reaches to where the flanks meet.
 CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
 # Crosstalk below the noise or of the other sign needs no words, nor a pulse of 8 samples a width.
@@ -112,8 +109,8 @@ class Coverage:
 
 
 LONG = (pytest.mark.long, pytest.mark.timeout(3600))
-# Sensors, at 0.07 s of processor each.
-MANY = 5_000
+# Sensors, at 0.05 s of processor each: of 5,000 the rarest bound allows two, which is no count.
+MANY = 10_000
 
 
 @pytest.mark.long
