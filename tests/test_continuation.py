@@ -166,8 +166,8 @@ def test_a_driven_bead_jumps_up_and_down_where_one_was_measured():
     start = bead(up.parameter / unit)
     back = gc.continuation(start, low.switch(up), along=along, stop=0.02 * unit)
     (down,) = (one for one in back.special if one.kind == "fold")
-    # a state is left a little before its end, never behind it (6 %, ours): between 0.0690 and 0.0713 um on the
-    # way up, 0.0457 and 0.0435 um on the way down
+    # a state is left a little before its end (6 %, ours), never behind it: between 0.0690 and
+    # 0.0713 um on the way up, 0.0457 and 0.0435 um on the way down
     assert 0.0713 <= up.parameter / unit <= 1.06 * 0.069
     assert 0.0457 / 1.06 <= down.parameter / unit <= 0.0435
     last = back.points[-1]
