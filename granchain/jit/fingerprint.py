@@ -35,6 +35,9 @@ LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "num
 # hashed, and not copied.
 LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 
+# Our own compiled functions, which others may call.
+LOOPS: set[Any] = set()
+
 # Named tuples that the loop reads and makes: they are hashed by their fields.
 NAMED_TUPLES: set[type] = set()
 
@@ -288,7 +291,7 @@ def plain_of(value: Any) -> Any:
     if _DISPATCHER is None or not isinstance(value, _DISPATCHER):
         return None
     bare = value.targetoptions == _BARE and not value.locals and value._can_compile
-    return value.py_func if bare else None
+    return value.py_func if bare or value in LOOPS else None
 
 
 class Reach:
