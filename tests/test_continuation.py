@@ -9,7 +9,7 @@ from support.refused import refused
 from support.shaken import by_integration, long_steps, orbit_by_integration, shaken_row
 
 import granchain as gc
-from granchain.errors import CaseError, FileError
+from granchain.errors import CaseError, FileError, RunError
 from granchain.studies import continuation as module
 
 
@@ -65,15 +65,15 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     case, out = row(2, 28.36e3, 1.5e3, 5e-8), tmp_path / "branch.nc"
     found, way = gc.orbit(case), {"along": "ends.left.frequency", "stop": 28.5e3}
     unbroken = gc.continuation(case, found, **way)
-    stepped, steps = module.Path.stepped, iter(range(2))
+    named, steps = module.Path.named, iter(range(2))
 
-    def few(path, node, length):
+    def few(path, node, after, length):
         if next(steps, None) is None:
             raise KeyboardInterrupt
-        return stepped(path, node, length)
+        return named(path, node, after, length)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.Path, "stepped", few)
+        patch.setattr(module.Path, "named", few)
         broken = gc.continuation(case, found, **way, out=out)
     assert broken.interrupted and 1 < len(broken.points) < len(unbroken.points)
     assert not out.exists()
@@ -126,6 +126,16 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     assert np.abs(halfway - other.displacement).max() > 0.1 * excursion
     followed = gc.continuation(case, other, along="ends.left.amplitude", stop=1e-8)
     assert followed.points[0].period == other.period and len(followed.points) > 5
+    # the state of a linear row goes with the amplitude: half of the first step's square is its own
+    first = branch.points[1].parameter - branch.points[0].parameter
+    assert first == pytest.approx(module.FIRST / math.sqrt(2.0) * 7.9e-8, rel=1e-3)
+    # a state twice as large as the way is measured anew, and stays what it is
+    path = branch.points[0].path
+    node = path.node(path.place(branch.points[-1]), np.array([0.0, 0.0, 1.0]))
+    node.z[:-1] *= 2.0
+    state = path.state(node.z)
+    assert np.linalg.norm(path.measured(node).z[:-1]) == pytest.approx(1.0)
+    assert path.state(node.z) == pytest.approx(state)
 
 
 @pytest.mark.long
@@ -220,7 +230,7 @@ def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
     assert np.abs(known - found.multipliers[0]).min() <= 1.05 * found.multiplier_error
 
 
-def test_what_cannot_be_followed_is_refused_with_a_sentence():
+def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
     case = row(1, 2e4, 2e3)
     orbit = gc.orbit(case)
     for arguments, sentence in refused("continuation").values():
@@ -239,3 +249,7 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence():
     for other in (row(2, 2e4, 2e3), case.replace(**{"ends.left": "wall"})):
         with pytest.raises(CaseError, match="orbit: got one of 1 beads for a chain of"):
             gc.continuation(other, orbit, along="chain.drag", stop=1e3)
+    # where the derivative of the equations is singular to the last bit
+    monkeypatch.setattr(module, "bordered", lambda *_: np.zeros((3, 3)))
+    with pytest.raises(RunError, match=r"got one at chain\.drag = 2000 from which no"):
+        gc.continuation(case, orbit, along="chain.drag", stop=1e3)

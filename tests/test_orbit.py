@@ -32,15 +32,20 @@ def hertz():
     return gc.orbit(row())
 
 
+PUSHED = {"drive": "force", "signal": "harmonic", "amplitude": 0.1, "frequency": FREQUENCY}
+ON_SPRINGS = {"chain.on_site_stiffness": 1e6, "ends.right": "free", "ends.left": PUSHED}
+
+
 @pytest.mark.parametrize(
-    ("contact", "drag"),
+    ("contact", "drag", "changes"),
     [
-        ({"law": "hertz"}, 5e4),
-        *(pytest.param(LINEAR, x, marks=pytest.mark.long) for x in (5e4, 5e3)),
+        ({"law": "hertz"}, 5e4, {}),
+        ({"law": "hertz"}, 5e4, ON_SPRINGS),
+        *(pytest.param(LINEAR, x, {}, marks=pytest.mark.long) for x in (5e4, 5e3)),
     ],
 )
-def test_multipliers_of_equal_drag_have_the_modulus_of_the_scheme(contact, drag):
-    found = gc.orbit(row(contact=contact, **{"chain.drag": drag}))
+def test_multipliers_of_equal_drag_have_the_modulus_of_the_scheme(contact, drag, changes):
+    found = gc.orbit(row(contact=contact, **{"chain.drag": drag} | changes))
     dt, half = found.result.time_step, 0.5 * drag * found.result.time_step
     steps = round(found.period / dt)
     assert steps * dt == pytest.approx(1.0 / FREQUENCY, rel=1e-12)
@@ -168,11 +173,24 @@ def test_a_run_is_a_guess_where_it_ends_at_the_phase_0():
     assert found.begun.startswith("a run of") and found.residual <= 1e-8
 
 
-def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz):
+def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, monkeypatch):
     with pytest.raises(RunError, match="shots of Newton's method") as error:
         gc.orbit(row(), guess=hertz, tolerance=1e-17)
     assert error.value.result.displacement.shape[1] == 8
     assert np.abs(error.value.result.final_displacement - hertz.displacement).max() < 1e-12
+
+    def fails(case):
+        raise CaseError("time.step: got too long a step")
+
+    # the state itself is beyond what the steps can follow: what was tried is said all the same
+    monkeypatch.setattr(module, "run", fails)
+    for arguments, sentence in (
+        ({"tolerance": 1e-17}, "orbit: got none of period"),
+        ({}, "whose trajectory cannot be run: time.step: got too long"),
+    ):
+        with pytest.raises(RunError, match=sentence) as error:
+            gc.orbit(row(), guess=hertz, **arguments)
+        assert error.value.result is None
 
 
 @pytest.mark.plain

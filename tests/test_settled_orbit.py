@@ -49,7 +49,10 @@ def dents_of(result):
 def settled_before(case):
     """An orbit that settles its dents under a drive stronger than the case's."""
     strong = case.replace(**{"ends.left.amplitude": 1.5 * case.ends.left.amplitude})
-    first = gc.orbit(strong)
+    told = []
+    first = gc.orbit(strong, progress=lambda *runs: told.append(runs))
+    # each period until then is told
+    assert len(told) > first.settled and told[-1][0] == told[-1][1]
     assert first.settled > 0 and f"run for {first.settled} period" in first.begun
     return first
 

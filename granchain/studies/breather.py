@@ -1,9 +1,12 @@
-"""Periodic orbits of a conservative chain: their period is free, and they come in families."""
+"""Periodic orbits of a conservative chain: their period is free, and they come in families, which
+are followed over their energy, amplitude or period, or over a number of the case."""
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +17,15 @@ from granchain.errors import CaseError, RunError
 from granchain.keys import shown
 from granchain.simulation import prepare, run
 from granchain.store import Result
+from granchain.studies.continuation import (
+    FAMILY_UNITS,
+    TURNS,
+    Node,
+    Path,
+    Point,
+    Test,
+    sign_changes,
+)
 from granchain.studies.newton import Shot, newton
 from granchain.studies.orbit import (
     Orbit,
@@ -21,11 +33,13 @@ from granchain.studies.orbit import (
     Shooting,
     Stability,
     expected_runs,
+    of_one,
     one_period_of,
     orbit_of,
     period_grid,
     rounding_of,
     state_of_guess,
+    untold,
 )
 from granchain.studies.shooting import INSTANTS, MOVED, Runners
 from granchain.waves.dispersion import at_rest
@@ -278,7 +292,7 @@ def breather(
         f"orbit: got none from {begun}: {found.sentence}, of period {shooting.period:.6g} s, "
         f"allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or another "
         "period, or ask for a larger tolerance",
-        shooting.run(found.shot.state),
+        shooting.seen(found.shot.state),
     )
 
 
@@ -290,9 +304,7 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
     own_state = shot.state * scale
     values, vectors, weight, matrix = family.others(shot.state, shot.jacobian)
     order = np.argsort(-np.abs(values), kind="stable")
-    values, vectors, weight = values[order], vectors[order] * scale, weight[order]
-    largest = np.abs(vectors[:, :n]).argmax(axis=1)[:, None]
-    vectors = vectors / np.take_along_axis(vectors, largest, axis=1)
+    values, vectors, weight = values[order], of_one(vectors[order] * scale), weight[order]
     coarse = family.shooting(span, shooting.steps // 2)
     try:
         image, jacobian = coarse.fine.with_jacobian(shot.state, 2.0 * MOVED)
@@ -301,11 +313,7 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
         y = shot.state + move[:-1]
         _, jacobian = changed.fine.with_jacobian(y, 2.0 * MOVED)
     except RunError as error:
-        raise RunError(
-            f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
-            "allowed one that is followed in them; give a smaller time.step",
-            shooting.run(shot.state),
-        ) from None
+        raise untold(shooting, shot.state, error) from None
     others = family.others(y, jacobian)[0]
     mine, theirs = linear_sum_assignment(np.abs(values[:, None] - others))
     # a third of what doubling step and differences changes; and what rounding, and the curvature
@@ -431,3 +439,148 @@ def _first_turn(case: Case, state: np.ndarray, span: float) -> Turn:
         return Turn(first[1], span, bead)
     nearest = min(back, key=lambda one: float(np.abs(one[1][:n] - first[1][:n]).max()))
     return Turn(first[1], nearest[0] - first[0], bead)
+
+
+# --------------------------------------------------------------------------------------------------
+# Families of breathers
+
+
+def growing(node: Node) -> int:
+    """Complex multipliers beyond the unit circle by more than their errors, that have their mirror
+    image in it."""
+    values, moduli = node.found.values, node.found.moduli
+    beyond = np.abs(values) - 1.0 > moduli
+    found = values[beyond & (np.abs(values.imag) > moduli)]
+    apart = np.abs(values - 1.0 / found.conj()[:, None]).min(axis=1)
+    return int((apart <= 0.5 * (np.abs(found) - 1.0)).sum())
+
+
+class BreatherPath(Path):
+    """Breathers over a number: a point is measured by z = (y/w, ln T/T0, s), y the scaled state, T
+    the period, s the part of the way.
+
+    Parameters
+    ----------
+    case : Case
+    found : Orbit
+        Its period is T0, its energy held over a number of the case.
+    along : str
+    start, stop : float
+    runners : Runners
+    """
+
+    beside, history = 2, None
+
+    def __init__(
+        self, case: Case, found: Orbit, along: str, start: float, stop: float, runners: Runners
+    ):
+        self.case, self.along, self.start, self.stop = case, along, start, stop
+        self.multiple, self.runners, self.period = 1, runners, found.period
+        bead = int(np.abs(found.displacement).argmax())
+        self._side = float(np.sign(found.displacement[bead]))
+        turn = Turn(np.concatenate([found.displacement, found.velocity]), found.period, bead)
+        hold = along if along in FAMILY_UNITS else "energy"
+        cases = [self._case_at(value) for value in (start, stop)]
+        for one in cases:
+            check_conservative(one)
+        self._first = BreatherFamily(cases[0], turn, hold, runners)
+        if along not in FAMILY_UNITS:
+            self._first.held = found.energy
+        self.grid = self._first.grid
+        self.weight = np.ones(self.grid.scale.size + 2)
+        self.family = lru_cache(maxsize=5)(self._family)
+
+    def _case_at(self, value: float) -> Case:
+        return self.case if self.along in FAMILY_UNITS else self.case.replace(**{self.along: value})
+
+    def _family(self, part: float) -> BreatherFamily:
+        """That of a part of the way, with what is held there."""
+        first, value = self._first, self.value_of(part)
+        if part == 0.0:
+            return first
+        if self.along not in FAMILY_UNITS:
+            found = BreatherFamily(
+                self._case_at(value), first.turn, first.hold, self.runners, self.grid
+            )
+            found.size, found.held = first.size, first.held
+            return found
+        found = copy.copy(first)
+        scale = self._side * self.grid.scale[first.turn.bead]
+        found.held = value / scale if self.along == "amplitude" else value
+        return found
+
+    def shooting(self, part: float) -> Shooting:
+        """The first breather's period at a part of the way."""
+        return self.family(part).shooting(self.period)
+
+    def at(self, z: np.ndarray) -> Shooting:
+        """The period of a point."""
+        return self.family(float(z[-1])).shooting(self.period * math.exp(z[-2]))
+
+    def room(self, node: Node) -> np.ndarray:
+        """There are no dents that could grow."""
+        return np.ones(1)
+
+    def equations(self, z: np.ndarray, image: np.ndarray | None = None) -> np.ndarray:
+        """What is 0 for an orbit."""
+        y = self.state(z)
+        if image is None:
+            image = self.at(z).fine.images(y[None])[0]
+        off = self.family(float(z[-1])).equations(y, image)
+        if self.along != "period":
+            return off
+        given = self.multiple * self.value_of(float(z[-1]))
+        return np.append(off, z[-2] - math.log(given / self.period))
+
+    def bordered(
+        self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
+    ) -> np.ndarray:
+        """Derivative of the equations and of normal z."""
+        family, period = self.family(float(z[-1])), self.period * math.exp(z[-2])
+        inner = family.derivative(shot.state, shot.image, shot.jacobian, period)
+        if self.along == "period":
+            inner = np.vstack([inner, np.append(np.zeros(shot.state.size), 1.0)])
+        return np.vstack([np.hstack([inner, by_parameter[:, None]]) * self.weight, normal])
+
+    def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
+        """The step that equations with this derivative ask for."""
+        return solved(matrix, off)
+
+    def stability(self, z: np.ndarray, shot: Shot) -> Stability:
+        """Multipliers of the breather at z."""
+        return spectrum_of(self.family(float(z[-1])), self.at(z), shot)
+
+    def node(self, z: np.ndarray, before: np.ndarray) -> Node:
+        """The breather at z; its tangent goes on in the direction of another."""
+        found = super().node(z, before)
+        slope = self.family(float(z[-1])).slope(found.shot.state)
+        found.rising = float(slope @ self.state(found.tangent))
+        return found
+
+    def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
+        """Functions that are zero in a step, and what is there."""
+        own: dict[str, Test] = {"branch point": lambda one: one.signed(1.0)}
+        if node.rising * after.rising < 0.0 and self.along in FAMILY_UNITS:
+            own = {"energy extremum": lambda one: one.rising} if self.along != "energy" else {}
+        tests = sign_changes(node, after, TURNS | own)
+        few = min(growing(node), growing(after))
+        if growing(node) != growing(after):
+            tests.append((lambda one: 1.0 if growing(one) > few else -1.0, "Krein collision"))
+        return tests
+
+    def place(self, point: Point) -> np.ndarray:
+        """A point in the measure of the path."""
+        return np.insert(super().place(point), -1, math.log(point.period / self.period))
+
+    def longer(self, factor: int) -> BreatherPath:
+        """The same with a multiple of the period."""
+        found, first = copy.copy(self), copy.copy(self._first)
+        found.period, found.multiple = factor * self.period, factor * self.multiple
+        found.grid = first.grid = self.grid._replace(steps=factor * self.grid.steps)
+        found._first, found.family = first, lru_cache(maxsize=5)(found._family)
+        return found
+
+    def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of a point but the trivial ones, and their vectors, a row each."""
+        shot = self.at(z).shoot(self.state(z))
+        return self.family(float(z[-1])).others(shot.state, shot.jacobian)[:2]

@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -320,10 +320,6 @@ class Node:
         """Multipliers beyond the unit circle."""
         return int((np.abs(self.found.values) > 1.0).sum())
 
-    def flips(self) -> float:
-        """Changes its sign where a real multiplier passes -1."""
-        return self.signed(-1.0)
-
     def signed(self, at: float) -> float:
         """Changes its sign where a real multiplier passes a number."""
         own, values = self.found.matrix, self.found.values
@@ -343,6 +339,19 @@ def bordered(
     path."""
     inner = np.hstack([jacobian - np.eye(len(jacobian)), by_parameter[:, None]]) * weight
     return np.vstack([inner, normal])
+
+
+Test = Callable[[Node], float]
+# What changes its sign where a branch turns, and where a real multiplier passes -1.
+TURNS: dict[str, Test] = {
+    "fold": lambda one: float(one.tangent[-1]),
+    "period doubling": lambda one: one.signed(-1.0),
+}
+
+
+def sign_changes(node: Node, after: Node, tests: Mapping[str, Test]) -> list[tuple[Test, str]]:
+    """Functions that change their sign in a step, and what is there."""
+    return [(test, kind) for kind, test in tests.items() if test(node) * test(after) < 0.0]
 
 
 class Path:
@@ -367,6 +376,8 @@ class Path:
 
     # numbers of z beside the state
     beside = 1
+    # the period at a part of the way; the last ones are kept
+    shooting: Callable[[float], Shooting]
 
     def __init__(
         self,
@@ -389,7 +400,7 @@ class Path:
             ]
             grid = grids[0]._replace(steps=max(one.steps for one in grids))
         self.grid, self.weight = grid, np.ones(grid.scale.size + 1)
-        self._bare, self._known = periods[0], dict[float, Shooting]()
+        self._bare, self.shooting = periods[0], lru_cache(maxsize=5)(self._shooting)
 
     def _case_at(self, value: float) -> Case:
         return self.case.replace(**{self.along: value})
@@ -403,24 +414,24 @@ class Path:
         """The parameter at a part of the way."""
         return self.start + part * (self.stop - self.start)
 
+    def parameter(self, node: Node) -> float:
+        """That of an orbit on the way."""
+        return self.value_of(float(node.z[-1]))
+
     def part_of(self, value: float) -> float:
         """The part of the way at a parameter."""
         return (value - self.start) / (self.stop - self.start)
 
-    def shooting(self, part: float) -> Shooting:
-        """The period at a part of the way; the last ones are kept."""
-        if part not in self._known:
-            if len(self._known) > 4:
-                self._known.pop(next(iter(self._known)))
-            value = self.value_of(part)
-            drive = next(iter(self._bare.drives.values()))
-            period = self.multiple / (drive.frequency or 0.0)
-            if self.along.endswith(".frequency"):
-                period = self.multiple / value
-            steps = {"time.end": period, "time.step": period / self.grid.steps}
-            bare = self._bare.replace(**{self.along: value, **steps})
-            self._known[part] = Shooting(bare, self.grid, self.runners, self.history)
-        return self._known[part]
+    def _shooting(self, part: float) -> Shooting:
+        """The period at a part of the way."""
+        value = self.value_of(part)
+        drive = next(iter(self._bare.drives.values()))
+        period = self.multiple / (drive.frequency or 0.0)
+        if self.along.endswith(".frequency"):
+            period = self.multiple / value
+        steps = {"time.end": period, "time.step": period / self.grid.steps}
+        bare = self._bare.replace(**{self.along: value, **steps})
+        return Shooting(bare, self.grid, self.runners, self.history)
 
     def place(self, point: Point) -> np.ndarray:
         """A point in the measure of the path."""
@@ -496,7 +507,12 @@ class Path:
 
     def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
         """The step that equations with this derivative ask for."""
-        return -np.linalg.solve(matrix, off)
+        try:
+            return -np.linalg.solve(matrix, off)
+        except np.linalg.LinAlgError:
+            raise RunError(
+                "a step came no nearer to an orbit: its equations are singular there"
+            ) from None
 
     def stability(self, z: np.ndarray, shot: Shot) -> Stability:
         """Multipliers of the orbit at z."""
@@ -529,8 +545,8 @@ class Path:
             z = self.corrected(z, z, upward)[0]
         except RunError:
             # beside a fold or a branch point the parameter moves a little
-            along = np.append(y / np.linalg.norm(y), np.zeros(self.beside))
-            z = self.corrected(z, z, along)[0]
+            along = np.append(y, np.zeros(self.beside))
+            z = self.corrected(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
         node, inner = self.node(z, upward), slice(-self.beside)
         return self.measured(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
 
@@ -618,22 +634,17 @@ class Path:
         n = shooting.bodies
         own = node.shot.state * self.grid.scale
         return Point(
-            kind, self.value_of(float(node.z[-1])), shooting.period, own[:n], own[n:],
+            kind, self.parameter(node), shooting.period, own[:n], own[n:],
             node.shot.course.excursion, node.lowest, node.found.values, node.found.off,
             node.found.modulus, node.found.stable, node.shot.residual, contact, self,
         )  # fmt: skip
 
     # ---------------------------------------------------------------------------------------------
 
-    def tests(self, node: Node, after: Node) -> list[tuple[Callable[[Node], float], str]]:
+    def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
         """Functions that are zero in a step, and what is there."""
-        tests: list[tuple[Callable[[Node], float], str]] = []
-        if node.tangent[-1] * after.tangent[-1] < 0.0:
-            tests.append((lambda one: float(one.tangent[-1]), "fold"))
-        if node.flips() * after.flips() < 0.0:
-            tests.append((Node.flips, "period doubling"))
-        if node.branches(self.weight) * after.branches(self.weight) < 0.0:
-            tests.append((lambda one: one.branches(self.weight), "branch point"))
+        crossing = {"branch point": lambda one: one.branches(self.weight)}
+        tests = sign_changes(node, after, TURNS | crossing)
         real = len(tests)
         if abs(after.count() - node.count()) > real or (
             not real and abs(after.count() - node.count()) == 2
@@ -909,61 +920,62 @@ def _followed(
     else:
         points.append(path.point(first))
         keep()
-    while len(points) < MOST_ORBITS:
-        try:
-            z, count = path.stepped(node, length)
-            ends = z[-1] >= 1.0 or z[-1] <= 0.0
-            if ends:
-                z = path.at_part(node, 1.0 if z[-1] >= 1.0 else 0.0)
-                length = float((z - node.z) @ node.tangent)
-            after = path.node(z, node.tangent)
-        except KeyboardInterrupt:
-            messages.append(f"interrupted at {along} = {path.value_of(float(node.z[-1])):.6g}")
-            interrupted = True
-            break
-        except (RunError, CaseError) as error:
-            why, after, ends, count = str(error), None, False, 0
-        opened = None if after is None else (after.lowest <= 0.0) != (node.lowest <= 0.0)
-        bent = after is None or after.tangent @ node.tangent < STRAIGHT
-        if bent or (opened is not None and opened.any() and length > GRAZES):
-            length *= 0.5
-            if length >= LEAST_LENGTH:
-                continue
-            if after is None:
+    try:
+        while len(points) < MOST_ORBITS:
+            try:
+                z, count = path.stepped(node, length)
+                ends = z[-1] >= 1.0 or z[-1] <= 0.0
+                if ends:
+                    z = path.at_part(node, 1.0 if z[-1] >= 1.0 else 0.0)
+                    length = float((z - node.z) @ node.tangent)
+                after = path.node(z, node.tangent)
+            except (RunError, CaseError) as error:
+                why, after, ends, count = str(error), None, False, 0
+            opened = None if after is None else (after.lowest <= 0.0) != (node.lowest <= 0.0)
+            bent = after is None or after.tangent @ node.tangent < STRAIGHT
+            if bent or (opened is not None and opened.any() and length > GRAZES):
+                length *= 0.5
+                if length >= LEAST_LENGTH:
+                    continue
+                if after is None:
+                    messages.append(
+                        f"got no orbit beyond {along} = {path.parameter(node):.6g}: {why}; "
+                        f"allowed a branch as far as {stop:.6g}"
+                    )
+                    break
+            assert after is not None and opened is not None
+            if (path.room(after) < 0.0).any():
+                point = _growing(path, node, after, length)
+                points.append(point)
                 messages.append(
-                    f"got no orbit beyond {along} = {path.value_of(float(node.z[-1])):.6g}: {why}; "
-                    f"allowed a branch as far as {stop:.6g}"
+                    f"the dent of contact {point.contact} grows beyond {along} = "
+                    f"{point.parameter:.6g}: other orbits follow, in other dents; find them with "
+                    "granchain.orbit"
                 )
                 break
-        assert after is not None and opened is not None
-        if (path.room(after) < 0.0).any():
-            point = _growing(path, node, after, length)
-            points.append(point)
-            messages.append(
-                f"the dent of contact {point.contact} grows beyond {along} = {point.parameter:.6g}:"
-                " other orbits follow, in other dents; find them with granchain.orbit"
-            )
-            break
-        if opened.any():
-            points += _grazings(path, node, after, length, opened)
+            if opened.any():
+                points += _grazings(path, node, after, length, opened)
+            else:
+                points += path.named(node, after, length)
+            points.append(path.point(after))
+            if told is not None:
+                told(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
+            node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
+            keep()
+            if ends:
+                if node.z[-1] < 0.5:
+                    messages.append(
+                        f"the branch turned and came back to its start, {along} = "
+                        f"{path.value_of(0.0):.6g}; go on from its last orbit"
+                    )
+                break
         else:
-            points += path.named(node, after, length)
-        points.append(path.point(after))
-        if told is not None:
-            told(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
-        node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
-        keep()
-        if ends:
-            if node.z[-1] < 0.5:
-                messages.append(
-                    f"the branch turned and came back to its start, {along} = "
-                    f"{path.value_of(0.0):.6g}; go on from its last orbit"
-                )
-            break
-    else:
-        messages.append(
-            f"got {MOST_ORBITS} orbits before {along} = {stop:.6g}; go on from the last"
-        )
+            messages.append(
+                f"got {MOST_ORBITS} orbits before {along} = {stop:.6g}; go on from the last"
+            )
+    except KeyboardInterrupt:
+        messages.append(f"interrupted at {along} = {path.parameter(node):.6g}")
+        interrupted = True
     if told is not None:
         told(100, 100)
     return Branch(path.case, along, tuple(points), tuple(messages), interrupted)
@@ -982,10 +994,6 @@ def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
     return path.point(at, "growing dent", int(labels[place]))
 
 
-def _lowest_overlap(place: int, node: Node) -> float:
-    return float(node.lowest[place])
-
-
 def _grazings(
     path: Path, node: Node, after: Node, length: float, opened: np.ndarray
 ) -> list[Point]:
@@ -993,7 +1001,11 @@ def _grazings(
     labels = path.shooting(float(node.z[-1])).fine.contact_labels
     found = []
     for place in np.flatnonzero(opened).tolist():
-        one = path.where(node, after, length, partial(_lowest_overlap, place))
+
+        def lowest(one: Node, at: int = place) -> float:
+            return float(one.lowest[at])
+
+        one = path.where(node, after, length, lowest)
         found.append(path.point(one or after, "grazing", int(labels[place])))
     return found
 
@@ -1037,10 +1049,9 @@ def _first_node(
             )
     if breathing and found.bead.size == case.beads:
         # they stand on what is here
-        from granchain.studies.families import BreatherPath
+        from granchain.studies.breather import BreatherPath
 
-        family = BreatherPath(case, found, along, begin, stop, runners)
-        return family, family.first(found)
+        return _path_and_first(BreatherPath(case, found, along, begin, stop, runners), found)
     at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
@@ -1063,4 +1074,18 @@ def _first_node(
     path = Path(case, along, begin, stop, round(period * frequency), runners)
     if path.shooting(0.0).remembers:
         path = path.remembering(found)
-    return path, path.first(found)
+    return _path_and_first(path, found)
+
+
+def _path_and_first(path: Path, found: Orbit) -> tuple[Path, Node]:
+    """A path and its first orbit."""
+    try:
+        return path, path.first(found)
+    except RunError as error:
+        if error.result is not None:
+            raise
+        raise RunError(
+            f"orbit: got one at {path.along} = {path.start:.6g} from which no branch begins: "
+            f"{error}; allowed one that closes, and at which no other branch crosses; begin a "
+            "little aside, with start="
+        ) from None

@@ -81,7 +81,8 @@ class Orbit:
         more than 60 beads and resonators the six largest, unless they lie too close to a circle.
     vectors : (m, 2 n_bodies) complex array
         Of each multiplier a row: displacements of beads and resonators [m], then velocities [m/s];
-        the largest displacement is 1.
+        the largest displacement is 1. Of a breather across a shift in time and the family: what
+        becomes of it in a period has beside the multiple a part along the orbit.
     multiplier_error : float
         Of the first multiplier, as a number in the plane [1].
     modulus_error : float
@@ -275,7 +276,7 @@ def orbit(
         f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
         f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
         "or a run that has settled, or ask for a larger tolerance",
-        shooting.run(found.shot.state),
+        shooting.seen(found.shot.state),
     )
 
 
@@ -332,7 +333,7 @@ def _remembering(
             f"not come to: dents would grow in it by {grows:.2g} of themselves, allowed "
             f"{MEETS:g}; give as guess= a run at a stronger drive, whose dents are deeper, that "
             "ends at the drive's phase 0, or as period= a multiple of it",
-            shooting.run(found.shot.state),
+            shooting.seen(found.shot.state),
         )
     return shooting, found, settled.periods, words
 
@@ -352,7 +353,7 @@ def _settled(shooting: Shooting, begun: Settled, comes: float, words: str) -> Se
             f"{found.grows:.2g} of what they remember in the last one, allowed {SETTLED_GROWTH:g}; "
             "give as guess= a run at a stronger drive, whose dents are deeper, that ends at the "
             "drive's phase 0",
-            shooting.remembering(found.history).run(found.state),
+            shooting.remembering(found.history).seen(found.state),
         )
     return found
 
@@ -389,7 +390,7 @@ def check_still(shooting: Shooting, shot: Shot) -> None:
         f"{which} come to remember another {what}, allowed orbits in which that stands still; take "
         "a weaker drive or a larger chain.precompression, with which they stay closed; a run of "
         "many periods (granchain.run) finds a stable orbit under any law",
-        shooting.run(shot.state),
+        shooting.seen(shot.state),
     )
 
 
@@ -523,6 +524,13 @@ class Shooting:
         }
         return run(self.bare.replace(**recorded))
 
+    def seen(self, state: np.ndarray) -> Result | None:
+        """The period from a state that is no orbit, as far as it can be run."""
+        try:
+            return self.run(state)
+        except (CaseError, RunError) as error:
+            return getattr(error, "result", None)
+
     def shoot(self, state: np.ndarray) -> Shot:
         """A period from a state with its Jacobian, which a long chain computes when it is asked.
 
@@ -587,9 +595,7 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
         largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
     )
     order = np.argsort(-np.abs(values), kind="stable")
-    values, vectors = values[order].astype(complex), vectors[:, order].T * shooting.scale
-    largest = np.abs(vectors[:, : shooting.bodies]).argmax(axis=1)[:, None]
-    vectors = vectors / np.take_along_axis(vectors, largest, axis=1)
+    values, vectors = values[order].astype(complex), of_one(vectors[:, order].T * shooting.scale)
     coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
     # order two in the step and in the differences: a third of what doubling both changes; and the
     # rounding of a difference, which adds up as a random walk
@@ -599,9 +605,32 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
     return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
 
 
+def of_one(vectors: np.ndarray) -> np.ndarray:
+    """Rows of displacements and velocities, of each the largest displacement 1."""
+    largest = np.abs(vectors[:, : vectors.shape[1] // 2]).argmax(axis=1)[:, None]
+    return np.asarray(vectors / np.take_along_axis(vectors, largest, axis=1))
+
+
+def untold(shooting: Shooting, state: np.ndarray, error: RunError) -> RunError:
+    """Of an orbit that is not followed in longer steps."""
+    return RunError(
+        f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
+        "allowed one that is followed in them; give a smaller time.step",
+        shooting.seen(state),
+    )
+
+
 def orbit_of(shooting: Shooting, shot: Shot, shots: int, begun: str, found: Stability) -> Orbit:
     """The orbit that a shot has found."""
-    result, own, n = shooting.run(shot.state), shot.state * shooting.scale, shooting.bodies
+    own, n = shot.state * shooting.scale, shooting.bodies
+    try:
+        result = shooting.run(shot.state)
+    except (CaseError, RunError) as error:
+        raise RunError(
+            f"orbit: got one of period {shooting.period:.6g} s, whose trajectory cannot be run: "
+            f"{error}; allowed one that its steps follow; give a smaller time.step",
+            getattr(error, "result", None),
+        ) from None
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
     touches = shot.course.highest >= (1.0 - TOUCHES) * shooting.limits
     opens = result.contact_overlap.min(axis=0) <= 0.0
@@ -650,11 +679,7 @@ def _coarse_multipliers(shooting: Shooting, state: np.ndarray, few: bool) -> np.
         if shooting.long or move is not None:
             _, jacobian = coarse.with_jacobian(near, twice)
     except RunError as error:
-        raise RunError(
-            f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
-            "allowed one that is followed in them; give a smaller time.step",
-            shooting.run(state),
-        ) from None
+        raise untold(shooting, state, error) from None
     return np.asarray(np.linalg.eigvals(jacobian))
 
 
@@ -697,11 +722,12 @@ def _check_covered(case: Case) -> None:
                 "0 where a displacement is driven",
                 "give all one phase; in antiphase, a negative amplitude",
             )
-    if not any(case.ends.has_wall(side) for side in ("left", "right")):
+    held = [case.ends.has_wall(side) for side in ("left", "right")]
+    if not (any(held) or case.chain.of_each("on_site_stiffness").any()):
         problems.add(
             "ends",
             "a chain that nothing holds in place, which drifts",
-            "a wall, or a driven displacement, at one end at least",
+            "a wall, a driven displacement, or beads on on-site springs",
             "set the end that is not driven to a wall",
         )
     problems.close()

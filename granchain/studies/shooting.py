@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from granchain.errors import RunError
 from granchain.portable import usable_processors
 from granchain.simulation import prepare
 from granchain.status import Status
+from granchain.studies.members import as_they_end
 
 # Part of the smallest static overlap by which a state is moved for a column of the Jacobian: with
 # smaller ones rounding takes digits, with larger ones the curvature of the law.
@@ -99,20 +100,32 @@ class Runners:
         parts = np.array_split(states, min(len(states), max(least, math.ceil(work / AT_ONCE))))
         if least == 1:
             return [self._ended(run(part)) for part in parts]
+        ends: dict[int, np.ndarray] = {}
+
+        def taken(future: Future, place: int) -> tuple[()]:
+            ends[place] = self._ended(future.result())
+            return ()
+
         with ThreadPoolExecutor(least, "granchain") as pool:
-            futures = [pool.submit(run, part) for part in parts]
             try:
-                return [self._ended(future.result()) for future in futures]
+                as_they_end(lambda at: pool.submit(run, parts[at]), range(len(parts)), taken, {})
             except BaseException:
                 self.stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
+        return [ends[place] for place in range(len(parts))]
 
     def _ended(self, ends: np.ndarray) -> np.ndarray:
         self._done += len(ends)
         if self._told is not None:
             self._told(self._done, self._count)
         return ends
+
+    def alone(self, copies: Copies) -> Copies:
+        """A run that nobody has expected."""
+        self._count += 1
+        self._ended(copies.displacement)
+        return copies
 
     def close(self) -> None:
         """Say that there are no more."""
@@ -224,7 +237,7 @@ class Period:
     def passed(self, state: np.ndarray, history: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What becomes of a state, and of what contacts remember, in a period in which dents
         grow."""
-        copies = self._run(self._bare, (state * self.scale)[None], history)
+        copies = self.runners.alone(self._run(self._bare, (state * self.scale)[None], history))
         image = np.hstack([copies.displacement, copies.velocity])[0] / self.scale
         return image, copies.memory.tables.h[0, :, : history.shape[1]].copy()
 
