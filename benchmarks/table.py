@@ -16,15 +16,15 @@ from typing import Any
 
 from racing import RESULTS, taken_on
 
+from granchain.pages.blocks import markdown_table
+
 ROOT = Path(__file__).parents[1]
 PAGE, README = ROOT / "docs" / "speed.md", ROOT / "README.md"
 
 
 def rows(heading: Iterable[str], lines: Iterable[Iterable[str]]) -> list[str]:
     """A Markdown table."""
-    cells = [list(heading), *map(list, lines)]
-    cells.insert(1, ["---"] * len(cells[0]))
-    return [f"| {' | '.join(line)} |" for line in cells]
+    return markdown_table(heading, lines).splitlines()
 
 
 def number(entry: dict[str, float] | None, digits: str = ".3g") -> str:

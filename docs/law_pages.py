@@ -22,6 +22,7 @@ from granchain import figures
 from granchain.contact import Family, families
 from granchain.contact.law import ContactLaw, in_unit
 from granchain.pages.blocks import escaped_markdown, paragraphs
+from granchain.pages.blocks import markdown_table as grid
 
 LAWS = Path(__file__).with_name("laws.md")
 SYMBOL_COLUMNS = ("symbol", "meaning", "in a case")
@@ -35,13 +36,6 @@ was measured of each law, its inputs with their limits, and all laws in one tabl
 The pictures are the force over the overlap in one impact of two steel beads of 2.38 mm at 1.77 m/s (Wang, Liu & Liu 2022, table 8): Hertz's
 contact in grey, the law in blue, its approach above and its recovery below; e is the restitution that it returned. Where a contact that may
 pull, or the law without its energy guard, takes another way, that is dashed."""
-
-
-def grid(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A table in Markdown, of cells that are Markdown."""
-    return "\n".join(
-        "| " + " | ".join(row) + " |" for row in [columns, ("---",) * len(columns), *rows]
-    )
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from textwrap import fill
@@ -20,6 +20,7 @@ import granchain as gc
 from granchain.comparison import read_impacts
 from granchain.comparison.impacts import LawAgainstImpacts, at_bound
 from granchain.contact.guard import Elastoplastic
+from granchain.pages.blocks import markdown_table as table
 
 DATA = Path(__file__).parents[1] / "data"
 STEEL, CROQUET, LINES = "leeb-steel", "gugan-croquet", "one-line-impacts"
@@ -78,11 +79,6 @@ def measured(folder: str, cases: Sequence[str], quantity: str = "restitution") -
     """Measured numbers of some cases."""
     found = {(row.case, row.quantity): row.measured for row in read_impacts(DATA / folder).rows}
     return [found[case, quantity] for case in cases]
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *rows])
 
 
 def unstated(empty: int, count: int) -> list[str]:

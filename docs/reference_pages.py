@@ -29,6 +29,7 @@ from granchain.case import (
 from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table, without_keys
+from granchain.pages.blocks import markdown_table
 from granchain.status import Status
 from granchain.store.provenance import NUMBERS, TEXTS
 from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
@@ -36,12 +37,8 @@ from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
-    lines = [
-        columns,
-        ["---"] * len(columns),
-        *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows),
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    escaped = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
+    return markdown_table(columns, escaped)
 
 
 def paragraphs(docstring: str | None) -> str:

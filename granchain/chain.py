@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +99,8 @@ class Start(NamedTuple):
 
 
 class Resonators(NamedTuple):
-    """Masses that ride in bodies, each on a spring and a dashpot: (n_resonators,) arrays.
+    """Masses that ride in bodies, each on a spring and a dashpot: (n_resonators,) arrays; without
+    values there are none.
 
     Parameters
     ----------
@@ -110,12 +112,16 @@ class Resonators(NamedTuple):
         Displacement [m] and velocity [m/s] at the start.
     """
 
-    body: np.ndarray
-    mass: np.ndarray
-    stiffness: np.ndarray
-    damping: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
+    body: np.ndarray = np.zeros(0, dtype=np.int64)
+    mass: np.ndarray = np.zeros(0)
+    stiffness: np.ndarray = np.zeros(0)
+    damping: np.ndarray = np.zeros(0)
+    u: np.ndarray = np.zeros(0)
+    v: np.ndarray = np.zeros(0)
+
+
+# What no body has: `Masses` makes zeros of it.
+NOTHING = partial(np.zeros, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +145,9 @@ class Masses:
     gravity : float
         Acceleration along the chain towards the right end [m/s2].
     displacement : (n_bodies,) array, optional
-        At the start, from where the bodies touch or are at rest [m]; without, all are there.
+        At the start, from where the bodies touch or are at rest [m].
     drag : (n_bodies,) array, optional
-        Drag force of each body over its momentum [1/s]; without, there is none.
+        Drag force of each body over its momentum [1/s].
     start : Start, optional
         What the run goes on from; velocity and displacement are then those of the first run.
     on_site_stiffness, on_site_damping : (n_bodies,) array, optional
@@ -161,33 +167,42 @@ class Masses:
     has_striker: bool = False
     precompression: float = 0.0
     gravity: float = 0.0
-    displacement: np.ndarray | None = None
-    drag: np.ndarray | None = None
+    displacement: np.ndarray = field(default_factory=NOTHING)
+    drag: np.ndarray = field(default_factory=NOTHING)
     start: Start | None = None
-    on_site_stiffness: np.ndarray | None = None
-    on_site_damping: np.ndarray | None = None
-    resonators: Resonators | None = None
+    on_site_stiffness: np.ndarray = field(default_factory=NOTHING)
+    on_site_damping: np.ndarray = field(default_factory=NOTHING)
+    resonators: Resonators = field(default_factory=Resonators)
+    driven: tuple[tuple[int, End], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("displacement", "drag", "on_site_stiffness", "on_site_damping"):
+            if not getattr(self, name).size:
+                object.__setattr__(self, name, np.zeros(self.n_bodies))
+
+    @property
+    def is_displaced(self) -> bool:
+        """Whether a body begins elsewhere than where the bodies touch or are at rest."""
+        return bool(self.displacement.any())
 
     @property
     def has_on_site(self) -> bool:
         """Whether there are on-site springs or dashpots."""
-        return self.on_site_stiffness is not None or self.on_site_damping is not None
+        return bool(self.on_site_stiffness.any() or self.on_site_damping.any())
 
     @property
     def has_sites(self) -> bool:
         """Whether there are these, or resonators."""
-        return self.has_on_site or self.resonators is not None
+        return self.has_on_site or self.n_resonators > 0
 
     @property
     def n_resonators(self) -> int:
         """Number of resonators."""
-        return 0 if self.resonators is None else int(self.resonators.body.size)
+        return int(self.resonators.body.size)
 
     def carried_mass(self) -> np.ndarray:
         """(n_bodies,) Mass of each body with its resonators, whose weight it carries at rest
         [kg]."""
-        if self.resonators is None:
-            return self.mass
         own = self.resonators
         return self.mass + np.bincount(own.body, own.mass, self.n_bodies)
 
@@ -200,22 +215,17 @@ class Masses:
         resonator no more.
         """
         found = np.array([self.own_sum(name) / self.mass for name in ("stiffness", "damping")])
-        if (own := self.resonators) is not None:
-            for row, values in zip(found, (own.stiffness, own.damping), strict=True):
-                row += np.bincount(own.body, values / own.mass, self.n_bodies)
+        own = self.resonators
+        for row, values in zip(found, (own.stiffness, own.damping), strict=True):
+            row += np.bincount(own.body, values / own.mass, self.n_bodies)
         return found
 
     def own_sum(self, name: str) -> np.ndarray:
         """(n_bodies,) "stiffness" [N/m] or "damping" [kg/s] of what each body has of its own: on
         site and in resonators."""
-        found = np.zeros(self.n_bodies)
-        if (given := getattr(self, f"on_site_{name}")) is not None:
-            found += given
-        if (own := self.resonators) is not None:
-            found += np.bincount(own.body, getattr(own, name), self.n_bodies)
-        return found
-
-    driven: tuple[tuple[int, End], ...] = ()
+        own = self.resonators
+        riding = np.bincount(own.body, getattr(own, name), self.n_bodies)
+        return np.asarray(getattr(self, f"on_site_{name}") + riding)
 
     @property
     def drives(self) -> list[tuple[int, float, End]]:
@@ -232,7 +242,7 @@ class Masses:
     @property
     def has_drag(self) -> bool:
         """Whether drag acts on a body."""
-        return self.drag is not None and bool(self.drag.any())
+        return bool(self.drag.any())
 
     @property
     def n_bodies(self) -> int:
@@ -281,15 +291,10 @@ class Masses:
         where none is."""
         if self.precompression or self.gravity:
             return self.n_bodies - 1
-        moving = np.flatnonzero(
-            self.velocity
-            if self.displacement is None
-            else (self.velocity != 0.0) | (self.displacement != 0.0)
-        )
-        pushed = max((body for body, _, _ in self.drives), default=0) - 1
-        if (own := self.resonators) is not None:
-            pushed = max(pushed, own.body[(own.u != 0.0) | (own.v != 0.0)].max(initial=-1))
-        return max(pushed, int(moving[-1]) if moving.size else -1)
+        moving = np.flatnonzero((self.velocity != 0.0) | (self.displacement != 0.0))
+        pushed, own = max((body for body, _, _ in self.drives), default=0) - 1, self.resonators
+        riding = own.body[(own.u != 0.0) | (own.v != 0.0)]
+        return int(max(pushed, riding.max(initial=-1), moving.max(initial=-1)))
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
         """(n_bodies + 1,) Overlap of each contact at the start [m], below 0 where it is open, from
@@ -298,13 +303,13 @@ class Masses:
         At an end without a wall as if there were one.
         """
         gap = np.concatenate([[0.0], self.gap, [0.0]])
-        moved = np.zeros(self.n_bodies) if self.displacement is None else self.displacement
-        return np.asarray(-np.diff(moved, prepend=0.0, append=0.0) + (static - gap))
+        stretch = np.diff(self.displacement, prepend=0.0, append=0.0)
+        return np.asarray(-stretch + (static - gap))
 
     def first_overlaps(self, static: np.ndarray) -> np.ndarray:
         """(n_bodies + 1,) Overlap at which each contact begins [m]: the one that it has at rest,
         unless the bodies are displaced; 0 where there is none."""
-        if self.displacement is None:
+        if not self.is_displaced:
             return static
         return np.where(self.contact_exists, self.overlaps_at_start(static), 0.0)
 
@@ -431,46 +436,20 @@ class Chain(Masses):
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def hanging(gravity: float, supported: bool) -> list[tuple[str, str, str, str]]:
-    """Gravity in a row without a wall at its right end: key, what was got, what is allowed,
-    what to do; empty where there is one."""
-    if not gravity or supported:
-        return []
-    got = f"{gravity:g} without a wall at the right end"
-    return [
-        ("chain.gravity", got, "gravity towards a wall", 'set [ends] right = "wall" or "rigid"')
-    ]
-
-
-def check_loads(chain: Chain) -> None:
-    """Refuse static loads that nothing holds, and a start with bodies in each other.
+def check_start(chain: Chain) -> None:
+    """Refuse a start with bodies in each other.
 
     Raises
     ------
     CaseError
-        Where gravity has no wall to press the row on, a bead would hang, or two bodies overlap by
-        more than a radius.
+        Where two bodies overlap by more than a radius.
     """
-    problems = [
-        f"{place}: got {got}, allowed {allowed}; {advice}"
-        for place, got, allowed, advice in hanging(chain.gravity, chain.right.has_wall)
-    ]
-    force = chain.static_forces()
-    if (force < 0.0).any():
-        first = int(np.flatnonzero(force < 0.0)[0])
-        problems.append(
-            f"chain: got contact {int(chain.contact_labels[first])} that would have to pull with "
-            f"{-force[first]:.6g} N to hold the chain "
-            "at rest, allowed: contacts that press; turn gravity round, or raise the precompression"
-        )
-    overlaps = chain.overlaps_at_start(np.zeros(chain.n_bodies + 1)) - chain.overlap_limits()
-    beyond = chain.contacts.start + np.flatnonzero(overlaps[chain.contacts] > 0.0)
+    overlaps, limits = chain.overlaps_at_start(np.zeros(chain.n_bodies + 1)), chain.overlap_limits()
+    beyond = np.flatnonzero((overlaps > limits) & chain.contact_exists)
     if beyond.size:
         k = int(beyond[0])
-        problems.append(
+        raise CaseError(
             f"initial.displacement: got contact {int(chain.contact_labels[k])} with an overlap of "
-            f"{overlaps[k] + chain.overlap_limits()[k]:.6g} m at the start, allowed: at most the "
-            f"smaller radius, {chain.overlap_limits()[k]:.6g} m; place the two bodies further apart"
+            f"{overlaps[k]:.6g} m at the start, allowed: at most the smaller radius, "
+            f"{limits[k]:.6g} m; place the two bodies further apart"
         )
-    if problems:
-        raise CaseError(problems)

@@ -158,8 +158,8 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"] = records.displacement[:snapshots]
         data["velocity"] = records.velocity[:snapshots]
-    if chain.resonators is not None:
-        own, n = chain.resonators, chain.n_resonators
+    if n := chain.n_resonators:
+        own = chain.resonators
         data |= {
             "resonator": np.arange(1, n + 1),
             "resonator_bead": chain.body_labels[own.body],
@@ -222,7 +222,7 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     energies = fields.Energies(*table)
     # what the static start had already lost to yield is no loss of the run
     table[_PLASTIC] -= energies.plastic[0]
-    started = state.chain.start is not None or state.chain.displacement is not None
+    started = state.chain.start is not None or state.chain.is_displaced
     if started:
         # nor is work on the way to the state, or to where the beads begin
         table[_EXTERNAL:] -= table[_EXTERNAL:, :1]

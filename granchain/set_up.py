@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from granchain.case import Case
-from granchain.chain import FREE, RIGID, WALL, Chain, End, Resonators, check_loads
+from granchain.chain import FREE, RIGID, WALL, Chain, End, Resonators, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.scans import alike
@@ -33,7 +33,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             key = all_but_the_speed(case)
             if key not in made:
                 chain = chain_of(case)
-                check_loads(chain)
+                check_start(chain)
                 made[key] = chain, chain.pair(), chain.overlap_limits()
             chain, pair, limits = made[key]
             if case.striker is not None and chain.velocity[0] != case.striker.speed:
@@ -81,14 +81,12 @@ def chain_of(case: Case) -> Chain:
         radius=bodies["radius"],
         mass=bodies["mass"],
         velocity=bodies["speed"],
-        displacement=bodies["displacement"] if bodies["displacement"].any() else None,
-        drag=bodies["drag"] if bodies["drag"].any() else None,
+        displacement=bodies["displacement"],
+        drag=bodies["drag"],
         material=tuple(materials),
         material_index=np.array([place[id(material)] for material in bodies["material"]]),
-        **{
-            name: bodies[name] if bodies[name].any() else None
-            for name in ("on_site_stiffness", "on_site_damping")
-        },
+        on_site_stiffness=bodies["on_site_stiffness"],
+        on_site_damping=bodies["on_site_damping"],
         resonators=resonators_of(case),
         gap=bodies["gap"],
         left=end_of(case, "left"),
@@ -103,14 +101,14 @@ def chain_of(case: Case) -> Chain:
     )
 
 
-def resonators_of(case: Case) -> Resonators | None:
-    """The resonators of a case; None where there are none. A striker has none."""
+def resonators_of(case: Case) -> Resonators:
+    """The resonators of a case. A striker has none."""
     body, *numbers = case.chain.resonators()
     motion = [
         np.zeros(body.size) if (own := getattr(case.initial, name, None)) is None else np.array(own)
         for name in ("resonator_displacement", "resonator_velocity")
     ]
-    return Resonators(body + (case.striker is not None), *numbers, *motion) if body.size else None
+    return Resonators(body + (case.striker is not None), *numbers, *motion)
 
 
 def end_of(case: Case, side: str) -> End:

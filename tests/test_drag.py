@@ -52,7 +52,7 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
     with pytest.raises(CaseError, match=r"chain.drag: got -1, allowed a number at least 0"):
         case.replace(**{"chain.drag": -1})
     none = case.replace(**{"chain.drag": 0.0, "chain.segment.1.drag": None})
-    assert prepare(none)[0].drag is None
+    assert not prepare(none)[0].has_drag
 
 
 @pytest.mark.plain

@@ -336,9 +336,6 @@ def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(
     assert last.energy_external[0] == last.energy_residual[0] == 0.0
 
 
-PLACES = {"struck": STRUCK, "driven": DRIVEN, "inside": INSIDE}
-
-
 @pytest.mark.plain
 def test_another_step_drive_or_load_continues_the_state() -> None:
     case = short(**DRIVEN)
@@ -425,18 +422,3 @@ def test_what_yielded_before_the_start_is_no_loss_of_the_run() -> None:
     lost = result.contact_plastic
     assert lost[0] == pytest.approx(0.0, abs=1e-15) and lost[1] > 1e-6
     assert lost.sum() == pytest.approx(result.energy_plastic[-1], rel=1e-9)
-
-
-@pytest.mark.long
-def test_order_two_with_beads_displaced_and_in_motion() -> None:
-    initial = {"velocity": row(b1=0.3, b12=-0.5), "displacement": row(b6=2e-6, b1=1e-6)}
-    for law in (BASE["contact"], TSUJI):
-        case = made(contact=law, initial=initial)
-        steps = round(1e-4 / prepare(case)[2].value)
-        ends = [
-            gc.run(case.replace(**{"time.step": 1e-4 / (steps * finer)})).final_velocity
-            for finer in (1, 2, 4)
-        ]
-        first, second = (float(np.abs(ends[i + 1] - ends[i]).max()) for i in range(2))
-        # 4 for order two
-        assert 3.5 < first / second < 4.5, law

@@ -16,6 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from granchain.pages.blocks import markdown_table
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -299,10 +301,7 @@ def difference(row: Row) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown; a dash where there is no row."""
-    if not rows:
-        return "None."
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return markdown_table(head, rows) if rows else "None."
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -16,6 +16,7 @@ import granchain as gc
 from granchain import theory
 from granchain.contact.pair import linearised_plastic_stiffness, yield_overlap
 from granchain.material import MATERIALS
+from granchain.pages.blocks import markdown_table as table
 
 PAPER = Paper(
     "wang-2022",
@@ -82,12 +83,6 @@ def axes_of(x: str, y: str, columns: int = 1) -> tuple[Figure, Any]:
     for one in axes:
         one.set(xlabel=x, ylabel=y)
     return figure, axes[0] if columns == 1 else axes
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 @item(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.analysis.energy import OF_ROUNDING
-from granchain.case.start import new_walls
 from granchain.chain import DRIVEN_DISPLACEMENT, Chain, End
 from granchain.contact.model import Model
 from granchain.errors import GranchainError
@@ -190,11 +189,7 @@ def _measured(result: Result, where: str) -> _Energies:
     blank = np.full((len(model.history), c.shape[1]), np.nan)
     plain = over_contacts(model.functions.energy, model, (static + 1e-9,), c, blank)
     if model.loses or model.forgets or not np.isfinite(plain).all():
-        # what goes on from another run need not have come to rest under the load of this one
-        begun = np.full(d.shape[1], case.held is not None)
-        for k, new in zip((0, -1), new_walls(case), strict=True):
-            begun[k] &= not (new and chain.contact_exists[k])
-        deepest = np.maximum(np.where(begun, -np.inf, deepest), _deepest(result, model, where))
+        deepest = np.maximum(deepest, _deepest(result, model, where))
     stored, memory = stored_at(d, deepest)
     at_rest, _ = stored_at(static[None], static[None])
     _check(result, model, stored, memory, where)
@@ -213,10 +208,8 @@ def _measured(result: Result, where: str) -> _Energies:
 def _own_energy(result: Result, chain: Chain) -> np.ndarray:
     """(n_snapshots, n_bodies) Of each body's on-site spring and resonators [J]."""
     u = np.asarray(result.displacement, dtype=float)
-    found = np.zeros_like(u)
-    if chain.on_site_stiffness is not None:
-        found += 0.5 * chain.on_site_stiffness * u * u
-    if (own := chain.resonators) is not None:
+    found, own = 0.5 * chain.on_site_stiffness * u * u, chain.resonators
+    if chain.n_resonators:
         stretch = u[:, own.body] - result.resonator_displacement
         moving = own.mass * result.resonator_velocity**2
         np.add.at(found.T, own.body, 0.5 * (moving + own.stiffness * stretch * stretch).T)

@@ -71,9 +71,6 @@ class CheckedCase(Table):
             elif model is None or get_origin(field.annotation) is tuple:
                 tables |= dict(read_table(_key_alone(cls, name), "", {name: value}, problems) or ())
             else:
-                if name == "contact" and isinstance(value, Mapping):
-                    # read one by one, against the law
-                    value = {key: entry for key, entry in value.items() if key != "pair"}
                 read = read_table(model, name, value, problems)
                 tables |= {} if read is None else {name: read}
         return tables

@@ -28,7 +28,7 @@ from granchain.case.checks import (
     ledger_interval,
     sizes,
 )
-from granchain.case.contacts import own_contacts_in, read_own_contacts
+from granchain.case.contacts import own_contacts_in, read_own_contacts, read_pairs
 from granchain.case.document import (
     CASES,
     Files,
@@ -43,7 +43,6 @@ from granchain.case.document import (
 from granchain.case.drives import check_drive, check_signal
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import MECHANISMS, mechanism_names
-from granchain.case.pairs import read_pairs
 from granchain.case.signals import Drive, lines, signal_table
 from granchain.case.start import FIXED, Held, begun, same_of, state_in, state_text_of
 from granchain.case.tables import (

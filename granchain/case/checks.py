@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.contacts import own_contacts_in
+from granchain.case.contacts import check_pairs, needs_speed, own_contacts_in
 from granchain.case.document import Files, first_few
 from granchain.case.drives import check_drive, check_signal, read_drive
 from granchain.case.initial import (
@@ -24,7 +24,6 @@ from granchain.case.initial import (
     fastest_closing,
     read_initial,
 )
-from granchain.case.pairs import check_pairs, needs_speed
 from granchain.case.signals import Drive
 from granchain.case.tables import (
     ALL,
@@ -41,7 +40,7 @@ from granchain.case.tables import (
     ranges_of,
 )
 from granchain.case.tolerances import check_tolerances
-from granchain.chain import BEAD_STEPS, hanging
+from granchain.chain import BEAD_STEPS
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.keys import Problems, add_missing, shown
@@ -240,9 +239,13 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
         closed,
         f"take out gap_added or {loads}",
     )
-    if problems.clear("ends.right"):
-        for fault in hanging(chain.gravity, ends.has_wall("right")):
-            problems.add(*fault)
+    problems.check(
+        not chain.gravity or not problems.clear("ends.right") or ends.has_wall("right"),
+        "chain.gravity",
+        f"{chain.gravity:g} without a wall at the right end",
+        "gravity towards a wall",
+        'set [ends] right = "wall" or "rigid"',
+    )
 
 
 def check_ends(

@@ -1,13 +1,24 @@
-"""Contact laws of their own, of segments and walls: read, and checked as that of [contact]."""
+"""Contacts that are not as [contact] has them: laws of segments and walls, and inputs of the law
+for pairs of materials; read, and checked against law and chain."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
-from granchain.case.base import law_values
-from granchain.case.tables import ContactTable
-from granchain.keys import Problems
+import numpy as np
+
+from granchain.case.base import add_slips, law_values
+from granchain.case.tables import ChainContactTable, ContactTable, PairTable, body_like
+from granchain.chain import RIGID
+from granchain.contact import laws
+from granchain.contact.inputs import filled
+from granchain.contact.law import ContactLaw
+from granchain.errors import LawError
+from granchain.keys import Problems, in_si, shown
 
 
 def own_contacts_in(tables: Mapping[str, Any]) -> list[tuple[str, ContactTable]]:
@@ -51,3 +62,150 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
             "one of a wall",
             f'set {side} = "wall", or take it out',
         )
+
+
+def read_pairs(
+    given: Any, law: type[ContactLaw] | None, problems: Problems
+) -> tuple[PairTable, ...] | None:
+    """The tables [[contact.pair]] against the law, in SI; None where there are none. That they are
+    tables with materials is known by now, or reported."""
+    found = []
+    for i, one in enumerate(given if isinstance(given, (list, tuple)) else ()):
+        where, is_table = f"contact.pair.{i}", isinstance(one, Mapping)
+        # one that cannot be read keeps its place
+        materials = one["materials"] if problems.clear(f"{where}.materials") else ("", "")
+        values = own_inputs(where, one, law, problems) if is_table and law is not None else {}
+        found.append(PairTable(materials=materials, **values))
+    return tuple(found) or None
+
+
+def own_inputs(
+    where: str, given: Mapping[str, Any], law: type[ContactLaw], problems: Problems
+) -> dict[str, Any]:
+    """The inputs of a law that a pair gives, in SI."""
+    own = {name: value for name, value in given.items() if name not in ("materials", "law")}
+    problems.check(
+        "law" not in given,
+        f"{where}.law",
+        shown(given.get("law")),
+        "no law: a chain has one",
+        "set the law under [contact], and its inputs here",
+    )
+    values, slips = filled(law, own, in_si)
+    # what a pair leaves out is as under [contact]
+    named = [slip for slip in slips if slip.place.partition(".")[0] in own]
+    add_slips(where, named, ["materials"], problems)
+    if not own:
+        names = ", ".join(quantity.name for quantity in law.inputs)
+        problems.add(
+            where,
+            "no input of the law",
+            f"one or more of {names}" if names else f"no pair, {law.name} has no inputs",
+            "give one, or take the pair out",
+        )
+    return {name: value for name, value in values.items() if name in own}
+
+
+def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
+    """Each pair is one of materials that touch, once, and has the law in the form that the
+    chain has it."""
+    touching = pairs_along(tables)
+    names = dict.fromkeys(sorted({name for both in touching for name in both}))
+    named = ", ".join(f'"{name}"' for name in names) or "none: no material has a name"
+    pairs = "; ".join(sorted(map(pair_words, touching)))
+    shared = [f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs]
+    met: dict[frozenset[str], int] = {}
+    for i, pair in enumerate(contact.pair or ()):
+        where, both = f"contact.pair.{i}", frozenset(pair.materials)
+        if not problems.clear(where):
+            continue
+        unknown = [name for name in dict.fromkeys(pair.materials) if name not in names]
+        place = f"{where}.materials"
+        for name in unknown:
+            problems.add(
+                place,
+                shown(name),
+                f"materials of this chain: {named}",
+                'name a material of this chain; a table of constants gets its name by name = "..."',
+                name,
+                names,
+            )
+        problems.check(
+            bool(unknown) or both in touching,
+            place,
+            f"{pair_words(both)}, which touch nowhere in this chain",
+            f"pairs that touch: {pairs}",
+            "take the pair out",
+        )
+        first = met.setdefault(both, i)
+        problems.check(
+            first == i,
+            place,
+            f"{pair_words(both)} once more, after contact.pair.{first}",
+            "each pair once",
+            "put all its inputs into one table",
+        )
+        if problems.clear(*shared):
+            check_form(where, contact, pair, problems)
+
+
+def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems: Problems) -> None:
+    """No input of a pair makes another law of it: guarded or not, with dents or not, one impact
+    speed or each contact's own."""
+    law, shared = laws()[contact.law], contact.inputs()
+    with contextlib.suppress(LawError):
+        form = law.model(formed(shared))
+        for name, value in pair.inputs().items():
+            if law.model(formed({**shared, name: value})) != form:
+                held = "a number" if isinstance(shared[name], float) else shown(shared[name])
+                problems.add(
+                    f"{where}.{name}",
+                    shown(value),
+                    f"{held}, as under [contact]: all contacts have one form of the law",
+                    f"set {name} under [contact] alone, or give both alike",
+                )
+
+
+def needs_speed(contact: ContactTable) -> bool:
+    """Whether an impact speed has a meaning: the force of the law reads the rate."""
+    return laws()[contact.law].model(formed(contact.inputs())).uses_rate
+
+
+def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
+    """Inputs of a law as those that choose its form: a restitution that another law gives at
+    many speeds is a table of numbers."""
+    values = dict(inputs)
+    if isinstance(values.get("restitution"), Mapping):
+        values["restitution"] = np.ones((1, 1))
+    return SimpleNamespace(**values)
+
+
+def pair_words(both: frozenset[str]) -> str:
+    """A pair as a sentence has it."""
+    one, other = sorted(both)[0], sorted(both)[-1]
+    return f"{shown(one)} and {shown(other)}"
+
+
+def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:
+    """Names of the two materials of each kind of contact of a chain, if both have a name."""
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
+    # of equal beads, and of equal groups, two stand for all
+    row = [
+        body_like(segment, chain).material
+        for repeat, group in chain.groups()
+        for segment in group * min(repeat, 2)
+        for _ in range(min(segment.count, 2))
+    ]
+    if striker is not None:
+        row.insert(0, striker.material or row[0])
+    left, right = (
+        [RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material") or bead]
+        if ends.has_wall(side)
+        else []
+        for side, bead in (("left", row[0]), ("right", row[-1]))
+    )
+    return {
+        frozenset((one.name, other.name))
+        for one, other in pairwise([*left, *row, *right])
+        if one and other and one.name and other.name
+    }

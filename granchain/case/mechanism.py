@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 
 from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import MEMORY
+from granchain.case.contacts import needs_speed
 from granchain.case.document import CASES, Files, check_name, read_document
-from granchain.case.pairs import needs_speed
 from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, shown

@@ -558,7 +558,10 @@ class ChainContactTable(ContactTable):
     """The contact law and its inputs, which the law itself declares."""
 
     pair: tuple[PairTable, ...] | None = key(
-        "inputs of their own for the contacts of two materials", "tables [[contact.pair]]", None
+        "inputs of their own for the contacts of two materials",
+        "tables [[contact.pair]]",
+        None,
+        strict=False,
     )
 
 

@@ -41,7 +41,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
         lost[place] = dented + lost[place]
         if (
             state.contacts.start[state.chain.contacts].max() > 0.0
-            or state.chain.displacement is not None
+            or state.chain.is_displaced
             or state.chain.start is not None
         ):
             # what the start had already lost to yield is no loss of the run

@@ -186,9 +186,7 @@ class State:
     def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """The rows of the drives, in the order of `fields.DRIVE`, and what they follow."""
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
-        drags, place = np.zeros(chain.n_bodies + 2), 0
-        if chain.drag is not None:
-            drags[1:-1] = chain.mass * chain.drag
+        drags, place = np.pad(chain.mass * chain.drag, 1), 0
         for body, sign, end in chain.drives:
             kind, (time, spline) = drive_of(end)
             rows.append((body, kind, sign, drags[body], place, place + time.size))
@@ -312,28 +310,24 @@ class State:
         inside = slice(1, chain.n_bodies + 1)
         inverse = 1.0 / chain.mass
         bodies.v[inside] = chain.velocity
-        if chain.displacement is not None:
-            bodies.u[inside] = chain.displacement
+        bodies.u[inside] = chain.displacement
         bodies.mass[inside] = chain.mass
         bodies.inverse_mass[inside] = inverse
         bodies.dt_over_m[inside] = self.time_step.value * inverse
         bodies.steady[inside] = bodies.loads[inside] = self._loads
         bodies.weight[inside] = chain.carried_mass() * chain.gravity
-        if chain.drag is not None:
-            bodies.drag[inside] = chain.drag
+        bodies.drag[inside] = chain.drag
         placed = self._placed
         bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = bodies.drag[placed] = 0.0
         if not chain.has_sites:
             return
         self.sites.omega2[inside], _ = chain.own_rates()
         for name in ("stiffness", "damping"):
-            if (given := getattr(chain, f"on_site_{name}")) is not None:
-                getattr(self.sites, name)[inside] = given
-                # what is placed is held by its drive
-                getattr(self.sites, name)[placed] = 0.0
-        if chain.resonators is not None:
-            for name, values in chain.resonators._asdict().items():
-                getattr(self.resonators, name)[: values.size] = values + (name == "body")
+            getattr(self.sites, name)[inside] = getattr(chain, f"on_site_{name}")
+            # what is placed is held by its drive
+            getattr(self.sites, name)[placed] = 0.0
+        for name, values in chain.resonators._asdict().items():
+            getattr(self.resonators, name)[: values.size] = values + (name == "body")
 
     @property
     def _placed(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
 from granchain.engine.scans import alike, at_rest, halfway, in_parts, over_kinds, settled
-from granchain.engine.setup import Contacts
+from granchain.engine.setup import Contacts, contact_limits
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
@@ -115,13 +115,13 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         of = [planned[m] for m in members]
         model, overlaps = of[0].contacts.model, [run.contacts.overlaps for run in of]
         c = np.hstack([run.contacts.c for run in of])
+        within = contact_limits(model, c, np.concatenate([run.contacts.limits for run in of]))
         energy, force = np.repeat(
             np.array([energy_and_force(run) for run in of]).T,
             [static.size for static in overlaps],
             axis=1,
         )
-        limits = np.concatenate([run.contacts.limits for run in of])
-        demand = np.vstack([energy, force, np.concatenate(overlaps), limits])
+        demand = np.vstack([energy, force, np.concatenate(overlaps), within])
         slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
         for m, run, mine in zip(members, of, slopes, strict=True):
             steps[m] = choose_step(run, mine)
@@ -158,7 +158,7 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
         # drag and dashpots of a body's own do not move the limit, but are to be followed
-        drag = float(chain.drag.max()) if chain.drag is not None else 0.0
+        drag = float(chain.drag.max())
         fastest = max(gamma, drag, float(own_rates.max()))
         named = {float(own_rates.max()): "damping of a body's own", drag: "drag", gamma: "gamma"}
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
@@ -209,7 +209,7 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
     chain, contacts = run.masses, run.contacts
     energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
     stored = 0.0
-    if chain.displacement is not None:
+    if chain.is_displaced:
         # the work that took each contact from its static overlap to the one that it begins with,
         # less that of the static force
         begin = chain.first_overlaps(contacts.overlaps)
@@ -218,11 +218,10 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
         # of springs of a body's own, which resonators at rest stretch
         springs = chain.own_sum("stiffness")
         stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
-    if (own := chain.resonators) is not None:
-        moved = 0.0 if chain.displacement is None else chain.displacement[own.body]
-        stretch = moved - own.u
-        stored += float(0.5 * (own.stiffness * (stretch * stretch - moved * moved)).sum())
-        energy += float(0.5 * (own.mass * own.v * own.v).sum())
+    own, moved = chain.resonators, chain.displacement[chain.resonators.body]
+    stretch = moved - own.u
+    stored += float(0.5 * (own.stiffness * (stretch * stretch - moved * moved)).sum())
+    energy += float(0.5 * (own.mass * own.v * own.v).sum())
     force = 0.0
     for place, _, end in chain.drives:
         assert end.time is not None and end.value is not None
@@ -254,7 +253,7 @@ def _stiffness_scan(model: Model) -> Callable:
     """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a
     contact can reach."""
     force, settle = model.functions.force, settled(model)
-    (force_at_rest, work), overlap_limit = at_rest(model), model.functions.overlap_limit
+    force_at_rest, work = at_rest(model)
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
 
@@ -281,8 +280,7 @@ def _stiffness_scan(model: Model) -> Callable:
     def scan(c, demand, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
-            extra, push, d0 = demand[0, k], demand[1, k], demand[2, k]
-            limit = min(demand[3, k], overlap_limit(ck))
+            extra, push, d0, limit = demand[0, k], demand[1, k], demand[2, k], demand[3, k]
             if extra <= 0.0 and push <= 0.0 and d0 <= 0.0:
                 continue
             d_max = reached(ck, extra, push, d0, limit)

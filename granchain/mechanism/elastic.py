@@ -1,33 +1,13 @@
-"""Forms of a force that stand beside the laws of `granchain.contact`: a power of the overlap,
-and a law with Hunt and Crossley's factor."""
+"""A law without damping with Hunt and Crossley's factor."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
-from granchain.contact.law import LOWEST_FORCE, ContactLaw, Quantity
+from granchain.contact.law import LOWEST_FORCE, Quantity
 from granchain.contact.model import Model
-from granchain.contact.power import Power, elastic_force
-
-
-class FittedPowerLaw(ContactLaw):
-    """F = K d^n, fitted to another law; Autiero et al. 2022, sec. 4,
-    doi:10.3390/machines10110966."""
-
-    coefficients = Power.coefficients[:2]
-
-    @staticmethod
-    def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        # K is in N/mm^n
-        return inputs.stiffness * 1000.0**inputs.exponent, inputs.exponent
-
-    force = staticmethod(elastic_force)
-    energy = staticmethod(Power.energy)
-
 
 ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.case.mechanism import MechanismCase, ScotchYokeCase, SliderCrankCase
-from granchain.chain import Chain, Masses
+from granchain.chain import Masses
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.coefficients import own_coefficients, with_windows
@@ -21,7 +21,7 @@ from granchain.engine.setup import Contacts, start_histories
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
-from granchain.mechanism.elastic import FittedPowerLaw, damped
+from granchain.mechanism.elastic import damped
 from granchain.mechanism.linkages import Dimensions
 
 # Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above
@@ -100,23 +100,11 @@ def pair_of_surfaces(
 ) -> Pair:
     """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the
     effective one [kg]."""
-    # what unlike materials have in common is said in one place, for a row of two beads
-    row = Chain(
-        radius=np.array([radius_1, radius_2]),
-        mass=np.full(2, 2.0 * mass),
-        velocity=np.zeros(2),
-        gap=np.zeros(1),
-        material=materials,
-        material_index=np.array([0, 1]),
-    )
-    quantities = {name: float(values[1]) for name, values in row.pair().items().items()}
+    # for what unlike materials have in common
+    spheres = Pair.of_spheres(radius_1, materials[0], radius_2, materials[1])
     difference = radius_1 - radius_2 if internal else radius_1 + radius_2
-    quantities |= {
-        "effective_radius": radius_1 * radius_2 / difference,
-        "radius_1": radius_1,
-        "radius_2": radius_2,
-    }
-    return Pair(**quantities, length=length)
+    own = {"effective_radius": radius_1 * radius_2 / difference, "effective_mass": mass}
+    return Pair(**spheres.items() | own, length=length)
 
 
 def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
@@ -185,10 +173,10 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
     """Model and coefficients of one surface."""
     law, inputs = law_named(case.contact.law), case.law_inputs()
     if case.force.form == "fitted":
-        law, inputs = (
-            FittedPowerLaw,
-            SimpleNamespace(stiffness=surface.stiffness, exponent=surface.exponent),
-        )
+        # from N/mm^n, as printed; Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966
+        stiffness = surface.stiffness * 1000.0**surface.exponent
+        law = law_named("power")
+        inputs = SimpleNamespace(stiffness=stiffness, exponent=surface.exponent, restitution=1.0)
     if any(quantity.name == "contact" for quantity in law.inputs):
         inputs.contact = surface.contact
     if any(quantity.name == "clearance" for quantity in law.inputs):

@@ -374,12 +374,19 @@ def markdown(blocks: Iterable[Block]) -> str:
 def block_in_markdown(block: Block) -> str:
     """One block as Markdown."""
     if isinstance(block, Grid):
-        lines = [block.columns, ("---",) * len(block.columns), *block.rows]
-        return "\n".join("| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines)
+        rows = (map(markdown_cell, row) for row in (block.columns, *block.rows))
+        return markdown_table(next(rows), rows)
     text = escaped_markdown(block.words if isinstance(block, Picture) else block.text)
     if isinstance(block, Same):
         return text.replace(block.law, markdown_cell(Link(block.law)))
     return f"{'#' * block.level} {text}" if isinstance(block, Heading) else text
+
+
+def markdown_table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
+    """A table of cells that are Markdown."""
+    heads = list(head)
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def markdown_cell(text: str) -> str:

@@ -75,12 +75,9 @@ class Energy:
             (tuple(c.tolist()), tuple(h.tolist()))
             for c, h in zip(self.contacts.c.T[there], self.contacts.history.T[there], strict=False)
         ]
-        given, riding = self.chain.on_site_stiffness, self.chain.resonators
-        self._site = np.zeros(n) if given is None else given
-        self.mass, self._body, self._springs = self.chain.mass, np.zeros(0, int), np.zeros(0)
-        if riding is not None:
-            self.mass = np.concatenate([self.mass, riding.mass])
-            self._body, self._springs = riding.body, riding.stiffness
+        self._site, riding = self.chain.on_site_stiffness, self.chain.resonators
+        self.mass = np.concatenate([self.chain.mass, riding.mass])
+        self._body, self._springs = riding.body, riding.stiffness
         self._rest = 0.0
         self._rest = self.of(*np.zeros((2, self.mass.size)))
 
@@ -346,8 +343,8 @@ def check_conservative(case: Case) -> None:
     damping = at_rest(contacts, present, float(chain.mass.min()))[1]
     losses = {
         "drag": chain.has_drag,
-        "on-site damping": chain.on_site_damping is not None and chain.on_site_damping.any(),
-        "resonators' dashpots": (own := chain.resonators) is not None and own.damping.any(),
+        "on-site damping": chain.on_site_damping.any(),
+        "resonators' dashpots": chain.resonators.damping.any(),
         f"the contacts of {case.contact.law}": damping.any() or contacts.model.history,
     }
     for what in (name for name, there in losses.items() if there):
@@ -364,10 +361,8 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
     chain, _, _ = prepare(case)
     n, start = chain.n_bodies + chain.n_resonators, "how the case's beads start"
     if guess is None:
-        u = np.zeros(chain.n_bodies) if chain.displacement is None else chain.displacement
         own, begun = chain.resonators, start
-        more = np.zeros((2, 0)) if own is None else (own.u, own.v)
-        state = np.concatenate([u, more[0], chain.velocity, more[1]])
+        state = np.concatenate([chain.displacement, own.u, chain.velocity, own.v])
     else:
         state, begun = state_of_guess(guess, n, start)
     if not state.any():
@@ -383,9 +378,7 @@ def _turn_of(case: Case, period: float | None, guess: Orbit | Result | None) -> 
 
 def _span_of(case: Case, chain: Chain, state: np.ndarray) -> float:
     """Period of the mode that holds most of a state's energy [s]."""
-    found, mass = modes(case), chain.mass
-    if chain.resonators is not None:
-        mass = np.concatenate([mass, chain.resonators.mass])
+    found, mass = modes(case), np.concatenate([chain.mass, chain.resonators.mass])
     n, omega, weighted = mass.size, 2.0 * math.pi * found.frequencies, found.shapes * mass
     size = (weighted * found.shapes).sum(axis=1)
     energy = ((omega * (weighted @ state[:n])) ** 2 + (weighted @ state[n:]) ** 2) / size

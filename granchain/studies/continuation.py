@@ -699,8 +699,8 @@ class Path:
         fine, half = shooting.fine, {"time.end": 0.5 * shooting.period}
         y, critical = node.shot.state, np.abs(node.found.values - 1.0).argmin()
         order = np.arange(fine.chain.n_bodies)[::-1]
-        if (riding := fine.chain.resonators) is not None:
-            order = np.append(order, order.size + np.argsort(-riding.body, kind="stable"))
+        riding = np.argsort(-fine.chain.resonators.body, kind="stable")
+        order = np.append(order, order.size + riding)
         order = np.append(order, order.size + order)
 
         def mirrored(states: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, overload
@@ -34,6 +35,7 @@ from granchain.keys import Problems, shown, suggestion
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
 from granchain.sensor import Sensor
+from granchain.set_up import contacts_of_cases
 from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.many import run_many
@@ -566,18 +568,41 @@ def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
             )
             continue
         try:
-            found[key] = quantity_of(case, key)
+            found[key], value = quantity_of(case, key), value_at(case, key)
             problems.check(
-                value_at(case, key) != 0.0,
+                value != 0.0,
                 key,
                 "0",
                 "another value to begin with",
                 "give the case one that is of the right size",
             )
+            problems.check(
+                value == 0.0 or _acts(case, key, value),
+                f"free.{key}",
+                "a key that changes no physics in this case",
+                "one that a body, an end or a contact has something from",
+                "free what the measurement may tell: a density only where no mass is given",
+            )
         except CaseError as error:
             problems.repeat(error.problems)
     problems.close()
     return found
+
+
+def _acts(case: Case, key: str, value: float) -> bool:
+    """Whether bodies, ends or contacts are others with a thousandth less under a key."""
+    try:
+        rows = contacts_of_cases([case, case.replace(**{key: 0.999 * value})])
+    except CaseError:
+        # no case with that: what it would change is not known
+        return True
+    found = []
+    for chain, contacts in rows:
+        # what a run takes of a body's size and substance is in its mass and in its contacts
+        ends = {side: replace(getattr(chain, side), material=None) for side in ("left", "right")}
+        bodies = replace(chain, radius=chain.mass, material=(), **ends)
+        found.append(pickle.dumps((vars(bodies), contacts.c, contacts.history)))
+    return found[0] != found[1]
 
 
 # --------------------------------------------------------------------------------------------------

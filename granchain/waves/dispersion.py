@@ -84,11 +84,8 @@ def cell_of(case: Case) -> Cell:
     beads = periodic_part(case, chain)
     between = range(beads.start + 1, beads.stop)
     stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
-    on_site, own = np.zeros(chain.n_bodies), np.zeros((0, 3))
-    if chain.on_site_stiffness is not None:
-        on_site = chain.on_site_stiffness
-    if (riding := chain.resonators) is not None:
-        own = np.array([riding.body - beads.start, riding.mass, riding.stiffness]).T
+    on_site, riding = chain.on_site_stiffness, chain.resonators
+    own = np.array([riding.body - beads.start, riding.mass, riding.stiffness]).T
     carried: list[list[list[float]]] = [[] for _ in range(beads.start, beads.stop)]
     for bead, *numbers in own.tolist():
         if 0 <= bead < len(carried):

@@ -144,18 +144,14 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
             stretch[i, k - 1 - first] = 1.0
         if k < n:
             stretch[i, k - first] = -1.0
-    mass, springs, riding = chain.mass[first:], [slopes], np.zeros(0, dtype=np.int64)
+    mass, springs = chain.mass[first:], [slopes]
     if chain.has_on_site:
         stretch = np.vstack([stretch, np.eye(n - first, stretch.shape[1])])
-        given = chain.on_site_stiffness, chain.on_site_damping
-        springs += [
-            np.array([np.zeros(n - first) if one is None else one[first:] for one in given])
-        ]
-    if (own := chain.resonators) is not None:
-        riding = own.body - first
-        rows = np.hstack([-np.eye(n - first)[riding], np.eye(riding.size)])
-        stretch, mass = np.vstack([stretch, rows]), np.concatenate([mass, own.mass])
-        springs += [np.array([own.stiffness, own.damping])]
+        springs += [np.array([chain.on_site_stiffness, chain.on_site_damping])[:, first:]]
+    own, riding = chain.resonators, chain.resonators.body - first
+    rows = np.hstack([-np.eye(n - first)[riding], np.eye(riding.size)])
+    stretch, mass = np.vstack([stretch, rows]), np.concatenate([mass, own.mass])
+    springs += [np.array([own.stiffness, own.damping])]
     stiffness, damping = np.hstack(springs)
     stretch /= np.sqrt(mass)
     _, singular, right = np.linalg.svd(np.sqrt(stiffness)[:, None] * stretch)
@@ -164,7 +160,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     omega, vectors = omega[::-1], right[::-1]
     # damping between the modes; drag is m g v on each body, and g in these coordinates
     dashpots = stretch.T @ (damping[:, None] * stretch)
-    if chain.drag is not None:
+    if chain.has_drag:
         dashpots += np.diag(np.pad(chain.drag[first:], (0, riding.size)))
     rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
     shapes = vectors / np.sqrt(mass)
