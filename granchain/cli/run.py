@@ -141,7 +141,7 @@ def computed_run(
                 )
             result.save(target, replaced, progress.writing(target))
         if result.status is Status.INTERRUPTED:
-            checkpoint.rely_on(result.variables, result.provenance["data_sha256"])
+            checkpoint.rely_on(result.variables)
         else:
             checkpoint.remove()
     return result

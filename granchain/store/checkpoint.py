@@ -3,12 +3,13 @@
 A journal, FILE.chk beside FILE, of frames of arrays: nothing in it can name another file or cause
 code to run, and damage is seen before anything is taken from it. Rows of records that will not
 change are in one frame only; once a stopped run has written FILE, which holds them too, they are
-read from there.
+read from there, and so they stay while it is gone on with.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -94,6 +95,9 @@ class Checkpoint:
         self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
         # of each record, how many rows the journal holds for good; None where it is to begin anew
         self._rows: Mapping[str, int] | None = None
+        # of each record, how many rows the output file holds in its place, and their hash
+        self._left: Mapping[str, int] = {}
+        self._left_sha256 = ""
         self._last: tuple[Saved, Mapping[str, str]] | None = None
         self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
         self._next = time.monotonic() + every
@@ -132,10 +136,11 @@ class Checkpoint:
             # appended as long as half of the file counts; the rest is states that newer ones have
             # replaced
             size = self._journal.length + sum(map(len, content))
-            if known is not None and size < 2 * sum(a.nbytes for a in saved.arrays.values()):
+            held = sum(a[self._left.get(name, 0) :].nbytes for name, a in saved.arrays.items())
+            if known is not None and size < 2 * held:
                 self._journal.append(content, self.progress)
             else:
-                self._journal.begin(_frame_of(saved, facts, {}), self.progress)
+                self._begin(saved, facts)
             self._rows, self._last = saved.settled, (saved, facts)
         except FileError as error:
             if not self._warned:
@@ -146,7 +151,12 @@ class Checkpoint:
         ended = time.monotonic()
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
 
-    def rely_on(self, output: Mapping[str, Any], data_sha256: str) -> None:
+    def _begin(self, saved: Saved, facts: Mapping[str, str]) -> None:
+        """Write the journal anew, but for the rows that the output file holds."""
+        more = {"output": self._left_sha256} if self._left else {}
+        self._journal.begin(_frame_of(saved, facts, self._left, **more), self.progress)
+
+    def rely_on(self, output: Mapping[str, Any]) -> None:
         """Leave to the output file of the stopped run, which is written, the records that it holds:
         they stand once on the disk.
 
@@ -154,30 +164,34 @@ class Checkpoint:
         ----------
         output : mapping of str
             Its variables.
-        data_sha256 : str
-            By which the file is known again.
         """
         if self._last is None:
             return
         saved, facts = self._last
-        rows = {name: saved.settled.get(name, 0) for name in _IN_OUTPUT if name in output}
-        if sum(saved.arrays[name][:n].nbytes for name, n in rows.items()) >= RECORDS_IN_OUTPUT:
+        left = {name: saved.settled.get(name, 0) for name in _IN_OUTPUT if name in output}
+        rows = {name: saved.arrays[name][:n] for name, n in left.items() if n}
+        if sum(array.nbytes for array in rows.values()) >= RECORDS_IN_OUTPUT:
+            self._left = {name: len(array) for name, array in rows.items()}
+            self._left_sha256 = _sha256_of(rows)
             # where the disk is full, both stay
             with contextlib.suppress(FileError):
-                self._journal.begin(_frame_of(saved, facts, rows, output=data_sha256))
+                self._begin(saved, facts)
 
     def _in_output(self, header: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The rows that the first frame leaves to the output file."""
+        """The rows that the first frame leaves to the output file: that of the stopped run, or one
+        that a later stop has put in its place, which begins with the same rows."""
         if "output" not in header:
             return {}
         left = {name: first for name, _, first, _ in header["arrays"] if first}
-        result = open_result(self._output, lambda headers: left)
-        if result.provenance["data_sha256"] != header["output"]:
+        known = open_result(self._output, lambda headers: left).variables
+        rows = {name: known[name].data[:first] for name, first in left.items() if name in known}
+        if _sha256_of(rows) != header["output"]:
             raise FileError(
                 f"{self._output}: got another file than the stopped run left, allowed that one, "
                 f"which holds its records; put it back, or {_ANEW}"
             )
-        return {name: result.variables[name].data[:first] for name, first in left.items()}
+        self._left, self._left_sha256 = left, header["output"]
+        return rows
 
     def load(self, **facts: str) -> Saved:
         """Read the last state; where what follows it is not whole, with a warning.
@@ -271,6 +285,15 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
         "packages": f"numpy {packages['numpy']}, numba {packages.get('numba')}",
         "machine": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _sha256_of(rows: Mapping[str, np.ndarray]) -> str:
+    """Hash of rows of records: names, types, shapes, bytes."""
+    total = hashlib.sha256()
+    for name, array in sorted(rows.items()):
+        total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()
 
 
 def _frame_of(
