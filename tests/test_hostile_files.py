@@ -25,10 +25,9 @@ from granchain.engine import fields
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
-from granchain.store import Checkpoint, files, open_result, provenance
+from granchain.store import Checkpoint, files, open_result
 from granchain.store.checkpoint import Saved
 from granchain.store.journal import FRAME_END, FRAME_HEAD, frame
-from granchain.store.reader import verified
 
 ROOT = Path(granchain.__file__).parents[1]
 SECRET = b"the secret of another file" * 100
@@ -168,23 +167,6 @@ def test_a_hostile_file_is_refused_with_its_reason(folder, name):
     assert str(caught.value).startswith(f"{folder / name}.h5: ")
     assert HOSTILE[name][1] in str(caught.value)
     assert SECRET[:10].decode() not in str(caught.value) and str(caught.value).isprintable()
-
-
-def test_values_are_compared_with_their_hash_some_at_a_time(folder, content, tmp_path, monkeypatch):
-    (path := tmp_path / "good.h5").write_bytes(content)
-    most, pieces, sizes = 800, provenance._pieces, []
-    monkeypatch.setattr(provenance, "BYTES_AT_ONCE", most)
-    monkeypatch.setattr(
-        provenance,
-        "_pieces",
-        lambda data: [sizes.append(one.nbytes) or one for one in pieces(data)],
-    )
-    found = verified(path)
-    whole = open_result(path)
-    assert max(variable.data.nbytes for variable in whole.variables.values()) > 2 * most
-    assert max(sizes) <= most and found == whole.provenance["data_sha256"]
-    with pytest.raises(FileError, match="its data differ from their hash"):
-        verified(folder / "data_changed.h5")
 
 
 READER = """

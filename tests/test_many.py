@@ -16,7 +16,7 @@ from granchain.engine import stack
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.status import Status
-from granchain.store.units import unit_of_attributes
+from granchain.store.variables import unit_of_attributes
 from granchain.studies import members
 from granchain.studies.measures import measure
 

@@ -293,7 +293,7 @@ def test_a_limit_is_a_number_of_bytes(here, obeyed):
         b"time [s],bead 3 [N]\n" + b"".join(b"%d,1\n" % i for i in range(1000))
     )
     assert (
-        '--limit: got "-1", allowed a number'
+        "'--limit': Value error, -1 is no finite number above 0"
         in obeyed("traces", "import", "record", "--kind", "measured", "--limit", "-1", code=2).err
     )
     assert (

@@ -12,8 +12,12 @@ from granchain.contact.law import Quantity
 from granchain.status import Status
 from granchain.store import open_result
 from granchain.store.result import Result
-from granchain.store.units import READ_BY_UDUNITS, unit_attributes
-from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.variables import (
+    READ_BY_UDUNITS,
+    VARIABLES,
+    VARIABLES_OF_MECHANISM,
+    unit_attributes,
+)
 from granchain.store.writer import NUMBERS
 
 # Each unit with its powers of m, kg and s, and a factor: of the SI Brochure, 9th edition 2019,

@@ -9,9 +9,6 @@ from support.refused import refused
 from granchain.cli import obey
 from granchain.cli.process import program
 
-# Values that are no number.
-NO_NUMBERS = ("x", "", "1,5", "5 mm", "1e", "\x1b[31m\u202e", "x" * 500)
-
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     yield path, command
@@ -22,46 +19,26 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 def wrong_lines(root: Any) -> Iterator[tuple[str, ...]]:
     """Every kind of wrong use of every command, made from what the command declares."""
     for path, command in commands(root):
-        yield from (
-            (*path, word)
-            for word in (
-                "--no-such-option",
-                "--no-such-option=1",
-                "-z",
-                "-hz",
-                "--help=3",
-                "--\x1b[2J\u202e",
-            )
-        )
+        words = ("--no-such-option=1", "-hz", "--help=3", "--\x1b[2J\u202e" + 500 * "x")
+        yield from ((*path, word) for word in words)
         if hasattr(command, "commands"):
-            yield from ((*path, word) for word in ("no-such-command", "", "x" * 500))
+            yield from ((*path, word) for word in ("no-such-command", "\x1b[31m", "x" * 500))
             continue
-        arguments = [one for one in command.params if one.param_type_name == "argument"]
-        options = [one for one in command.params if one.param_type_name == "option"]
         needed = [
-            *("x" for one in arguments if one.required),
-            *(word for one in options if one.required for word in (one.opts[0], "x")),
-        ]
+            word
+            for one in command.params if one.required
+            for word in (*one.opts[: one.param_type_name == "option"], "x")
+        ]  # fmt: skip
         if needed:
             yield path
-            yield (*path, "--no-such-option")
-        if not any(one.nargs == -1 for one in arguments):
-            yield (*path, *needed, *["too many"] * (len(arguments) + 1))
-        for option in options:
-            for name in option.opts:
-                yield (*path, *needed, f"{name}=yes") if option.is_flag else (*path, *needed, name)
-                yield (*path, *needed, f"{name}x", "3")
-                if option.metavar in (
-                    "N",
-                    "HZ",
-                    "X",
-                    "G",
-                    "DT",
-                    "BYTES",
-                ) and option.type_descriptor.annotation not in (str, str | None):
-                    yield from ((*path, *needed, name, value) for value in NO_NUMBERS)
-                    # several at once: the first one is said
-                    yield (*path, *needed, name, "x", "--no-such-option")
+        if not any(one.nargs == -1 for one in command.params):
+            yield (*path, *needed, *["too many"] * (len(command.params) + 1))
+        for option in command.params:
+            if option.param_type_name == "option":
+                flag = "=yes" if option.is_flag else ""
+                yield (*path, *needed, option.opts[0] + flag)
+                if str(option.type_descriptor.annotation).find("str") < 0 and not flag:
+                    yield (*path, *needed, option.opts[0], "5 mm\x1b[31m")
 
 
 @pytest.mark.promise("I2")
@@ -83,7 +60,7 @@ def test_every_wrong_command_line_says_where_it_got_what_and_what_is_allowed(
         )
         if code != 2 or said.out or not parts or not sentence.isprintable():
             lacking.append((line, sentence))
-    assert len(lines) > 400 and {line[0] for line in lines if len(line) > 1} >= set(
+    assert len(lines) > 300 and {line[0] for line in lines if len(line) > 1} >= set(
         command.commands
     )
     print(*lacking, sep="\n")

@@ -4,9 +4,10 @@ Python."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,19 +92,12 @@ class Contact:
         return h
 
     def force(self, overlap: float, h: tuple, rate: float = 0.0) -> float:
-        """Force [N] with this history; nan where Python refuses what compiled code makes nan or
-        infinite."""
-        try:
-            return self.law.force(overlap, rate, self.c, h)
-        except (ArithmeticError, ValueError):
-            return math.nan
+        """Force [N] with this history."""
+        return number_or_nan(self.law.force, overlap, rate, self.c, h)
 
     def energy(self, overlap: float, h: tuple) -> float:
         """Recoverable energy [J] with this history."""
-        try:
-            return self.law.energy(overlap, self.c, h)
-        except (ArithmeticError, ValueError):
-            return math.nan
+        return number_or_nan(self.law.energy, overlap, self.c, h)
 
     def loading(self, overlap: float) -> float:
         """Force [N] of a fresh contact loaded to an overlap."""
@@ -116,14 +110,20 @@ class Contact:
 
     def lost(self, h: tuple) -> float:
         """Energy [J] that the history has lost for good."""
-        try:
-            return self.law.plastic(self.c, h)
-        except (ArithmeticError, ValueError):
-            return math.nan
+        return number_or_nan(self.law.plastic, self.c, h)
 
     def overlaps(self, smallest: float, count: int) -> list[float]:
         """Overlaps [m] from a part of the largest up to it, evenly spaced in their logarithm."""
         return [float(d) for d in self.scale * np.geomspace(smallest, 1.0, count)]
+
+
+def number_or_nan(function: Callable[..., float], *arguments: Any) -> float:
+    """What a function of a law gives; nan where Python refuses what compiled code makes nan or
+    infinite."""
+    try:
+        return function(*arguments)
+    except (ArithmeticError, ValueError):
+        return math.nan
 
 
 def simpson(intervals: int) -> np.ndarray:

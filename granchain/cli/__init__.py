@@ -4,7 +4,7 @@ Standard output carries the result and nothing else, standard error the messages
 slow to load is imported by the command that uses it: `granchain --help` takes a tenth of a second.
 """
 
-from granchain.cli import run, files, plot, sweep, optimize, laws, impact, traces, compare  # noqa: I001
+from granchain.cli import run, files, plot, sweep, laws, impact, compare  # noqa: I001
 from granchain.cli.process import main, obey
 
 __all__ = [
@@ -14,9 +14,7 @@ __all__ = [
     "laws",
     "main",
     "obey",
-    "optimize",
     "plot",
     "run",
     "sweep",
-    "traces",
 ]

@@ -155,11 +155,11 @@ FileFacts = tuple[list[tuple[str, str]], dict[str, Any], list[str]]
 def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
     """What the file of a run holds: rows of a table, facts for JSON, and lines."""
     from granchain.analysis import SUMMARISED
-    from granchain.store.reader import open_result, verified
+    from granchain.store.reader import open_result
     from granchain.store.variables import Unread, variable_table
 
-    data_sha256 = verified(file) if verify else None
-    result = open_result(file, variables=in_memory, unsealed=unsealed)
+    wanted = None if verify else in_memory
+    result = open_result(file, variables=wanted, unsealed=unsealed and not verify)
     headers = result.unread | {
         name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()
     }
@@ -167,7 +167,7 @@ def info_of_result(file: str, verify: bool, unsealed: bool) -> FileFacts:
     facts = {
         **facts_of(result),
         "sealed": result.sealed,
-        "data_verified": data_sha256,
+        "data_verified": result.provenance["data_sha256"] if verify else None,
         "variables": facts_of_variables({name: headers[name] for name in order if name in headers}),
         "provenance": result.provenance,
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -30,7 +30,7 @@ from granchain.pages.blocks import number_text
 
 if TYPE_CHECKING:
     from granchain.figures.registry import Draw
-    from granchain.keys import Problems
+    from granchain.keys import Problems, Table
 
 # Tables of the two bodies.
 SPHERES = ("sphere_1", "sphere_2")
@@ -134,21 +134,7 @@ def impact(
     document: dict[str, Any] = {}
     set_values(document, changes or (), "restitution=0.7", problems)
     if data is not None:
-        for name in ("material", *SPHERES):
-            problems.check(
-                document.pop(name, None) is None,
-                name,
-                f"a {name.partition('_')[0]}",
-                "none: the folder states the bodies",
-                "take it out",
-            )
-        quantities = read_quantities(document, problems)
-        given = shared_out(laws, document, problems)
-        problems.close()
-        found = gc.compare_impacts(given, data, fit, quantities)
-        save_figure(gc.figures.impact_comparison, out, overwrite, found)
-        facts = {**found.as_dict(), "figure": out}
-        print_result("impact", facts, as_json, lambda: against_data(found))
+        compare_with_data(laws, document, problems, data, fit, out, overwrite, as_json)
         return
     numbers = read_numbers(speed, vary or (), problems)
     source, pair, changed = read_pair(document, problems)
@@ -168,16 +154,7 @@ def impact(
         "pair": pair.items(),
         "pair_source": source,
         "pair_changes": changed,
-        "impacts": [
-            {
-                "law": row.law,
-                "inputs": row.inputs,
-                "speed": row.speed,
-                **({"restitution": None} if row.result is None else row.result.numbers()),
-                "problem": row.problem or None,
-            }
-            for row in rows
-        ],
+        "impacts": [row.as_dict() for row in rows],
         "figure": out,
         "figures": written,
     }
@@ -203,105 +180,101 @@ def read_numbers(
     from granchain.keys import shown
 
     found: dict[str, list[float]] = {}
+    once = "give the approach speed [m/s] by --speed V, or several by --vary speed=V,V,..."
     for item in [*([] if speed is None else [f"speed={speed}"]), *vary]:
         key, equals, text = map(str.strip, item.partition("="))
         advice = "write for example --vary restitution=0.1,0.5,0.9"
         if not problems.check(bool(key and equals), "--vary", shown(item), "KEY=V,V,...", advice):
             continue
-        advice = "give the approach speed by --speed V or --vary speed=V,V,..., and each key once"
-        problems.check(key not in found, key, "it twice", "one list of values", advice)
-        values = found.setdefault(key, [])
+        problems.check(key not in found, key, "it twice", "one list of values", once)
+        above, least = (" above 0 [m/s]", 0.0) if key == "speed" else ("", -math.inf)
+        found[key] = []
         for part in map(str.strip, text.split(",")):
             try:
                 value = float(part)
             except ValueError:
                 value = math.nan
-            good = math.isfinite(value) and (value > 0.0 or key != "speed")
-            allowed = f"a number{' above 0 [m/s]' if key == 'speed' else ''}"
-            example = "1.77" if key == "speed" else "0.1,0.5,0.9"
-            if problems.check(good, key, shown(part), allowed, f"write {key}={example}"):
-                values.append(value)
-    advice = "give the approach speed [m/s] by --speed V, or several by --vary speed=V,V,..."
-    problems.check("speed" in found, "speed", "none", "a number above 0 [m/s]", advice)
+            good = least < value < math.inf
+            if problems.check(good, key, shown(part), f"a number{above}", f"write {key}=0.1,0.5"):
+                found[key].append(value)
+    problems.check("speed" in found, "speed", "none", "a number above 0 [m/s]", once)
     return found
+
+
+@cache
+def bodies_table() -> type[Table]:
+    """The tables that say what the two bodies are."""
+    from pydantic import create_model
+
+    from granchain.case.tables import MaterialKey, OtherSphereTable, SphereTable, material_of
+    from granchain.contact.pair import PAIR_QUANTITIES
+    from granchain.keys import Table, key, number_key
+
+    quantities: dict[str, Any] = {
+        name: (float | None, number_key(unit, "a number", None, above=0.0))
+        for name, unit in PAIR_QUANTITIES.items()
+    }
+    pair = create_model("PairTable", __base__=Table, **quantities)
+    first, second = SPHERES
+    keys: dict[str, Any] = {
+        "pair": (pair, key("such as pair.effective_radius=1e-3", "quantities", pair())),
+        "material": (MaterialKey | None, material_of("both bodies")),
+        first: (SphereTable | None, key("radius and material of a sphere", "a table", None)),
+        second: (OtherSphereTable, key("that of the other one", "a table", OtherSphereTable())),
+    }
+    return create_model("BodiesTable", __base__=Table, **keys)
+
+
+def read_bodies(document: dict[str, Any], problems: Problems) -> Any:
+    """What is said of the two bodies, taken out of the document; None where that is wrong."""
+    from granchain.keys import read_table
+
+    names = ("pair", "material", *SPHERES)
+    given = {name: document.pop(name) for name in names if name in document}
+    if SPHERES[1] in given:
+        given.setdefault(SPHERES[0], {})
+    bodies = read_table(bodies_table(), "", given, problems)
+    return bodies if problems.clear(*names) else None
 
 
 def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pair, list[str]]:
     """What the two bodies are, their pair, and what was changed of it; taken out of the
     document."""
-    from granchain.keys import shown
-    from granchain.material import MATERIALS
     from granchain.two_body import EXAMPLE_PAIR, example_pair, pair_with
 
-    name = document.pop("material", None)
-    spheres = {table: document.pop(table) for table in SPHERES if table in document}
-    given = read_quantities(document, problems)
-    changed = [f"{key} = {value:g}" for key, value in given.items()]
+    bodies = read_bodies(document, problems)
+    if bodies is None:
+        return EXAMPLE_PAIR, example_pair(), []
+    first, second = SPHERES
+    quantities = bodies.pair.model_dump(exclude_none=True)
+    changed = [f"{name} = {value:g}" for name, value in quantities.items()]
+    one, material = getattr(bodies, first), bodies.material
     try:
-        if spheres:
-            got, advice = "a material beside spheres", "write sphere_1.material=steel-316"
-            problems.check(name is None, "material", got, "none: each has its own", advice)
-            words, pair = read_spheres(spheres, problems)
-            return words, gc.Pair(**pair.items() | given), changed
-        material = MATERIALS.get(name) if isinstance(name, str) else None
-        if name is not None:
-            changed.insert(0, f"material = {name}")
-            if material is None:
-                advice = "or give pair.yield_stress=9e8 and others"
-                allowed = "a name: " + ", ".join(MATERIALS)
-                problems.add("material", shown(name), allowed, advice, name, MATERIALS)
-        return EXAMPLE_PAIR, pair_with(given, material), changed
+        if one is None:
+            named = [] if material is None else [f"material = {name_of(material)}"]
+            return EXAMPLE_PAIR, pair_with(quantities, material), [*named, *changed]
+        got, advice = "a material beside spheres", "write sphere_1.material=steel-316"
+        problems.check(material is None, "material", got, "none: each has its own", advice)
+        words, pair = pair_of_spheres(one, getattr(bodies, second))
+        return words, gc.Pair(**pair.items() | quantities), changed
     except LawError as error:
-        problems.repeat(str(error).split("\n"))
+        problems.repeat(str(error).replace("pair: other_radius", f"{second}.radius").split("\n"))
         return EXAMPLE_PAIR, example_pair(), changed
 
 
-def read_spheres(given: Mapping[str, Any], problems: Problems) -> tuple[str, gc.Pair]:
-    """A sphere and what it meets: in words, and as a pair; the example's where they cannot be
-    read."""
-    from granchain.case.tables import OtherSphereTable, SphereTable
-    from granchain.keys import read_table
-    from granchain.two_body import EXAMPLE_PAIR, example_pair
-
-    first, second = SPHERES
-    one = read_table(SphereTable, first, given.get(first, {}), problems)
-    other = read_table(OtherSphereTable, second, given.get(second, {}), problems)
-    if one is None or other is None or not problems.clear(*SPHERES):
-        return EXAMPLE_PAIR, example_pair()
+def pair_of_spheres(one: Any, other: Any) -> tuple[str, gc.Pair]:
+    """A sphere and what it meets: in words, and as a pair."""
     radius = one.radius if other.radius is None else other.radius
-    if other.internal:
-        allowed = f"a finite number above {one.radius:g} [m]: the hollow is the larger one"
-        advice = "give sphere_2.radius, or leave sphere_2.internal out"
-        good = one.radius < radius < math.inf
-        if not problems.check(good, "sphere_2.radius", f"{radius:g}", allowed, advice):
-            return EXAMPLE_PAIR, example_pair()
     pair = gc.Pair.of_spheres(one.radius, one.material, radius, other.material, other.internal)
-    sphere = f"a sphere of {one.radius:g} m, {one.material.name or 'own material'}"
-    kind = "a flat wall" if math.isinf(radius) else f"a sphere of {radius:g} m"
-    if other.internal:
-        kind = f"a hollow of {radius:g} m"
-    substance = (other.material or one.material).name or "own material"
-    return f"{sphere}, and {kind}, {substance}", pair
+    kind = "a hollow" if other.internal else "a sphere"
+    kind = "a flat wall" if math.isinf(radius) else f"{kind} of {radius:g} m"
+    sphere = f"a sphere of {one.radius:g} m, {name_of(one.material)}"
+    return f"{sphere}, and {kind}, {name_of(other.material or one.material)}", pair
 
 
-def read_quantities(document: dict[str, Any], problems: Problems) -> dict[str, float]:
-    """Quantities of the two bodies that are given, in SI; taken out of the document."""
-    from pydantic import create_model
-
-    from granchain.contact.pair import PAIR_QUANTITIES
-    from granchain.keys import Table, number_key, read_table, shown
-
-    keys: dict[str, Any] = {
-        name: (float | None, number_key(unit, "a number", None, above=0.0))
-        for name, unit in PAIR_QUANTITIES.items()
-    }
-    model = create_model("PairTable", __base__=Table, **keys)
-    given, allowed = document.pop("pair", {}), "quantities of the two bodies"
-    advice = "write pair.effective_radius=1e-3"
-    if not problems.check(isinstance(given, Mapping), "pair", shown(given), allowed, advice):
-        return {}
-    table = read_table(model, "pair", given, problems)
-    return {} if table is None else dict(table.model_dump(exclude_none=True))
+def name_of(material: gc.Material) -> str:
+    """What a material is called."""
+    return material.name or "own material"
 
 
 def shared_out(
@@ -375,6 +348,12 @@ class ImpactRow(NamedTuple):
     restitution: float
     words: str
     problem: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """What was asked and what came out, for JSON."""
+        numbers = {"restitution": None} if self.result is None else self.result.numbers()
+        asked = {"law": self.law, "inputs": self.inputs, "speed": self.speed}
+        return {**asked, **numbers, "problem": self.problem or None}
 
 
 def several_values(numbers: Mapping[str, Sequence[float]]) -> list[str]:
@@ -511,6 +490,29 @@ def value_words(value: Any) -> str:
 
 # --------------------------------------------------------------------------------------------------
 # Against measured impacts
+
+
+def compare_with_data(
+    laws: Iterable[type[gc.ContactLaw]],
+    document: dict[str, Any],
+    problems: Problems,
+    data: str,
+    fit: str | None,
+    out: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Compare laws with the impacts of a folder, draw it, and print it."""
+    for name in ("material", *SPHERES):
+        got, allowed = f"a {name.partition('_')[0]}", "none: the folder states the bodies"
+        problems.check(document.pop(name, None) is None, name, got, allowed, "take it out")
+    bodies = read_bodies(document, problems)
+    given = shared_out(laws, document, problems)
+    problems.close()
+    found = gc.compare_impacts(given, data, fit, bodies.pair.model_dump(exclude_none=True))
+    save_figure(gc.figures.impact_comparison, out, overwrite, found)
+    facts = {**found.as_dict(), "figure": out}
+    print_result("impact", facts, as_json, lambda: against_data(found))
 
 
 def against_data(found: gc.ImpactComparison) -> str:

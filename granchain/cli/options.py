@@ -99,7 +99,7 @@ def above_zero(text: str) -> float:
     """A finite number above 0."""
     value = float(text)
     if not 0.0 < value < math.inf:
-        raise ValueError(text)
+        raise ValueError(f"{text} is no finite number above 0")
     return value
 
 

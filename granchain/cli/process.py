@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import sys
 import warnings
@@ -32,8 +31,11 @@ from granchain.errors import (
     GranchainWarning,
     RunError,
     TraceError,
-    suggestion,
+    printable,
 )
+
+# Signs of a sentence of typer's that are shown: words of the command line stand in it.
+MOST_OF_A_REASON = 300
 
 
 def main() -> None:
@@ -99,7 +101,7 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         return SIGNALLED + signal.SIGINT
     except BaseException as caught:
         error = caught
-    code, sentence = outcome(error, arguments)
+    code, sentence = outcome(error)
     if os.environ.get("GRANCHAIN_DEBUG") == "1":
         import traceback
 
@@ -112,12 +114,12 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     return code
 
 
-def outcome(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
+def outcome(error: BaseException) -> tuple[int, str]:
     """Exit code and sentence of an error."""
     if isinstance(error, InterruptedRun):
         return error.exit_code, str(error)
     if isinstance(error, TyperException):
-        return WRONG_INPUT, wrong_use(error, arguments)
+        return WRONG_INPUT, wrong_use(error)
     for kind, code in (
         (FileError, FILE_OR_DISK),
         (RunError, RUN_FAILED),
@@ -161,86 +163,14 @@ def _show_warning(
     notify(f"warning: {kind}{message}")
 
 
-# --------------------------------------------------------------------------------------------------
-# A command line that cannot be read
-
-
-def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
-    """The sentence of a command line that cannot be read, in the form that every error has: where,
-    got, allowed, what to do.
-
-    Parameters
-    ----------
-    error : TyperException
-    arguments : sequence of str
-        Without the name of the program.
-    """
-    from granchain.keys import shown
-
-    context, option = getattr(error, "ctx", None), getattr(error, "option_name", None)
-    path, command = (
-        command_of(arguments, option)
-        if context is None
-        else (context.command_path.split()[1:], context.command)
-    )
-    options = {name: one for one in command.params for name in (*one.opts, *one.secondary_opts)}
-    parameter = getattr(error, "param", None) or options.get(option)
-    where = path
-    if hasattr(error, "possibilities"):
-        names = [*(name for name in options if name.startswith("-")), "--help"]
-        got, allowed = f"the option {shown(option)}", ", ".join(names)
-        advice = suggestion(option, names, "take it out")
-    elif option is not None and (parameter is None or parameter.is_flag):
-        where, got = [*path, option], "a value"
-        allowed, advice = f"{option} alone", "take the value out"
-    elif parameter is not None:
-        where, missing = [*path, written(parameter)], option is not None
-        missing = missing or hasattr(error, "param_type")
-        got = "nothing" if missing else shown(value_in(arguments, parameter))
-        number = "whole number" if "int" in str(parameter.type_descriptor.annotation) else "number"
-        kind = parameter.metavar if missing else f"a {number}"
-        allowed = f"{kind} ({parameter.help.rstrip('.')})"
-        advice = "give it" if missing else "write it so"
-    elif hasattr(command, "commands"):
-        word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
-        where, got = [*path, "command"], "nothing" if word is None else shown(word)
-        allowed = ", ".join(command.commands)
-        advice = suggestion(word, command.commands, "name one of these")
-    else:
-        extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
-        got = f"{shown(extra[1] if extra else error.format_message())} beside what it takes"
-        taken = [written(one) for one in command.params if one.param_type_name == "argument"]
-        allowed = f"options and {', '.join(taken) or 'no argument'}"
-        advice = "take it out, or quote a value with spaces"
-    see = " ".join(["granchain", *path, "--help"])
+def wrong_use(error: TyperException) -> str:
+    """The sentence of a command line that cannot be read: what typer says of it, in the form that
+    every error has."""
+    context = getattr(error, "ctx", None)
+    path = "granchain" if context is None else context.command_path
+    usage = f"{path} COMMAND ..." if context is None else context.get_usage().partition(": ")[2]
+    reason = printable(error.format_message()[:MOST_OF_A_REASON]).rstrip(".")
     return (
-        f"{' '.join(where) or 'command'}: got {got}, allowed {allowed}; "
-        f"{advice}{'' if advice.endswith('?') else ', or'} see {see}"
+        f"{path.partition(' ')[2] or 'command'}: got what cannot be read ({reason}), allowed "
+        f"{' '.join(usage.split())}; see {path} --help"
     )
-
-
-def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str], Any]:
-    """The command that a command line names before an option, and the words that lead to it."""
-    path: list[str] = []
-    command: Any = program()
-    for word in arguments:
-        if word.partition("=")[0] == option or word not in getattr(command, "commands", {}):
-            break
-        path.append(word)
-        command = command.commands[word]
-    return path, command
-
-
-def written(parameter: Any) -> str:
-    """A parameter as one writes it."""
-    return parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.metavar)
-
-
-def value_in(arguments: Sequence[str], parameter: Any) -> str:
-    """The last value of an option on a command line."""
-    found = ""
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        name, equals, value = word.partition("=")
-        if name in parameter.opts:
-            found = value if equals else following
-    return found

@@ -47,7 +47,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.pulses import MOST_MISFIT
 from granchain.status import Status
-from granchain.store.units import unit_of_attributes
+from granchain.store.variables import unit_of_attributes
 
 # A variable that spans this factor has logarithmic colours, and the colour of cells without one.
 DECADE, MISSING = 10.0, "#e4e4e4"

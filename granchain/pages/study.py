@@ -32,7 +32,7 @@ from granchain.pages.run import (
     setup_blocks,
 )
 from granchain.pages.setup import reading_unit
-from granchain.store.units import unit_of_attributes
+from granchain.store.variables import unit_of_attributes
 from granchain.studies.measures import missing_note
 
 # Values of a key that a page lists, and members of an ensemble.

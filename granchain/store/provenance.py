@@ -7,17 +7,15 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from granchain.contact import laws
 from granchain.contact.user import package_of
-from granchain.store.files import BYTES_AT_ONCE
 from granchain.store.variables import Variable
 
 # /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a
@@ -51,19 +49,8 @@ def data_sha256(variables: Mapping[str, Variable]) -> str:
         if variable.is_text:
             total.update("\0".join(variable.data.ravel()).encode())
         else:
-            for piece in _pieces(variable.data):
-                total.update(np.ascontiguousarray(piece).data)
+            total.update(np.ascontiguousarray(variable.data).data)
     return total.hexdigest()
-
-
-def _pieces(data: Any) -> Iterator[np.ndarray]:
-    """An array, or a data set of a file, some megabytes of it at a time."""
-    if not data.ndim or not data.size:
-        yield data[()]
-        return
-    rows = max(1, BYTES_AT_ONCE * len(data) // (data.size * data.dtype.itemsize))
-    for first in range(0, len(data), rows):
-        yield data[first : first + rows]
 
 
 def granchain_version() -> str:

@@ -26,16 +26,15 @@ from granchain.store.files import (
     open_whole,
     quoted,
 )
-from granchain.store.provenance import NUMBERS, data_sha256
+from granchain.store.provenance import NUMBERS
 from granchain.store.result import Result
-from granchain.store.units import unit_of_attributes
 from granchain.store.variables import (
     CONTENT,
     ENSEMBLE,
     FORMAT,
     STUDY_OF_RUNS,
     Unread,
-    Variable,
+    unit_of_attributes,
     variable_table,
 )
 
@@ -129,36 +128,13 @@ def open_result(
         result.title, result.sealed = file.attrs["title"], opened.sealed
         result.provenance = provenance | {"granchain_version": file.attrs["granchain_version"]}
         result.unread = {name: header for name, header in headers.items() if name not in chosen}
-        if not result.unread:
-            check_data(result.data_sha256, file)
+        if not result.unread and result.data_sha256 != provenance["data_sha256"]:
+            raise RefusedError(f"its data differ from their hash; {DAMAGED}")
     # says where it is completed to another case today; one that this version does not take is read
     # all the same
     with contextlib.suppress(GranchainError):
         result.case  # noqa: B018
     return result
-
-
-def verified(path: str | os.PathLike[str]) -> str:
-    """The hash of a result's values, read some megabytes at a time, where its file says the same.
-
-    Raises
-    ------
-    FileError
-        As `open_result`.
-    """
-    with open_hdf5(path) as opened:
-        variables = {
-            name: Variable(header.dims, opened.datasets[name], header.unit, header.long_name)
-            for name, header in headers_of(opened.datasets).items()
-        }
-        check_data(data_sha256(variables), opened.file)
-        return str(provenance_of(opened.file)["data_sha256"])
-
-
-def check_data(found: str, file: Any) -> None:
-    """Refuse a file whose values have another hash than it says."""
-    if found != provenance_of(file)["data_sha256"]:
-        raise RefusedError(f"its data differ from their hash; {DAMAGED}")
 
 
 class OpenedFile(NamedTuple):
