@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from granchain.case import Case, check_case
-from granchain.case.start import begun, differences_of, same_of
+from granchain.case.start import begun, differences_of, new_walls
 from granchain.chain import Chain, End
 from granchain.chain_end import Ended, ended
 from granchain.contact.law_record import LawRecord
@@ -260,7 +260,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
     held = case.held
     if held is None:
         return chain
-    start, mine, n = held.start, same_of(case), chain.n_bodies
+    start, n = held.start, chain.n_bodies
     if len(start.history) != len(contacts.model.history):
         raise CaseError(
             f"initial: got a state of {len(start.history)} quantities of history, allowed "
@@ -273,8 +273,8 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
         zero[1:n] -= chain.gap
         rows, history, u = start.contacts.copy(), start.history.copy(), start.bodies[0].copy()
         exists = chain.contact_exists & np.isfinite(start.zero)
-        for wall, k in enumerate((0, n)):
-            if held.same["walls"][wall] != mine["walls"][wall]:
+        for k, new in zip((0, n), new_walls(case), strict=True):
+            if new:
                 exists[k] = False
                 rows[:, k], rows[-1, k] = 0.0, -np.inf
                 history[:, k] = contacts.history[:, k]

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from support.kinds import PLAIN_HERE
 from support.law_edits import (
     CONSTANTS,
     IN_FILES,
@@ -49,22 +48,18 @@ from granchain.jit.fingerprint import REACHABLE, Reach, calls
 from granchain.jit.options import fingerprint, frozen
 
 pytestmark = pytest.mark.usefixtures("own_laws")
-# Of the kinds with compiled functions two, elsewhere than in plain Python: each is compiled.
-SHOWN = ("constant of an @njit function", "constant of a @vectorize function")
-FEW = [kind for kind in IN_FILES | PLAIN_ONLY if PLAIN_HERE or "@" not in kind or kind in SHOWN]
 
 
 @pytest.mark.plain
 def test_hash_and_copy_follow_an_edit_of_a_file(tmp_path: Path, jit: None) -> None:
-    for kind in FEW:
+    for kind in IN_FILES | PLAIN_ONLY:
         found = []
         for files in (IN_FILES | PLAIN_ONLY)[kind]:
             files.write(tmp_path)
             law = load(tmp_path).Mine
             functions = law.functions()
-            if "@vectorize" not in kind:  # which compiles; the long test does
-                assert copied(law) == plain(law), kind
-                assert fingerprint(*frozen(*functions)) == fingerprint(*functions), kind
+            assert copied(law) == plain(law), kind
+            assert fingerprint(*frozen(*functions)) == fingerprint(*functions), kind
             found.append((plain(law), fingerprint(*functions)))
         # the same file, read again
         assert fingerprint(*load(tmp_path).Mine.functions()) == found[-1][1], kind
@@ -204,7 +199,7 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  #
 # What a law may not reach: lines above, its force, what is said; alone, the type of K.
 NUMBERS, PLAIN = "put its numbers into constants", "write a plain function in its place"
 STEEL = CONSTANTS.replace("{}", "2")
-OPTION = "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x"
+OF_NJIT = "numba.core.registry.CPUDispatcher"
 REFUSED = {
     "dict": ("K = {'a': 2.0}", "K['a']", "dict", NUMBERS),
     "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "list", NUMBERS),
@@ -228,7 +223,16 @@ REFUSED = {
     "its dictionary": (STEEL, "len(steel.__dict__)", "steel.__dict__, an object", NUMBERS),
     "enum as a whole": (STEEL, "float(Phase(2))", "Phase, a class", ""),
     "value of a member": (STEEL, "float(Phase.CLOSED.value)", "Phase.CLOSED.value, an object", ""),
-    "option of @njit": (OPTION, "shape(d)", "shape, an object of type function", PLAIN),
+    **{
+        f"a function under @{way}": (
+            f"import numba\n@numba.{way}\ndef K(x):\n    return x", "K(d)", kind, PLAIN,
+        )
+        for way, kind in (
+            ("njit(fastmath=True)", OF_NJIT), ("njit('float64(float32)')", OF_NJIT),
+            ("njit(locals={'y': numba.float32})", OF_NJIT),
+            ("vectorize", "numba.np.ufunc.dufunc.DUFunc"),
+        )
+    },
 }  # fmt: skip
 # The line that is named, where it is not the force's.
 ELSEWHERE = {
@@ -285,17 +289,6 @@ def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> Non
     assert fingerprint(maker()) == fingerprint(*frozen(maker()))
     x_is_given = True
     assert frozen(maker())[0](2.0) == 4.0
-
-
-@pytest.mark.plain
-def test_how_a_function_is_compiled_is_part_of_the_hash(tmp_path: Path, jit: None) -> None:
-    found = []
-    options_of = ("", "fastmath=True", "fastmath={'nnan'}", "fastmath={'nnan', 'ninf'}")
-    for options in (*options_of, "error_model='numpy'", "inline='always'"):
-        top = f"from numba import njit\n@njit({options})\ndef shape(x):\n    return x"
-        Files(top, "shape(d)").write(tmp_path)
-        found.append(fingerprint(*load(tmp_path).Mine.functions()))
-    assert len(set(found)) == len(found)
 
 
 @pytest.mark.plain

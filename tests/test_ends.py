@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.kinds import PLAIN_ALONE
 from support.rows import (
+    HARD_STEEL,
     MASS,
     RADIUS,
     contacts_of,
@@ -97,6 +98,14 @@ def test_loads_that_the_row_or_its_law_cannot_carry_are_refused():
     jumping = "wang-liu-hysteretic"
     with pytest.raises(CaseError, match=jumping):
         contacts_of(laws()[jumping], standing_row(4, precompression=5.0), inputs_for(jumping))
+    # a law that ends before the radius carries nothing beyond, and no step is made for there
+    ending, row = "kogut-etsion", steel_row(4, 1e3, material=(HARD_STEEL,))
+    contacts = contacts_of(laws()[ending], row, inputs_for(ending))
+    limit = f"{contacts.model.functions.overlap_limit(tuple(contacts.c[:, 1])):.4g}"
+    assert f"overlap up to {limit} m" in time_step_of(contacts, row, "auto", 1e-4).reason
+    with pytest.raises(CaseError, match=f"law {ending} at its largest overlap, {limit[:5]}"):
+        pressed = standing_row(4, precompression=1e5, material=(HARD_STEEL,))
+        contacts_of(laws()[ending], pressed, inputs_for(ending))
 
 
 @pytest.mark.plain

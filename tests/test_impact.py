@@ -119,8 +119,9 @@ def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(plain_loop, mo
     found = impact(law="lee-wang-transition", speed=1.0, **inputs)
     (gone,) = np.flatnonzero(found.force[1:-1] == 0.0)[[1]] + 1
     assert found.duration > 1.5 * found.time[gone] and found.force[gone + 3] > 0.0
-    # also not where a run ends among them
-    monkeypatch.setattr(sys.modules["granchain.two_body"], "FIRST_STEPS", int(gone))
+    # also not where a run ends among them, with the last step in a block of its own
+    for name in ("FIRST_STEPS", "STEPS_AT_ONCE"):
+        monkeypatch.setattr(sys.modules["granchain.two_body"], name, int(gone))
     assert impact(law="lee-wang-transition", speed=1.0, **inputs).numbers() == found.numbers()
 
 

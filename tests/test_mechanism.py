@@ -107,6 +107,12 @@ def test_the_slip_is_that_of_the_two_materials_in_contact() -> None:
         slip @ [-normal[1], normal[0]], rel=1e-12
     )
     assert surface[1] * v0 + surface[2] * v1 + surface[3] == pytest.approx(slip @ normal, rel=1e-9)
+    # a jump of the force inside the contact moves the coordinates; a kink, and none, do not
+    for found, moves in ((True, 1.0), (True, 0.0), (False, 1.0)):
+        body = SimpleNamespace(inverse_mass=np.ones(2), **{name: np.zeros(2) for name in "qva"})
+        clock, jump = SimpleNamespace(dt=1e-6, friction=0.0, external=0.0), (0.5, 10.0, 20.0)
+        moved = loop.move(surface, (found, *jump, moves, 0.0), 0.0, 0.0, body, clock)
+        assert moved == body.a.any() == bool(found and moves)
 
 
 def test_the_pin_leaves_the_arc_into_its_end_without_a_step() -> None:

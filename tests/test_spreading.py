@@ -114,6 +114,23 @@ def test_energies_of_a_run_that_goes_on_are_those_of_one_without_a_break(plain_l
         )
 
 
+@pytest.mark.parametrize(
+    ("load", "changes"),
+    [
+        # at rest under 300 N contacts would have yielded further than they have come to
+        (20.0, {"chain.precompression": 300.0}),
+        # and the contact with a new wall begins with the dent of its rest, though it is open
+        (300.0, {"chain.precompression": 100.0, "ends.right": "rigid"}),
+    ],
+)
+def test_dents_go_on_under_another_load_with_the_ledgers_energies(load, changes, plain_loop):
+    first = row(DENTS, end=1e-5, chain={"precompression": load}, **DENTED)
+    result = gc.run(first.case.replace(initial=first, **changes))
+    held = result.energy_kinetic + result.energy_recoverable - moving_energy(result).static_work
+    off = analysis.bead_energy(result).sum(axis=1) - held
+    assert np.ptp(off) <= 1e-13 * result.energy_recoverable.max()
+
+
 def test_energies_that_a_result_does_not_hold_are_refused(plain_loop):
     with pytest.raises(GranchainError, match="set `history = true` under"):
         analysis.bead_energy(row(DENTS, initial=KICK, end=4e-6))

@@ -227,6 +227,16 @@ def differences_of(case: Any, step: float) -> list[str]:
     return ["time step"] * (step != held.time_step) + other
 
 
+def new_walls(case: Any) -> list[bool]:
+    """Whether the left and the right wall of a case are others than those of the run before, so
+    that what their contacts had come to does not go on."""
+    held = case.held
+    if held is None:
+        return [True, True]
+    pairs = zip(held.same["walls"], same_of(case)["walls"], strict=True)
+    return [before != now for before, now in pairs]
+
+
 def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, float]]]:
     """As `Held.began` and `Held.drives`, of a case at the first of its counted steps."""
     held = case.held

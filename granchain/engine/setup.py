@@ -280,29 +280,29 @@ def static_overlaps(
     force = np.concatenate(forces)
     if not force.any():
         return forces
-    within = contact_limits(model, c, limits)
-    found = over_kinds(_static_scan, model, (c, force[None, :], within[None, :]), 1)[0]
+    found = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
     if np.isnan(found).any():
         k = int(np.argmax(np.isnan(found)))
+        within = min(float(limits[k]), model.functions.overlap_limit(tuple(c[:, k])))
         labels = np.concatenate([np.append(masses.contact_labels, 0) for masses in rows])
         raise CaseError(
             f"chain.precompression: got {force[k]:.6g} N that contact {int(labels[k])} has to "
             f"carry at rest, allowed: at most the force of the law {model.name} at its largest "
-            f"overlap, {within[k]:.6g} m{largest_force(model, c[:, k], within[k])}; lower the "
+            f"overlap, {within:.6g} m{largest_force(model, c[:, k], within)}; lower the "
             "precompression or gravity, or take another law"
         )
     return in_parts(found, forces)
 
 
 def _static_scan(model: Model) -> Callable:
-    force, _ = at_rest(model)
+    (force, _), overlap_limit = at_rest(model), model.functions.overlap_limit
     gather = gatherer(len(model.coefficients))
 
     def scan(c, forces, limits, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
             wanted = forces[0, k]
-            low, high = 0.0, limits[0, k]
+            low, high = 0.0, min(limits[0, k], overlap_limit(ck))
             if wanted <= 0.0:
                 continue
             if not force(high, ck) >= wanted:
@@ -355,21 +355,5 @@ def _history_scan(model: Model) -> Callable:
             ):
                 h = update((begin, 0.0, 0.0, 1.0), ck, h)
             store(out, k, h)
-
-    return scan
-
-
-def contact_limits(model: Model, c: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """(n_contacts,) The smaller of the radius limit and the law's own largest overlap [m]."""
-    return np.minimum(limits, over_kinds(_largest_scan, model, (c,), 1)[0])
-
-
-def _largest_scan(model: Model) -> Callable:
-    overlap_limit = model.functions.overlap_limit
-    gather = gatherer(len(model.coefficients))
-
-    def scan(c, out):
-        for k in range(c.shape[1]):
-            out[0, k] = overlap_limit(gather(c, k))
 
     return scan

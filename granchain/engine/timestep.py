@@ -19,7 +19,7 @@ from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
 from granchain.engine.scans import alike, at_rest, halfway, in_parts, over_kinds, settled
-from granchain.engine.setup import Contacts, contact_limits
+from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
@@ -115,13 +115,13 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         of = [planned[m] for m in members]
         model, overlaps = of[0].contacts.model, [run.contacts.overlaps for run in of]
         c = np.hstack([run.contacts.c for run in of])
-        within = contact_limits(model, c, np.concatenate([run.contacts.limits for run in of]))
         energy, force = np.repeat(
             np.array([energy_and_force(run) for run in of]).T,
             [static.size for static in overlaps],
             axis=1,
         )
-        demand = np.vstack([energy, force, np.concatenate(overlaps), within])
+        limits = np.concatenate([run.contacts.limits for run in of])
+        demand = np.vstack([energy, force, np.concatenate(overlaps), limits])
         slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
         for m, run, mine in zip(members, of, slopes, strict=True):
             steps[m] = choose_step(run, mine)
@@ -253,7 +253,7 @@ def _stiffness_scan(model: Model) -> Callable:
     """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a
     contact can reach."""
     force, settle = model.functions.force, settled(model)
-    force_at_rest, work = at_rest(model)
+    (force_at_rest, work), overlap_limit = at_rest(model), model.functions.overlap_limit
     RATE = model.uses_rate
     gather = gatherer(len(model.coefficients))
 
@@ -280,7 +280,8 @@ def _stiffness_scan(model: Model) -> Callable:
     def scan(c, demand, out):
         for k in range(c.shape[1]):
             ck = gather(c, k)
-            extra, push, d0, limit = demand[0, k], demand[1, k], demand[2, k], demand[3, k]
+            extra, push, d0 = demand[0, k], demand[1, k], demand[2, k]
+            limit = min(demand[3, k], overlap_limit(ck))
             if extra <= 0.0 and push <= 0.0 and d0 <= 0.0:
                 continue
             d_max = reached(ck, extra, push, d0, limit)

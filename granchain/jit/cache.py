@@ -32,7 +32,7 @@ import numba
 from numba.core.errors import NumbaError
 
 from granchain.errors import GranchainWarning
-from granchain.jit.fingerprint import NAMED_TUPLES, calls
+from granchain.jit.fingerprint import LOOPS, NAMED_TUPLES, calls
 from granchain.jit.options import (
     OPTIONS,
     UNCALLED_FROM_PYTHON,
@@ -214,6 +214,7 @@ def compiled(function: Callable) -> Callable:
     dispatcher = numba.njit(**OPTIONS)(function)
     if numba.config.DISABLE_JIT:
         return dispatcher
+    LOOPS.add(dispatcher)
     say_refusals(dispatcher)
     try:
         if _LOOP_CACHE is not None:

@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from granchain.errors import LawError
@@ -36,12 +35,15 @@ LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "num
 # hashed, and not copied.
 LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 
+# Our own compiled functions, which others may call.
+LOOPS: set[Any] = set()
+
 # Named tuples that the loop reads and makes: they are hashed by their fields.
 NAMED_TUPLES: set[type] = set()
 
 REACHABLE = (
     "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, "
-    "fields of frozen dataclasses, members of IntEnums, @njit and @vectorize functions"
+    "fields of frozen dataclasses, members of IntEnums, functions under @njit without options"
 )
 # Where a name stands for nothing.
 MISSING: Any = object()
@@ -271,65 +273,25 @@ def calls(function: Any) -> Iterator[Any]:
                 yield value
         elif isinstance(value, tuple):
             stack.extend(value)
-        elif type(value) not in _PLAIN and (own := compiled_by_user(value)) is not None:
-            yield own.function
+        elif (own := plain_of(value)) is not None:
+            yield own
 
 
-class Compiled(NamedTuple):
-    """A function that the user's own file compiles: its Python, and how it is compiled."""
-
-    function: Any
-    decorator: Callable
-    signatures: tuple[Any, ...]
-    options: dict[str, Any]
-
-
-_DISPATCHERS = where_there(
-    lambda: (
-        private("numba.core.dispatcher", "Dispatcher"),
-        private("numba.np.ufunc.dufunc", "DUFunc"),
-    ),
-    "a law that reaches @njit or @vectorize functions is refused",
+_DISPATCHER: Any = where_there(
+    lambda: private("numba.core.dispatcher", "Dispatcher"),
+    "a law that reaches @njit functions is refused",
 )
+# Of @njit alone, and that a function is also saved.
+_BARE = {"nopython": True, "boundscheck": None}
 
 
-def compiled_by_user(value: Any) -> Compiled | None:
-    """What an @njit or @vectorize function is made of; None for anything else."""
-    if _DISPATCHERS is None or not isinstance(value, _DISPATCHERS):
+def plain_of(value: Any) -> Any:
+    """The plain function that an @njit one is made of: in a loop it is compiled as the whole law
+    is. None for anything else, and where it was to be compiled in some way of its own."""
+    if _DISPATCHER is None or not isinstance(value, _DISPATCHER):
         return None
-    if isinstance(value, _DISPATCHERS[1]):
-        decorator, maker, fixed, more = (
-            numba.vectorize,
-            value._dispatcher,
-            value._frozen,
-            {"identity": value.identity},
-        )
-    else:
-        decorator, maker, fixed, more = (
-            numba.jit,
-            value,
-            not value._can_compile,
-            {"locals": dict(value.locals)},
-        )
-    # those that it was given; without, it takes any types, and which it has met so far is no part
-    # of it
-    signatures = tuple(made.signature for made in maker.overloads.values()) if fixed else ()
-    return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
-
-
-class CopiedFunctions(NamedTuple):
-    """Functions copied with all that they reach.
-
-    Parameters
-    ----------
-    functions : tuple of callable
-        As they were given.
-    signed : list of (compiled function, its Python, signatures)
-        Copies of compiled functions that take some types only: still to be compiled for these.
-    """
-
-    functions: tuple[Callable, ...]
-    signed: list[tuple[Any, Callable, tuple[Any, ...]]]
+    bare = value.targetoptions == _BARE and not value.locals and value._can_compile
+    return value.py_func if bare or value in LOOPS else None
 
 
 class Reach:
@@ -460,16 +422,8 @@ class Reach:
         if isinstance(value, type) and value in NAMED_TUPLES:
             fields = value._fields  # type: ignore[attr-defined]
             return b"r" + with_length(repr((value.__qualname__, fields)).encode())
-        own = compiled_by_user(value)
-        if own is not None:
-            options = sorted(
-                (name, _option(option, function, chain)) for name, option in own.options.items()
-            )
-            how = (
-                f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} "
-                f"{options}"
-            )
-            return b"j" + with_length(how.encode()) + self._met(own.function)
+        if (own := plain_of(value)) is not None:
+            return self._met(own)
         raise refusal(value, function, chain)
 
     def stands(self) -> bool:
@@ -512,21 +466,16 @@ class Reach:
                     return False
         return True
 
-    def copies(self) -> CopiedFunctions:
+    def copies(self) -> tuple[Callable, ...]:
         """The functions given, copied with all that they reach: nothing that a copy reads
         changes any more."""
         made: dict[int, Any] = {}
-        signed: list[tuple[Any, Callable, tuple[Any, ...]]] = []
 
         def copied(value: Any) -> Any:
             if id(value) in made:
                 return made[id(value)]
-            own = compiled_by_user(value)
-            if own is not None:
-                made[id(value)] = copy = own.decorator(**own.options)(made[id(own.function)])
-                if own.signatures:
-                    signed.append((copy, made[id(own.function)], own.signatures))
-                return copy
+            if (own := plain_of(value)) is not None:
+                return made[id(own)]
             if isinstance(value, enum.IntEnum):
                 return int(value)
             if isinstance(value, tuple):
@@ -546,7 +495,6 @@ class Reach:
             copy.__kwdefaults__ = function.__kwdefaults__ and {
                 name: copied(value) for name, value in function.__kwdefaults__.items()
             }
-        # a compiled copy takes its defaults with it: they are there by now
         for function, found in self._reads.items():
             copy = made[id(function)]
             enclosed: dict[str, Any] = {}
@@ -560,20 +508,7 @@ class Reach:
             for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
                 if name in enclosed:
                     cell.cell_contents = enclosed[name]
-        return CopiedFunctions(tuple(made[id(function)] for function in self._given), signed)
-
-
-def _option(option: Any, function: Callable, chain: NameChain) -> str:
-    """An option of a decorator as text."""
-    if isinstance(option, set | frozenset):
-        return repr(sorted(option))
-    if isinstance(option, dict):
-        return repr(
-            sorted((name, _option(value, function, chain)) for name, value in option.items())
-        )
-    if type(option) in _PLAIN or isinstance(option, numba.types.Type):
-        return str(option)
-    raise refusal(option, function, chain)
+        return tuple(made[id(function)] for function in self._given)
 
 
 def _empty_copy(function: Any) -> Any:

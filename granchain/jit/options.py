@@ -332,20 +332,8 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
         return functions
     reach = reach_of(*functions)
     if reach.fingerprint not in _frozen:
-        copies = reach.copies()
-        for compiled_function, function, signatures in copies.signed:
-            jitable(function)
-            # of @vectorize, of @njit
-            add = (
-                compiled_function.add
-                if hasattr(compiled_function, "add")
-                else compiled_function.compile
-            )
-            for signature in signatures:
-                add(signature)
-            compiled_function.disable_compile()
-        _frozen[reach.fingerprint] = copies.functions
-        _copies.add(copies.functions)
+        _frozen[reach.fingerprint] = reach.copies()
+        _copies.add(_frozen[reach.fingerprint])
     return _frozen[reach.fingerprint]
 
 

@@ -54,7 +54,7 @@ class Files(NamedTuple):
         """Put them into a folder, law.py, near.py and pkg/sub.py."""
         (folder / "pkg").mkdir(parents=True, exist_ok=True)
         (folder / "law.py").write_text(LAW.format(top=self.top, expression=self.expression))
-        head = "import numpy as np\nfrom numba import njit, vectorize\n"
+        head = "import numpy as np\nfrom numba import njit\n"
         (folder / "near.py").write_text(f"{head}{self.near}\n")
         (folder / "pkg" / "__init__.py").write_text("from pkg import sub\n")
         (folder / "pkg" / "sub.py").write_text(f"{head}{self.sub}\n")
@@ -116,8 +116,8 @@ class Steel:
 steel, closed = Steel(), Phase.CLOSED
 """
 PAIR = "from collections import namedtuple\n"
-NUMBA = "from numba import njit, vectorize, float32\n"
-NJIT, VECTORIZE = "@njit\n" + SHAPE_OF, "@vectorize\n" + SHAPE_OF
+NUMBA = "from numba import njit\n"
+NJIT = "@njit\n" + SHAPE_OF
 
 
 def of(text: str, *values: str) -> str:
@@ -129,7 +129,7 @@ def of(text: str, *values: str) -> str:
 
 # 1 and what 0.1 as a number of 4 bytes has beside it, in units of 1e-8.
 WIDTH = "1e8 * (float({}) - 0.1) + 1.0"
-WIDTHS, CASTS = ("float32", "float64"), ("float32(float64)", "float64(float64)")
+WIDTHS = ("float32", "float64")
 CALL = "shape(d) / d"
 
 # Files before and after, by what was edited.
@@ -238,26 +238,10 @@ IN_FILES: dict[str, tuple[Files, Files]] = {
         "shape(d)",
         NUMBA + of(MAKER, "K").replace("    def", "    @njit\n    def") + "shape = maker({})",
     ),
-    "type of a variable of an @njit function": _pair(
-        of(WIDTH, "shape(0.1)"),
-        NUMBA + "@njit(locals={{}})\ndef shape(x):\n    y = x\n    return y",
-        values=("'y': float32", ""),
-    ),
-    "types that an @njit function takes": _pair(
-        of(WIDTH, "shape(0.1)"),
-        NUMBA + "@njit('{}')\n" + of(SHAPE_OF, "x"),
-        values=("float64(float32)", "float64(float64)"),
-    ),
     "imported @njit function": _pair(CALL, "from near import shape", of(NJIT, "{} * x")),
     "@njit function two levels down": _pair(
         "pkg.sub.shape(d) / d", "import pkg", "", of(NJIT, "{} * x")
     ),
-    "@vectorize function": _pair(CALL, NUMBA + of(VECTORIZE, "{} * x")),
-    "constant of a @vectorize function": _pair(CALL, NUMBA + "K = {}\n" + of(VECTORIZE, "K * x")),
-    "types that a @vectorize function takes": _pair(
-        of(WIDTH, "shape(0.1)"), NUMBA + "@vectorize(['{}'])\n" + of(SHAPE_OF, "x"), values=CASTS
-    ),
-    "imported @vectorize function": _pair(CALL, "from near import shape", of(VECTORIZE, "{} * x")),
     **{
         f"{one} of a frozen dataclass or an enum": _pair(one, CONSTANTS, values=("2", "3"))
         for one in ("steel.k", "steel.inner.z", "float(Phase.CLOSED)", "float(closed)")
@@ -333,10 +317,6 @@ IN_PROCESS: dict[str, tuple[Files, str]] = {
     ),
     "a constant of an @njit function assigned": (
         Files(NUMBA + "K = 2.0\n" + of(NJIT, "K * x"), CALL),
-        "K = 3.0",
-    ),
-    "a constant of a @vectorize function assigned": (
-        Files(NUMBA + "K = 2.0\n" + of(VECTORIZE, "K * x"), CALL),
         "K = 3.0",
     ),
     "a built-in name taken": (Files("", "abs(-2.0)"), "def abs(x): return 3.0"),
