@@ -129,20 +129,7 @@ def comparison() -> Any:
 def pulse_numbers() -> Any:
     """Peaks and arrivals of that comparison over the sensors. `granchain report` draws it."""
     trace = gc.read_trace(DATA / "synthetic2026")
-    sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
-    measured, computed = (
-        {
-            one.bead: figures.Sides(
-                getattr(one.peak, side),
-                one.peak.uncertainty,
-                getattr(one.arrival, side),
-                one.arrival.uncertainty,
-            )
-            for one in sensors
-        }
-        for side in ("measured", "computed")
-    )
-    return figures.pulse_numbers("Synthetic trace, no experiment", measured, {"ma-liu": computed})
+    return figures.pulse_numbers(gc.compare(steel_chain(), trace=trace))
 
 
 @cache

@@ -19,7 +19,7 @@ from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
-from granchain.figures.frame import DOTS, mark_values, set_panel, shade
+from granchain.figures.frame import mark_values, set_panel
 from granchain.status import Status
 from granchain.two_body import ImpactResult
 
@@ -199,14 +199,21 @@ def the_laws(count):
     ]
 
 
-def sides(count):
-    """Numbers of pulses of as many results."""
-    return {
-        f"law-{i}": {
-            bead: figures.Sides(1.0 + i, math.nan, 1e-5 * bead, math.nan) for bead in (3, 8)
-        }
+def compared(count, beads=(3, 8)):
+    """What a comparison with as many results found, made up."""
+
+    def sensor(bead, i):
+        peak = SimpleNamespace(measured=1.0, uncertainty=math.nan, computed=1.0 + i)
+        arrival = SimpleNamespace(measured=1e-5 * bead, uncertainty=1e-7, computed=1e-5 * bead)
+        return SimpleNamespace(bead=bead, peak=peak, arrival=arrival)
+
+    results = [
+        SimpleNamespace(label=f"law-{i}", sensors=[sensor(bead, i) for bead in beads])
         for i in range(count)
-    }
+    ]
+    about = SimpleNamespace(title="numbers")
+    trace = SimpleNamespace(synthetic=False, words="measured", about=about)
+    return SimpleNamespace(results=results, trace=trace)
 
 
 ALL = tuple(range(20))
@@ -232,7 +239,7 @@ CROWDED = {
     **dict.fromkeys(("study_curves", "study_power_law"), lambda draw: draw(a_study(), *STUDY)),
     "study_distribution": lambda draw: draw(a_study(), "peak", "chain.radius"),
     "equivalence": lambda draw: draw(the_laws(12)),
-    "pulse_numbers": lambda draw: draw("numbers", sides(1)["law-0"], sides(12)),
+    "pulse_numbers": lambda draw: draw(compared(12)),
     **dict.fromkeys(
         ("slider_acceleration", "slider_kinematics", "joint_force", "joint_penetration"),
         lambda draw: draw(*map(turning, "abcdefghijkl")),
@@ -600,11 +607,10 @@ def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
 
 
 def test_ticks_of_beads_and_contacts_are_whole_and_each_of_few_values_has_a_dot():
-    result, numbers = synthetic(beads=4, sensors=(1, 2, 3), contacts=(1, 2)), sides(1)["law-0"]
-    measured = dict(enumerate(numbers.values(), 1))
+    result = synthetic(beads=4, sensors=(1, 2, 3), contacts=(1, 2))
     of_pulses = figures.peaks(result)[1]
     drawn = [of_pulses, figures.losses(result)[1], figures.overlaps(result)[1]]
-    drawn += [figures.pulse_numbers("numbers", measured, {"hertz": measured})[1]]
+    drawn += [figures.pulse_numbers(compared(1, (1, 2)))[1]]
     for axes in np.concatenate(list(map(np.ravel, drawn))):
         assert all(float(tick).is_integer() for tick in axes.get_xticks()), axes.get_xlabel()
     arrival = of_pulses[1].get_lines()[0]
@@ -730,27 +736,6 @@ def test_what_cannot_be_drawn_or_run_is_refused_with_how_to_get_it(draw, said):
     with pytest.raises(GranchainError) as raised:
         draw()
     assert said in str(raised.value)
-
-
-@pytest.mark.parametrize("samples", [4001, 200_001])
-def test_an_area_has_as_many_points_as_a_reader_sees(samples):
-    time, draw = np.linspace(0.0, 1.0, samples), np.random.default_rng(3)
-    pulse = 30.0 * np.exp(-(((time - 0.6) / 0.01) ** 2)) + 4.0
-    noise = draw.normal(size=samples)
-    for course, most in ((pulse, 800), (noise, 7 * DOTS)):
-        axes = Figure().subplots()
-        shade(axes, time, np.full(samples, -10.0), course)
-        (path,) = axes.collections[0].get_paths()
-        above = path.vertices[path.vertices[:, 1] > -9.9]
-        assert len(above) <= most
-        # within a dot of a printer the same heights, whichever way the outline goes
-        column, seen = (time * 100).astype(int).clip(0, 99), (above[:, 0] * 100).astype(int)
-        own, drawn = np.zeros((2, 100))
-        np.maximum.at(own, column, course)
-        np.maximum.at(drawn, seen.clip(0, 99), above[:, 1])
-        if course is noise:
-            assert np.abs(own - drawn).max() <= np.ptp(course) / 200
-        assert above[:, 1].max() == pytest.approx(course.max(), abs=np.ptp(course) / DOTS)
 
 
 def test_an_axis_of_words_keeps_its_ticks():

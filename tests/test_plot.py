@@ -14,7 +14,7 @@ from support.synthetic import synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
-from granchain.figures.motion import contact_forces, motion_of
+from granchain.figures.motion import contact_forces
 from granchain.store.conclusion import save_conclusion
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -147,23 +147,6 @@ def test_an_animation_has_its_title_or_none_as_asked(here, monkeypatch):
     for more in ([], ["--no-title"]):
         assert obey(["animate", "fast.h5", *more]) == 0
     assert asked == [True, False]
-
-
-def test_a_mark_for_several_beads_has_their_means_and_the_largest_of_their_forces(
-    files, monkeypatch
-):
-    result = gc.open_result(files / "fast.h5")
-    every = motion_of(result, 9, None)
-    monkeypatch.setattr("granchain.figures.motion.MOST_BODIES", 3)
-    few = motion_of(result, 9, (1, 11))
-    # eleven beads behind the striker, at most three marks: four, four and three
-    bins = [range(1, 5), range(5, 9), range(9, 12)]
-    assert few.each == 4 and np.array_equal(few.time, every.time)
-    for name in ("place", "moved", "speed"):
-        known = [getattr(every, name)[..., one].mean(axis=-1) for one in bins]
-        assert getattr(few, name) == pytest.approx(np.stack(known, axis=-1), rel=1e-12), name
-    assert few.half == pytest.approx([every.half[one].sum() for one in bins], rel=1e-12)
-    assert np.array_equal(few.force, np.stack([every.force[:, b].max(axis=1) for b in bins], 1))
 
 
 def test_the_forces_of_an_animation_are_those_of_the_contacts(files):

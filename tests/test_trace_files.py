@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from granchain.errors import FileError, TraceError
-from granchain.traces import Asked, import_trace, text
+from granchain.traces import Asked, import_trace
 from granchain.traces.headings import bead_of
 from granchain.traces.text import text_columns
 
@@ -49,7 +49,6 @@ class Made:
         self.asked = {}
         lines, self.start = self.headings(*units)
         rows = [self.row(cells) for cells in zip(*self.columns, strict=True)]
-        self.preamble = len(lines)
         if draw.random() < 0.1:
             rows += [self.delimiter * 2 if self.delimiter != "  " else "", ""]
         end = draw.choice(["\n", "\r\n", "\r"])
@@ -191,58 +190,6 @@ def test_a_file_made_at_random_comes_in_right_or_is_refused(count, seed, figure)
         read += clear and not isinstance(found, str)
     figure("files made at random that came in with other numbers", len(wrongs), at_most=0)
     figure("files of one meaning made at random that came in, of all", read / plain, at_least=1.0)
-
-
-@pytest.mark.parametrize(("count", "seed"), CHUNKS)
-def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(
-    count, seed, figure, monkeypatch
-):
-    draw, differ, blocks = random.Random(seed), 0, 0
-    clean = text._Reading.add_block
-    monkeypatch.setattr(text, "BLOCK", 800)
-
-    def by_lines(self, line, block):
-        self.add_rows(self.form.split(text._lines_of(block), line))
-
-    def in_blocks(self, line, block):
-        nonlocal blocks
-        blocks += bool(self._rows_alone.fullmatch(block))
-        clean(self, line, block)
-
-    for _ in range(count):
-        made = Made(draw)
-        content = bytearray(made.content)
-        if draw.random() < 0.5 and not made.content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            # Damage in the second half, where no heading is.
-            at = draw.randrange(len(content) // 2, len(content))
-            content[at : at + draw.choice([0, 1])] = draw.choice(
-                [b",", b";", b"\n", b"-", b".", b"e", b'"', b" ", b"\t", b"#", b"nan", b"\n\n"]
-            )
-        found = []
-        lines = bytes(content).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        monkeypatch.setattr(text, "HEAD", len(b"\n".join(lines[: made.preamble + 6])) + 1)
-        for way in (in_blocks, by_lines):
-            monkeypatch.setattr(text._Reading, "add_block", way)
-            try:
-                record = text_columns(bytes(content), "made.csv", made.asked.get("decimal"))
-                found.append(
-                    [
-                        record.broken,
-                        *(
-                            (column.name, column.unit, column.values.tobytes())
-                            for column in record.columns
-                        ),
-                    ]
-                )
-            except TraceError as error:
-                found.append(error.problems)
-        differ += found[0] != found[1]
-    figure(
-        "files read in blocks to other values, or another refusal, than line by line",
-        differ,
-        at_most=0,
-    )
-    assert blocks > count / 2
 
 
 @pytest.mark.parametrize(

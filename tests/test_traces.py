@@ -299,6 +299,7 @@ BAD = [
     (changed(10, "5e-7,1e999,1"), r"bead 3: got a value that is no finite number at sample 9"),
     (text(HEAD, *rows(), "1.8e-5,0."), r"line 42: got 2 of 3 numbers"),
     (changed(10, "2e-06,1,1,7"), r'line 10: got "7" where the other rows have nothing'),
+    (text(HEAD, *rows()[:1]), r"trace: got 1 samples, allowed 8 or more"),
     (text(HEAD, *rows(), *rows()), r"time: got -2e-06 s at sample 41 after 1.75e-05 s"),
     (
         changed(10, "2.0015e-06,0,0"),
@@ -373,6 +374,11 @@ BAD = [
         r'"bead 3 \[N\]": got the unit N where the lines above say "V"',
     ),
     (
+        text("Horizontal Units,us", "Second,Newton", *ONE),
+        NAMED,
+        r'"column 1": got the unit Second where the lines above say "us", allowed one',
+    ),
+    (
         text("Sample Interval,5e-07", "Horizontal Units,s", "time [us],bead 3 [N]", *ONE),
         r"got times 5e-13 s apart, where line 1: 5e-07 says 5e-07 s",
     ),
@@ -418,7 +424,7 @@ BAD = [
     (
         lambda: xlsx(*(["=1+1", "=2+2"] for _ in TIME)),
         SI,
-        r"got 0 sheets .* save it once by a spreadsheet program",
+        r"got 0 sheets .* save the workbook once by a spreadsheet program",
     ),
     (
         lambda: xlsx(*([t, f"{a:.2f}".replace(".", ",")] for t, a, _ in TABLE.tolist())),

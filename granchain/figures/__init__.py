@@ -30,7 +30,7 @@ from granchain.figures.laws import (
     restitution_against_speed,
     restitution_delivered,
 )
-from granchain.figures.measured import Sides, comparison, impact_comparison, pulse_numbers
+from granchain.figures.measured import comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
     crank_energy,
     joint_force,
@@ -67,7 +67,6 @@ __all__ = [
     "FORMATS",
     "JOURNAL_WIDTHS",
     "MOST_LEGEND_ROWS",
-    "Sides",
     "all_figures",
     "animation",
     "band_traces",

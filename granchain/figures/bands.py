@@ -23,7 +23,6 @@ from granchain.figures.frame import (
     panel_each,
     scaled,
     set_panel,
-    shade,
     styled,
     time_unit,
 )
@@ -61,7 +60,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         piece = shown_piece(bands, k)
         time, force = by_time * bands.time.values[piece], by_force * bands.force.values[:, piece, k]
         for low, high in edges:
-            shade(axes, time, force[low], force[high], color=colour, alpha=0.22)
+            axes.fill_between(time, force[low], force[high], color=colour, alpha=0.22, lw=0.0)
         nominal = by_force * bands.nominal_force.values[piece, k]
         axes.plot(time, nominal, color=colour, linewidth=1.0)
         words = f"peak {by_force * float(bands.nominal_peak[k]):.4g},{before}"
@@ -92,18 +91,14 @@ def need_bands(bands: Any, name: str) -> None:
 
 
 def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, Any]:
-    """Title, law, members and the keys with their standard deviations, equal ones together."""
-    parts = np.abs(bands.standard_deviation.values / bands["value"].values)
-    together: dict[str, list[str]] = {}
-    for part, key in zip(parts, bands["key"].values.tolist(), strict=True):
-        together.setdefault(f"{100.0 * part:.3g} %", []).append(key)
-    deviations = []
-    for part, keys in list(together.items())[:MOST_LINES]:
-        more = len(keys) - MOST_LINES
-        deviations += [f"standard deviation {part}: {keys[0]}", *keys[1:MOST_LINES]]
-        deviations += [f"and {more} more"] if more > 0 else []
+    """Title, law, members and the keys with their standard deviations."""
+    parts = 100.0 * np.abs(bands.standard_deviation.values / bands["value"].values)
+    keys = [f"{key} {part:.3g} %" for key, part in zip(bands["key"].values, parts, strict=True)]
+    more = [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
+    deviations = ", ".join([*keys[:MOST_LINES], *more])
     of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
-    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
+    words = f"standard deviations: {deviations}"
+    return sheet.write(str(bands.attrs["title"]), *of, words, *notes)
 
 
 def shown_piece(bands: Any, k: int) -> slice:

@@ -107,9 +107,6 @@ class Page(NamedTuple):
 
 _SCREEN = Page()
 _PAGE: ContextVar[Page] = ContextVar("page", default=_SCREEN)
-# Dots across the longer side of a printed figure, 7 inches of 300: an area has no more points than
-# these can show.
-DOTS = 2100
 # Dots an inch in a notebook, as matplotlib has them.
 SCREEN_DPI = 100.0
 
@@ -578,33 +575,13 @@ def full_height(values: np.ndarray) -> tuple[float, float]:
     return low - room, high + room
 
 
-def cell_edges(values: np.ndarray, log: bool) -> np.ndarray:
-    """(n + 1,) Where the cells of a map about n increasing values end: halfway between them, on a
-    logarithmic axis by their geometric means, and as far beyond the outer ones."""
-    at = np.log(values) if log else np.asarray(values, dtype=float)
-    if len(at) == 1:
-        at = np.array([at[0] - 1.0, at[0], at[0] + 1.0])
-        return np.asarray(np.exp(0.5 * (at[:-1] + at[1:])) if log else 0.5 * (at[:-1] + at[1:]))
-    middle = 0.5 * (at[:-1] + at[1:])
-    edges = np.concatenate([[2.0 * at[0] - middle[0]], middle, [2.0 * at[-1] - middle[-1]]])
-    return np.asarray(np.exp(edges) if log else edges)
-
-
-def ticks_at(axes: Axes, which: str, values: np.ndarray, log: bool) -> None:
-    """Ticks of an axis at the values of a map, but for those that lie too near to the one before
-    for their numbers to be read."""
+def ticks_at(axes: Axes, which: str, values: np.ndarray) -> None:
+    """Ticks of an axis at the values of a map, at evenly spaced ones of many."""
     from matplotlib.ticker import NullLocator
 
-    axes.set(**{f"{which}scale": "log" if log else "linear"})
-    place = np.log(values) if log else values
-    apart = (0.11 if which == "x" else 0.06) * float(np.ptp(place))
-    kept = [0]
-    for i in range(1, len(values)):
-        if place[i] - place[kept[-1]] >= apart:
-            kept.append(i)
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_minor_locator(NullLocator())
-    at = values[kept]
+    at = values[evenly_spaced(len(values), 9 if which == "x" else 15, "")[0]]
     axis.set_ticks(at, [number_words(float(f"{value:.3g}")) for value in at])
 
 
@@ -643,18 +620,16 @@ def largest(*values: Any) -> float:
 
 def scaled(size: float, unit: str) -> tuple[float, str]:
     """Factor and name of the unit, or a thousandth of it and so on, in which a size is between
-    0.1 and 100."""
-    for exponent, prefix in ((0, ""), (-3, "m"), (-6, "\N{MICRO SIGN}"), (-9, "n")):
-        if size >= 0.1 * 10.0**exponent:
-            return 10.0**-exponent, prefix + unit
-    return 1e12, "p" + unit
-
-
-def above(size: float, unit: str) -> tuple[float, str]:
-    """Factor and name of the unit, or of a thousand of it and so on, for a large size."""
-    exponent, prefix = next(
-        (one for one in ((9, "G"), (6, "M"), (3, "k")) if size >= 10.0 ** one[0]), (0, "")
-    )
+    0.1 and 100; of a pressure or a frequency the unit, or a thousand of it and so on, in which it
+    is 1 and more."""
+    least, prefixes = 0.1, [(0, ""), (-3, "m"), (-6, "\N{MICRO SIGN}"), (-9, "n"), (-12, "p")]
+    if unit in ("Pa", "Hz"):
+        least, prefixes = 1.0, [(9, "G"), (6, "M"), (3, "k"), (0, "")]
+    fitting = (one for one in prefixes if size >= least * 10.0 ** one[0])
+    exponent, prefix = next(fitting, prefixes[-1])
+    if unit == "kg" and exponent:
+        # the unit of mass has a prefix already: SI Brochure, 9th ed., section 3
+        prefix, unit = {-3: "", -6: "m", -9: "\N{MICRO SIGN}", -12: "n"}[exponent], "g"
     return 10.0**-exponent, prefix + unit
 
 
@@ -737,7 +712,7 @@ def case_differences(results: Sequence[Result]) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Loops and areas
+# Loops
 
 
 class Loop(NamedTuple):
@@ -798,28 +773,6 @@ def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.nda
     loading = near & (np.append(grows, False) | np.insert(grows, 0, False))
     unloading = near & (np.append(~grows, False) | np.insert(~grows, 0, False))
     return np.where(loading, force, math.nan), np.where(unloading, force, math.nan)
-
-
-def shade(
-    axes: Axes, x: np.ndarray, low: np.ndarray | float, high: np.ndarray, **look: Any
-) -> None:
-    """Fill between two courses, or a course and a value, with no more points than dots of a
-    printer can show.
-
-    Matplotlib leaves out of a line what no dot shows, but of an area it writes every sample: of a
-    page with the forces of a run that was nine tenths of the bytes.
-    """
-    from matplotlib.transforms import Affine2D
-
-    area = axes.fill_between(x, low, high, linewidth=0.0, **look)
-    sizes = [float(np.ptp(side)) or 1.0 for side in axes.dataLim.get_points().T]
-    to_dots = Affine2D().scale(*(DOTS / size for size in sizes))
-    simple = []
-    for path in area.get_paths():
-        path.simplify_threshold = 0.5
-        seen = np.asarray(path.cleaned(to_dots, simplify=True).vertices)
-        simple.append(to_dots.inverted().transform(seen[:-1]))
-    area.set_verts(simple)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from granchain.figures.frame import (
     panel_each,
     scaled,
     set_panel,
-    shade,
     styled,
     time_unit,
 )
@@ -38,16 +37,6 @@ if TYPE_CHECKING:
     from granchain.traces import Trace
 
 
-class Sides(NamedTuple):
-    """Peak [N] and arrival [s] of a first pulse, each with its uncertainty; nan for none."""
-
-    peak: float
-    peak_uncertainty: float
-    arrival: float
-    arrival_uncertainty: float
-
-
-NO_SIDES = Sides(math.nan, math.nan, math.nan, math.nan)
 # How what was computed is drawn beside a measured impact.
 TICK: dict[str, Any] = {"marker": "|", "ls": "", "mew": 1.8}
 # Dots of a measured trace in one panel.
@@ -146,12 +135,7 @@ def put_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
 
 
 @styled
-def pulse_numbers(
-    title: str,
-    measured: Mapping[int, Sides],
-    computed: Mapping[str, Mapping[int, Sides]],
-    ax: Sequence[Axes] | None = None,
-) -> tuple[Figure, np.ndarray]:
+def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Peaks of first pulses against the bead, measured and computed, and under them how much later
     the computed ones come.
 
@@ -159,12 +143,7 @@ def pulse_numbers(
 
     Parameters
     ----------
-    title : str
-    measured : mapping of int to Sides
-        Of each sensor bead: peak [N], its uncertainty [N], arrival [s], its uncertainty [s]; nan
-        for none.
-    computed : mapping of str to mapping of int to Sides
-        The same of each result, by its label; uncertainties are not looked at.
+    found : Comparison
     ax : sequence of Axes, optional
         Of matplotlib, two of them, to draw into: the heading is then left to their figure.
 
@@ -174,21 +153,26 @@ def pulse_numbers(
     """
     sheet = Sheet(ax, 7.0, 6.4 if narrow() else 4.6, [3.0, 2.0], sharex=True)
     peaks, arrivals = sheet.panels
-    beads = np.array(sorted(measured))
-    peak, peak_error, arrival, arrival_error = np.array([measured[bead] for bead in beads]).T
+    sensors = sorted(found.results[0].sensors, key=lambda one: one.bead)
+    beads, peak, peak_error, arrival, arrival_error = np.array([
+        [one.bead, one.peak.measured, one.peak.uncertainty,
+         one.arrival.measured, one.arrival.uncertainty]
+        for one in sensors
+    ]).T  # fmt: skip
     factor, unit = time_unit(largest(arrival) / 10.0)
     peaks.errorbar(beads, peak, peak_error, label="measured", ms=4.0, **MEASURED, **BAR)
     arrivals.errorbar(beads, 0.0 * beads, factor * arrival_error, ms=4.0, **MEASURED, **BAR)
-    for i, (label, numbers) in enumerate(computed.items()):
-        found = np.array([numbers.get(bead, NO_SIDES) for bead in beads])
-        peaks.plot(beads, found[:, 0], **look(i), label=label)
-        arrivals.plot(beads, factor * (found[:, 2] - arrival), **look(i))
+    for i, result in enumerate(found.results):
+        ours = sorted(result.sensors, key=lambda one: one.bead)
+        peaks.plot(beads, [one.peak.computed for one in ours], **look(i), label=result.label)
+        times = np.array([one.arrival.computed for one in ours])
+        arrivals.plot(beads, factor * (times - arrival), **look(i))
     peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
     set_panel(arrivals, whole="x", ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
     edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
     arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
     sheet.legend(peaks, inside={"ncols": 2})
-    return sheet.write(title, "measured: markers with one standard deviation", "simulated: lines")
+    return put_trace_heading(sheet, found.trace, "bars: one standard deviation")
 
 
 def _forces_over_each_other(
@@ -226,9 +210,8 @@ def _forces_over_each_other(
         if one.force_band is not None:
             low, high = one.force_band.low, one.force_band.high
             for axes, zero in ((force, 0.0), (rest, one.measured)):
-                shade(
-                    axes, since, low - zero, high - zero, color=line["color"], alpha=0.22, zorder=1
-                )
+                area = {"color": line["color"], "alpha": 0.22, "zorder": 1, "linewidth": 0.0}
+                axes.fill_between(since, low - zero, high - zero, **area)
     if nearest:
         smallest = min((one.residual.computed for one in ours), default=math.nan)
         before = f"{' or '.join(nearest)}: " if len(ours) > 1 else ""

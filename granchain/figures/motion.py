@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.animation import FFMpegWriter, FuncAnimation
 
 
-# Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more,
-# so many bins are drawn.
-MOST_BODIES = 350
 # Bodies of a row that is drawn as high as they need.
 FEW_BODIES = 40
 # Pictures of an animation: 100 last five seconds, and more than 600 take more memory than a picture
@@ -61,29 +58,26 @@ class Motion(NamedTuple):
     ----------
     time : array (n_frames,)
         [s].
-    place, half : array (n_marks,)
-        Centres at the start, and half the width of each mark [m].
-    moved : array (n_frames, n_marks)
+    place, radius : array (n_bodies,)
+        Centres at the start, and radii [m].
+    moved : array (n_frames, n_bodies)
         Displacements [m].
-    force : array (n_frames, n_marks) or None
-        Mean of the two contact forces of a body beyond the static ones, of a bin the largest [N];
-        None where nothing gives it.
-    speed : array (n_frames, n_marks)
+    force : array (n_frames, n_bodies) or None
+        Mean of the two contact forces of a body beyond the static ones [N]; None where nothing
+        gives it.
+    speed : array (n_frames, n_bodies)
         Velocities [m/s], drawn where there is no force.
     over : float
         Time over which a force is the mean [s].
-    each : int
-        Bodies in a mark.
     """
 
     time: np.ndarray
     place: np.ndarray
-    half: np.ndarray
+    radius: np.ndarray
     moved: np.ndarray
     force: np.ndarray | None
     speed: np.ndarray
     over: float
-    each: int
 
 
 def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
@@ -116,7 +110,7 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
 
 
 def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motion:
-    """Evenly spaced snapshots, and the bodies between two labels, in bins where they are many."""
+    """Evenly spaced snapshots, and the bodies between two labels."""
     need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
     time = np.asarray(result.snapshot_time)
     if len(time) < 2:
@@ -140,38 +134,23 @@ def motion_of(result: Result, frames: int, beads: Sequence[int] | None) -> Motio
         # of the two contacts of a body; a missing one counts 0
         beside = np.pad(forces, ((0, 0), (1, 1)))
         mean = 0.5 * (beside[:, :-1] + beside[:, 1:])[:, chosen]
-    place, half = np.asarray(result.position)[chosen], np.asarray(result.radius)[chosen]
+    place, radius = np.asarray(result.position)[chosen], np.asarray(result.radius)[chosen]
     moved, speed = result.displacement[np.ix_(rows, chosen)], result.velocity[np.ix_(rows, chosen)]
     if not (np.isfinite(moved).all() and np.isfinite(speed).all()):
         raise GranchainError(
             f"animation: got motions that are no finite numbers (status {result.status.label}), "
             "allowed finite ones; see why the run failed"
         )
-    each = -(-len(chosen) // MOST_BODIES)
     over = float(
         np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)])
     )
-    if each == 1:
-        return Motion(time[rows], place, half, moved, mean, speed, over, 1)
-    edges = np.arange(0, len(chosen), each)
-    counts = np.diff(np.append(edges, len(chosen)))
-    ends = np.add.reduceat(2.0 * half, edges)
-    return Motion(
-        time[rows],
-        np.add.reduceat(place, edges) / counts,
-        0.5 * ends,
-        np.add.reduceat(moved, edges, axis=1) / counts,
-        None if mean is None else np.maximum.reduceat(mean, edges, axis=1),
-        np.add.reduceat(speed, edges, axis=1) / counts,
-        over,
-        each,
-    )
+    return Motion(time[rows], place, radius, moved, mean, speed, over)
 
 
 def magnification(motion: Motion) -> float:
     """How many times displacements are magnified, 1, 2 or 5 times a power of ten: overlaps are
     seen, and bodies stay near their places."""
-    diameter = 2.0 * float(np.median(motion.half))
+    diameter = 2.0 * float(np.median(motion.radius))
     overlap = float(np.max(-np.diff(motion.moved, axis=1), initial=0.0))
     way = float(np.abs(motion.moved).max(initial=0.0))
     most = min(
@@ -196,8 +175,7 @@ def animation(
 
     The forces follow from the momenta in the snapshots, each the mean over the time between the
     snapshots beside it, beyond the static force; where both ends of the chain are walls or driven,
-    colours are velocities. Of more than 350 bodies bins are drawn, with the largest force and the
-    mean displacement in each.
+    colours are velocities.
 
     Parameters
     ----------
@@ -244,8 +222,8 @@ def animation(
     times = magnification(motion) if magnify is None else float(magnify)
     length, metre = (1e3, "mm") if float(np.ptp(motion.place)) < LONG_ROW else (1.0, "m")
     x = length * (motion.place + times * motion.moved)
-    half = length * motion.half
-    tallest = float(half.max())
+    radius = length * motion.radius
+    tallest = float(radius.max())
     factor, unit = time_unit(float(motion.time[-1]))
     norm: Normalize
     if motion.force is not None:
@@ -258,13 +236,13 @@ def animation(
         norm = Normalize(-largest, largest)
         what = "both ends held: velocities, as momenta do not give the forces"
     # a row of many beads, which are round, is low
-    low = 0.15 if len(half) > FEW_BODIES else 1.0
+    low = 0.15 if len(radius) > FEW_BODIES else 1.0
     sheet = Sheet(None, 7.0, 3.2, [low, 1.6], sharex=True)
     figure, (row, line) = sheet.figure, sheet.panels
-    level = np.zeros(len(half))
+    level = np.zeros(len(radius))
     bodies = EllipseCollection(
-        2.0 * half,
-        2.0 * half,
+        2.0 * radius,
+        2.0 * radius,
         level,
         offsets=np.column_stack([x[0], level]),
         offset_transform=row.transData,
@@ -275,7 +253,7 @@ def animation(
         norm=norm,
     )
     row.add_collection(bodies)
-    ends = float((x - half).min()), float((x + half).max())
+    ends = float((x - radius).min()), float((x + radius).max())
     row.set(ylim=(-1.15 * tallest, 1.15 * tallest), yticks=[], xlim=ends)
     row.tick_params(axis="x", length=0.0)
     row.spines[["left", "bottom"]].set_visible(False)
@@ -287,12 +265,10 @@ def animation(
     clock = line.text(
         0.99, 0.96, "", fontsize=small_type(), transform=line.transAxes, ha="right", va="top"
     )
-    bins = f"bins of {motion.each} bodies: largest force, mean displacement"
     sheet.head(
         [result],
         f"displacements {times:g} times",
         what,
-        bins if motion.each > 1 else "",
         "" if beads is None else f"bodies {beads[0]} to {beads[1]}",
     )
 

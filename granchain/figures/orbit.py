@@ -154,8 +154,6 @@ def bifurcation(
     if bead is None and not branch.case.drives and branch.along != "period":
         y, upward, measure = 1.0 / np.array([one.period for one in points]), "frequency", "Hz"
     (across, unit), (up, length) = scaled(np.abs(x).max(), branch.unit), scaled(y.max(), measure)
-    if np.abs(x).max() > 1e3:
-        across, unit = 1e-3, f"k{branch.unit}"
     x, y = across * x, up * y
     # what has a name lies between two orbits, and takes its line from the one beside it
     kinds = [(b if b.kind == "orbit" else a).stable for a, b in pairwise(points)]

@@ -38,7 +38,6 @@ from granchain.figures.frame import (
     number_words,
     round_end,
     set_panel,
-    shade,
     small_type,
     time_unit,
 )
@@ -111,8 +110,6 @@ def force_traces(
                 if len(results) == 1 and beyond:
                     text += f"\nbeyond\n{at_rest:.3g} N"
                 elif len(results) == 1:
-                    colour = look(i)["color"]
-                    shade(axes, factor * result.time, 0.0, force, color=colour, alpha=0.18)
                     # the first pulse, on lines of its own
                     top = sensor_peak(result, column)
                     missing = "no pulse" if top.force == 0.0 else "still rising"

@@ -185,11 +185,9 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     else:
         colours = {"norm": PowerNorm(0.5, 0.0, top, clip=False), "cmap": "magma_r"}
         extend = "min" if np.nanmin(shown) < 0.0 else "neither"
-    bar = colour_map(
+    colour_map(
         sheet, factor * time, beads, shown.T, name, colours, aspect=30, pad=0.02, extend=extend
     )
-    bar.set_ticks(root_ticks(top, extend == "neither" and colours["cmap"] == "RdBu_r"))
-    bar.ax.yaxis.set_major_formatter(lambda value, place: number_words(value))
     driven = driven_without_pulse(result)
     seen = largest(values) * SEEN
     arrivals = np.array(
@@ -214,18 +212,6 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     label = "bead (0 is the striker)" if beads[0] == 0 else "bead"
     over_time(axes, unit, whole="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
     return sheet.head([result], _interval(time), note)
-
-
-def root_ticks(top: float, signed: bool) -> np.ndarray:
-    """Round values that stand apart on a scale of square roots up to `top`."""
-    decade = 10.0 ** math.floor(math.log10(top))
-    parts = [part * decade for part in (0.01, 0.1, 0.5, 1.0, 2.0, 5.0) if part * decade <= top]
-    apart = 0.13 if signed else 0.07
-    kept = [0.0]
-    for value in parts:
-        if math.sqrt(value / top) - math.sqrt(kept[-1] / top) >= apart:
-            kept.append(value)
-    return np.array([-value for value in kept[:0:-1]] * signed + kept)
 
 
 def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from granchain.analysis import power_law
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
+    BAR,
     GREY,
     LOG_SPAN,
     MOST_KEYS,
@@ -25,9 +26,6 @@ from granchain.figures.frame import (
     Axes,
     Figure,
     Sheet,
-    above,
-    cell_edges,
-    colour_map,
     evenly_spaced,
     full_height,
     largest,
@@ -161,9 +159,8 @@ def unit_of(study: Any, name: str, size: float) -> tuple[float, str]:
         size = largest(study[name].values)
     if unit == "s":
         return time_unit(size)
-    if unit in ("Pa", "Hz"):
-        return above(size, unit)
-    return scaled(size, unit) if unit in ("N", "m", "kg") and size > 0.0 else (1.0, unit)
+    large = unit in ("Pa", "Hz") or (unit in ("N", "m", "kg") and size > 0.0)
+    return scaled(size, unit) if large else (1.0, unit)
 
 
 def label_of(study: Any, name: str, size: float = 0.0) -> tuple[float, str]:
@@ -389,6 +386,7 @@ def study_map(
     -------
     Figure, Axes
     """
+    import xarray
     from matplotlib.colors import LogNorm
 
     study = in_order(study, across, up)
@@ -408,13 +406,20 @@ def study_map(
         notes.append(
             f"the same within {max(100.0 * spread / size, 1e-3):.1g} % over all of the map"
         )
-    edges = cell_edges(x, spans(x)), cell_edges(y, spans(y))
-    bar = colour_map(sheet, *edges, values, found.axis, colours, pad=0.02)
+    drawn = colours | {
+        f"{one}scale": "log" for one, places in (("x", x), ("y", y)) if spans(places)
+    }
+    # cells that end between the values, by their scale
+    mesh = xarray.DataArray(values, {"up": y, "across": x}, ("up", "across")).plot.pcolormesh(
+        ax=sheet.top, add_colorbar=False, rasterized=True, **drawn
+    )
+    sheet.aside = BAR
+    bar = sheet.figure.colorbar(mesh, ax=sheet.top, label=found.axis, pad=0.02)
     if decades:
         make_log(bar.ax, "y", good)
-    for which, label, places in (("x", right, x), ("y", above_it, y)):
-        sheet.top.set(**{f"{which}label": label})
-        ticks_at(sheet.top, which, places, spans(places))
+    sheet.top.set(xlabel=right, ylabel=above_it)
+    for which, places in (("x", x), ("y", y)):
+        ticks_at(sheet.top, which, places)
     if good.size < values.size:
         sheet.top.set_facecolor(MISSING)
         notes.append("grey: no number")

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from granchain.comparison import Agreement
-from granchain.figures import Sides, comparison, equivalence, fit, fits, pulse_numbers
+from granchain.figures import comparison, equivalence, fit, fits, pulse_numbers
 from granchain.pages.blocks import (
     STRANGE,
     Block,
@@ -88,13 +88,13 @@ def messages_of(facts: Mapping[str, Any]) -> list[Block]:
 def comparison_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a comparison."""
     results, title = facts["results"], f"Comparison with {facts['trace']['title']}"
-    blocks: list[Block] = [
-        beside(block) if isinstance(block, Grid) else block for block in comparison_tables(facts)
-    ]
     words = "Measured force at each sensor, the computed ones over it, and what is left."
-    forces = Picture(lambda: comparison(as_comparison(facts)), words)
-    blocks[1:1] = [forces, *pulse_picture(title, results)]
-    return title, blocks, [one["law"] for one in results]
+    pictures = [Picture(lambda: comparison(as_comparison(facts)), words)]
+    if len(results[0]["sensors"]) > 1:
+        words = "Peak force and arrival of the first pulse against the sensor bead, measured and "
+        pictures.append(Picture(lambda: pulse_numbers(as_comparison(facts)), f"{words}computed."))
+    about, *tables = comparison_tables(facts)
+    return title, [about, *pictures, *tables], [one["law"] for one in results]
 
 
 def as_comparison(facts: Mapping[str, Any]) -> Any:
@@ -107,6 +107,7 @@ def as_comparison(facts: Mapping[str, Any]) -> Any:
             sensors=[
                 SimpleNamespace(
                     **{key: drawable(sensor[key]) for key in FORCES_OF_A_SENSOR},
+                    peak=SimpleNamespace(**drawable(sensor["peak"])),
                     arrival=SimpleNamespace(**drawable(sensor["arrival"])),
                     residual=SimpleNamespace(computed=sensor["residual"]),
                     force_band=sensor["force_band"]
@@ -129,56 +130,9 @@ def as_trace(facts: Mapping[str, Any]) -> Any:
     return SimpleNamespace(about=about, synthetic=facts["kind"] == "synthetic", words=about.words)
 
 
-def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Block]:
-    """Peaks and arrivals as a figure, where there are two sensors or more."""
-
-    def sides_of(one: Mapping[str, Any], which: str) -> dict[int, Sides]:
-        return {
-            int(sensor["bead"]): Sides(
-                sensor["peak"][which],
-                sensor["peak"]["uncertainty"],
-                sensor["arrival"][which],
-                sensor["arrival"]["uncertainty"],
-            )
-            for sensor in one["sensors"]
-        }
-
-    found = drawable(results)
-    measured = sides_of(found[-1], "measured")
-    computed = {one["label"]: sides_of(one, "computed") for one in found}
-    words = (
-        "Peak force and arrival of the first pulse against the sensor bead, measured and computed."
-    )
-    several = len(measured) >= 2
-    draw = partial(pulse_numbers, title, measured, computed)
-    return [Picture(draw, words)] if several else []
-
-
-def beside(grid: Grid) -> Grid:
-    """A table with one column a law: what is off, and an uncertainty, stand in the cell of what
-    they are of."""
-
-    def joined(cells: Sequence[str]) -> tuple[str, ...]:
-        found: list[str] = []
-        for column, cell in zip(grid.columns, cells, strict=True):
-            if column == "+-" and cell != "-":
-                found[-1] += f" +- {cell}"
-            elif column.startswith("off ") and cell != "-":
-                found[-1] += f" ({cell}{' %' * column.endswith('[%]')})"
-            elif column != "+-" and not column.startswith("off "):
-                found.append(cell)
-        return tuple(found)
-
-    rows = tuple(map(joined, grid.rows))
-    off = next((column for column in grid.columns if column.startswith("off ")), "")
-    title = f"{grid.title}, and by how much it is off{' [us]' * off.endswith('[us]')}"
-    named = tuple(one for one in grid.columns if one != "+-" and not one.startswith("off "))
-    return Grid(named, rows, title if off else grid.title)
-
-
 def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
-    """What is compared, and a table for each number: measured with its uncertainty, and each result
-    with its difference; which law is nearest; bands."""
+    """What is compared, and a table for each number, a row a sensor: measured with its uncertainty,
+    and each result with its difference in brackets; which law is nearest; bands."""
     trace, results, sensors = facts["trace"], facts["results"], facts["results"][0]["sensors"]
     source = ", ".join(part for part in (trace["who"], trace["figure"], trace["doi"]) if part)
     lines = [f"{trace['title']}: {trace['words']}" + (f" ({source})" if source else "")]
@@ -204,15 +158,14 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
         for k, sensor in enumerate(sensors)
     ]
     for name, (_, title) in COMPARED_NUMBERS.items():
-        off = "off [us]" if name == "arrival" else "off [%]"
-        columns = ("bead", "measured", "+-", *(cell for label in labels for cell in (label, off)))
         # a row for each sensor; the last one has no next, and the wave has its speed along all
         sides = [[one["sensors"][k][name] for one in results] for k in range(len(sensors))]
         named = list(zip(places, sides, strict=True))
         if name == "speed":
             named[-1] = ("all", [one["wave_speed"] for one in results])
-        rows = ((place, *agreement_cells(name, *side)) for place, side in named)
-        blocks.append(number_grid(columns, rows, title))
+        rows = ((place, *compared_cells(name, *side)) for place, side in named)
+        title += f", and by how much it is off{' [us]' * (name == 'arrival')}"
+        blocks.append(number_grid(("bead", "measured", *labels), rows, title))
     several = len(results) > 1
     nearest = {one["bead"]: one["labels"] for one in facts["nearest"]}
     rows = (
@@ -230,6 +183,16 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
     if several and nearest:
         blocks.append(Paragraph(nearest_words(labels, list(nearest.values()))))
     return blocks + [band_table(one, places) for one in results if one["bands"]]
+
+
+def compared_cells(name: str, *sides: Mapping[str, Any]) -> list[str]:
+    """A measured number with its uncertainty in one cell, each computed one with its difference."""
+    measured, error, *rest = agreement_cells(name, *sides)
+    percent = "" if name == "arrival" else " %"
+    cells = [measured if error == "-" else f"{measured} +- {error}"]
+    for computed, off in zip(rest[::2], rest[1::2], strict=True):
+        cells.append(computed if off == "-" else f"{computed} ({off}{percent})")
+    return cells
 
 
 def agreement_cells(name: str, *sides: Mapping[str, Any]) -> list[str]:

@@ -103,27 +103,23 @@ def headed(block: Block) -> list[Block]:
 def said_once(blocks: Iterable[Block]) -> list[Block]:
     """Of several files each contact law is explained where it comes first, and what to cite stands
     at the end."""
-    sections: list[list[Block]] = []
-    for block in blocks:
-        if isinstance(block, Heading) or not sections:
-            sections.append([])
-        sections[-1].append(block)
-    met: dict[str, list[Block]] = {}
-    cited: dict[Block, None] = {}
     found: list[Block] = []
-    for heading, *rest in sections:
-        name = heading.text if isinstance(heading, Heading) else ""
+    cited: dict[Block, None] = {}
+    met: set[tuple[str, Block]] = set()
+    name, before = "", list[Block]()
+    for block in blocks:
+        if isinstance(block, Heading):
+            name, before = block.text, [block]
+            if (name, block) in met:
+                before.append(Paragraph("What it is stands above."))
         if name == HOW_TO_CITE:
-            cited |= dict.fromkeys([heading, *rest])
-            continue
-        if name.startswith(OF_A_LAW):
-            new = [block for block in rest if block not in met.get(name, ())]
-            if name in met:
-                rest = [Paragraph("What it is stands above."), *new] if new else []
-            met.setdefault(name, []).extend(new)
-            if not rest:
-                continue
-        found += [heading, *rest]
+            cited[block] = None
+        elif not name.startswith(OF_A_LAW):
+            found.append(block)
+        elif not isinstance(block, Heading) and (name, block) not in met:
+            met |= {(name, before[0]), (name, block)} if before else {(name, block)}
+            found += [*before, block]
+            before = []
     return [*found, *cited]
 
 

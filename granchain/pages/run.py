@@ -30,11 +30,10 @@ from granchain.pages.blocks import (
     Markup,
     Paragraph,
     Picture,
-    number_text,
     paragraphs,
 )
 from granchain.pages.numbers import check_grid, number_blocks, provenance_rows
-from granchain.pages.setup import setup_grid
+from granchain.pages.setup import setup_grid, words_of
 from granchain.store import Result
 
 # The equations of the package's laws as MathML, printed by docs/laws.py from docs/equations.
@@ -227,9 +226,9 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
 def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     """Those of a law's inputs that are given."""
     return tuple(
-        (q.name, shown_constant(given[q.name]), q.unit or "-", q.meaning)
+        (q.name, words_of(given[q.name]), q.unit or "-", q.meaning)
         for q in law.inputs
-        if q.name in given
+        if given.get(q.name) is not None
     )
 
 
@@ -274,10 +273,3 @@ def citation(names: list[str]) -> list[Block]:
         Paragraph(package),
         *(Paragraph(f"Contact law {source}.") for source in sources),
     ]
-
-
-def shown_constant(value: Any) -> str:
-    """A value of an input."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {shown_constant(part)}" for key, part in value.items())
-    return "none" if value is None else number_text(value, ".6g")

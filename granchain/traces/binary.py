@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import itertools
 import math
 import re
 import warnings
@@ -32,8 +31,6 @@ from granchain.traces.trace import LEAST_SAMPLES
 NAMED = 5
 # Classes of MATLAB's arrays of numbers.
 _MATLAB_NUMBERS = ("double", "single", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)))
-# Rows of a sheet at most ("Excel specifications and limits", Microsoft Support).
-_MOST_ROWS = 2**20
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -142,11 +139,6 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
             texts = (one for one in row if isinstance(one, str) and "," in one)
             commas = commas or next(filter(_NUMBER.fullmatch, texts), "")
             lines.append("\t".join(cells).rstrip("\t"))
-            if len(lines) > _MOST_ROWS:
-                raise TraceError(
-                    f"{shown(sheet.title)}: got more than {_MOST_ROWS} rows, allowed as many as "
-                    "Excel has; export the record as CSV"
-                )
         if plain and commas and asked.decimal is None:
             raise TraceError(
                 f"{shown(sheet.title)}: got {shown(commas)}, a text beside numbers, allowed "
@@ -156,17 +148,10 @@ def _sheet_text(content: bytes, where: str, asked: Asked, limit: Limit) -> bytes
             found[sheet.title] = "\n".join(lines)
     if len(found) != 1:
         names = ", ".join(map(shown, found or book.sheetnames))
-        advice = "say which it is, --sheet NAME"
-        if not found:
-            # formulas are saved as their text, and, by programs that compute them, as values too
-            unsaved = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
-            rows = itertools.chain(*(one.iter_rows(values_only=True) for one in unsaved.worksheets))
-            advice = "name the sheet of the record, or export it as CSV"
-            if any(isinstance(one, str) and one.startswith("=") for row in rows for one in row):
-                advice = "its formulas have no saved values: save it once by a spreadsheet program"
         raise TraceError(
             f"got {len(found)} sheets with {LEAST_SAMPLES} rows of numbers and more, {names}, "
-            f"allowed one; {advice}"
+            "allowed one; say which it is, --sheet NAME; formulas without saved values count for "
+            "nothing: save the workbook once by a spreadsheet program"
         )
     return found.popitem()[1].encode()
 

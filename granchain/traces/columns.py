@@ -218,7 +218,7 @@ def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarra
             f"got {got} of numbers, allowed columns of one length; give one record of all sensors "
             "on one clock"
         )
-    time, forces = _clocked(record, asked)
+    time, forces = _clocked(record, asked, problems)
     second = _size(time, asked.time_unit, TIME_UNITS, "time", problems)
     units = record.preamble.force_units
     if len(units) == 1:
@@ -230,7 +230,7 @@ def _timed(record: Record, asked: Asked, problems: list[str]) -> tuple[np.ndarra
     return second * time.values, forces
 
 
-def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
+def _clocked(record: Record, asked: Asked, problems: list[str]) -> tuple[Column, list[Column]]:
     """The column of time, in the file or made from what is given of its clock, and the others."""
     columns, clock = list(record.columns), record.preamble.clock
     if asked.interval is not None:
@@ -265,7 +265,10 @@ def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
             "file of its own"
         )
     forces = [column for column in columns if column not in (time, *again)]
-    time = replace(time, unit=asked.time_unit or time.unit or record.preamble.time_unit)
+    stated = record.preamble.time_unit
+    if clock is None and stated and asked.time_unit is None:
+        time = _with_unit(time, stated, problems)
+    time = replace(time, unit=asked.time_unit or time.unit or stated)
     unit, steps = size_of(time.unit, TIME_UNITS), np.diff(time.values)
     step = float(time.values[-1] - time.values[0]) / len(steps) if len(steps) else math.nan
     if clock is not None:
@@ -276,11 +279,11 @@ def _clocked(record: Record, asked: Asked) -> tuple[Column, list[Column]]:
             return _time_of_clock(record, clock), forces
         if not (named or runs_with_it):
             return _time_of_clock(record, clock), columns
-        stated = size_of(clock.unit, TIME_UNITS)
+        second = size_of(clock.unit, TIME_UNITS)
         if time.unit is None and runs_with_it:
             time = replace(time, unit=clock.unit)
-        elif unit and stated and not abs(unit * step / (stated * clock.interval) - 1) < _SAME_CLOCK:
-            interval = f"{stated * clock.interval:.6g}"
+        elif unit and second and not abs(unit * step / (second * clock.interval) - 1) < _SAME_CLOCK:
+            interval = f"{second * clock.interval:.6g}"
             raise TraceError(
                 f"{shown(time.name)}: got times {unit * step:.6g} s apart, where {clock.words} "
                 f"says {interval} s, allowed one clock; take out the line that is wrong, or say "

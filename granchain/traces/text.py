@@ -3,8 +3,7 @@ units, decimal comma.
 
 Nothing is guessed that would give other numbers: a cell that is no number in the midst of the
 numbers, a row of another length or a sign that could be two things is refused, with the line. The
-first lines show how the file is made. What follows is read in blocks: by NumPy's reader where a
-block holds nothing but rows of numbers, line by line where it does not, to the same numbers.
+first lines show how the file is made; what follows is read line by line.
 """
 
 from __future__ import annotations
@@ -15,9 +14,11 @@ import csv
 import io
 import itertools
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -58,9 +59,8 @@ _LED = re.compile(r"[+-]?0[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _THREE = re.compile("[0-9]{3}")
 _ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_SEPARATOR = re.compile(r"Decimal_Separator\s*[\t;,]?\s*([.,])\s*$", re.IGNORECASE)
-# Bytes that show how a file is made, more than any preamble has, and those that are read at once
-# after them; no line is as long.
-HEAD, BLOCK = 2**14, 2**20
+# Bytes that show how a file is made, more than any preamble has; no line is as long.
+HEAD = 2**14
 # Headings and units stand in so many lines above the numbers at most.
 HEADINGS = 3
 # A preamble in columns of its own stands beside so many rows of numbers at most.
@@ -100,10 +100,14 @@ class _Form:
     decimal: str
     stated: bool
 
-    def split(self, lines: list[str], start: int = 1) -> list[_Row]:
+    def split(self, lines: Iterable[str], start: int = 1) -> Iterator[_Row]:
         """The cells of lines and the numbers in them; comments and blank lines are left out."""
-        rows = []
         for i, line in enumerate(lines, start=start):
+            if len(line) > HEAD:
+                raise TraceError(
+                    f"line {i}: got more than {HEAD} signs in one line, allowed fewer; export one "
+                    "row a line"
+                )
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             cells = [cell.strip().strip('"').strip() for cell in line.split(self.delimiter)]
@@ -114,13 +118,19 @@ class _Form:
                 # Quotes may be none, such as inches.
                 with contextlib.suppress(csv.Error, StopIteration):
                     cells = [cell.strip() for cell in next(quoted)]
-            rows.append(_Row(i, cells, [self.number(cell) for cell in cells]))
-        return rows
+            yield _Row(i, cells, [self.number(cell) for cell in cells])
+
+    @cached_property
+    def patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Of a number, and of one in groups of three digits."""
+        plain = f"[+-]?{_DIGITS[self.decimal]}{_EXPONENT}"
+        return re.compile(plain), re.compile(f"[+-]?{_GROUPS[self.decimal]}")
 
     def number(self, cell: str) -> float | None:
-        if re.fullmatch(f"[+-]?{_DIGITS[self.decimal]}{_EXPONENT}", cell):
+        plain, groups = self.patterns
+        if plain.fullmatch(cell):
             return float(cell.replace(",", "."))
-        if self.stated and re.fullmatch(f"[+-]?{_GROUPS[self.decimal]}", cell):
+        if self.stated and groups.fullmatch(cell):
             other = "," if self.decimal == "." else "."
             return float(cell.replace(other, "").replace(",", "."))
         return None
@@ -147,17 +157,14 @@ def text_columns(
         For a file whose numbers cannot be read with certainty.
     """
     limit = limit or Limit()
-    # An encoding of two bytes a letter is decoded and encoded again; other ends of lines are
-    # another copy.
-    wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
-    limit.check(where, (4 if wide else 2) * len(content))
-    content = _ascii_digits(content)
-    blocks = _blocks(content)
-    lines = _lines_of(next(blocks, (1, b""))[1])
+    # the text, and once more with other ends of lines, or decoded
+    limit.check(where, 2 * len(content))
+    text = _text_of(content)
+    lines = text.readlines(HEAD)
     stated = (match[1] for line in lines if (match := _DECIMAL_SEPARATOR.match(line)))
     form, rows, places = _form_of(lines, decimal or next(stated, None))
     first = next(i for i, row in enumerate(rows) if row.places == places)
-    words = "\n".join(lines[: rows[first].line - 1])
+    words = "".join(lines[: rows[first].line - 1])
     # Some instruments write their preamble into columns of its own, beside the first numbers.
     while first > 0 and rows[first - 1].holds(places):
         first -= 1
@@ -172,63 +179,35 @@ def text_columns(
     _check_meaning(form, rows, places, above[-1].cells if above else [])
     if above and _is_unread_row(above[-1].cells, places):
         rows = [above[-1], *rows]
-    count = content.count(b"\n") + 1
-    limit.check(where, len(content), count * len(places))
-    reading = _Reading(form, places, count)
-    reading.add_rows(rows)
-    for line, block in blocks:
-        reading.add_block(line, block)
+    count = max(content.count(b"\n"), content.count(b"\r")) + 1
+    limit.check(where, 2 * len(content), count * len(places))
+    every = itertools.chain(rows, form.split(text, len(lines) + 1))
+    values, broken = _numbers(form, places, every)
     named = _commented(lines, rows[0].line, form, places)
-    index = _has_index([*above, *named], places, reading.values[0, : reading.count])
+    index = _has_index([*above, *named], places, values[0])
     names, units, factors = _headings([*above, *named], places, form.delimiter, index)
     preamble = preamble_of([*((row.line, row.cells) for row in above), *beside], words)
     if len(preamble.names) in (len(names), len(names) - 1):
         names[len(names) - len(preamble.names) :] = preamble.names
-    columns = map(Column, names, units, reading.values[index:, : reading.count], factors)
-    return Record(list(columns), preamble, reading.broken)
+    columns = map(Column, names, units, values[index:], factors)
+    return Record(list(columns), preamble, broken)
 
 
-def _ascii_digits(content: bytes) -> bytes:
-    """A text in an encoding whose digits are those of ASCII, with plain ends of lines."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        try:
-            content = content.decode("utf-16").encode("utf-8")
-        except UnicodeError:
-            content = b"\0"
-    if b"\0" in content:
+def _text_of(content: bytes) -> io.TextIOWrapper:
+    """A text in an encoding in which only the micro sign and letters in headings are not ASCII: no
+    number can come out wrong."""
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        readable = "\0" not in content.decode(encoding)
+    except UnicodeError:
+        readable = encoding != "utf-16" and b"\0" not in content
+        encoding = "latin-1"
+    if not readable:
         raise TraceError(
             "got bytes that are no text, allowed CSV, .npy, .npz, HDF5, MATLAB or TDMS; export it "
             "as CSV"
         )
-    return content.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-
-
-def _blocks(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, a small one first, with the number of their first line."""
-    begin, line, most = 0, 1, HEAD
-    while begin < len(content):
-        end = len(content)
-        if end - begin > most:
-            end = content.rfind(b"\n", begin, begin + most) + 1
-        if end <= begin:
-            raise TraceError(
-                f"line {line}: got more than {most} bytes in one line, allowed fewer; export one "
-                "row a line"
-            )
-        yield line, content[begin:end]
-        line += content.count(b"\n", begin, end)
-        begin, most = end, BLOCK
-
-
-def _lines_of(content: bytes) -> list[str]:
-    """Lines of bytes in which only the micro sign and letters in headings are not ASCII: no number
-    can come out wrong."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    return text.removesuffix("\n").split("\n")
+    return io.TextIOWrapper(io.BytesIO(content.replace(b"\r\r\n", b"\n")), encoding)
 
 
 def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], tuple[int, ...]]:
@@ -240,7 +219,7 @@ def _form_of(lines: list[str], decimal: str | None) -> tuple[_Form, list[_Row], 
         if sign == "," == delimiter and not any('"' in line for line in lines):
             continue
         form = _Form(delimiter, sign, decimal is not None)
-        rows = form.split(lines)
+        rows = list(form.split(lines))
         # Two tabs with nothing between them are white space too, and a number of groups of three
         # digits is several.
         if delimiter is None and 2 * sum("\t" in lines[row.line - 1] for row in rows) >= len(rows):
@@ -305,102 +284,58 @@ def _is_unread_row(cells: list[str], places: tuple[int, ...]) -> bool:
     return bool(begins) and sum(map(bool, cells)) >= len(places)
 
 
-class _Reading:
-    """The numbers of a file in the making."""
+def _numbers(
+    form: _Form, places: tuple[int, ...], rows: Iterable[_Row]
+) -> tuple[np.ndarray, int | None]:
+    """The numbers of rows of one kind, (column, row), and the first line without any in their
+    midst."""
+    values, problems = array("d"), list[str]()
+    empty: _Row | None = None
+    broken, last = None, 0
+    for row in rows:
+        if not any(row.cells):
+            # At the end of a file they are no more than a spreadsheet's.
+            empty = empty or row
+            continue
+        faults = [_fault(one, form, places) for one in (empty, row) if one is not None]
+        problems += filter(None, faults)
+        if len(problems) >= LISTED_ROWS:
+            break
+        if last and row.line > last + 1:
+            broken = broken or last + 1
+        empty, last = None, row.line
+        if not problems:
+            values.extend(one for i in places if (one := row.numbers[i]) is not None)
+    if problems:
+        raise TraceError(problems)
+    return np.frombuffer(values).reshape(-1, len(places)).T, broken
 
-    def __init__(self, form: _Form, places: tuple[int, ...], lines: int):
-        self.form, self.places = form, places
-        self.values = np.empty((len(places), lines))
-        self.count = 0
-        self.broken: int | None = None
-        self._empty: _Row | None = None
-        self._last = 0
-        number = f"[+-]?{_DIGITS[form.decimal]}{_EXPONENT}"
-        if form.delimiter in _TWO_MEANINGS:
-            number = f"(?!{_LED.pattern}){number}"
-        if form.delimiter is None:
-            row = rf"[ \t]*+{number}(?:[ \t]++{number}){{{len(places) - 1}}}[ \t]*+"
-        else:
-            cell = rf' *+(?:{number}|"{number}") *+'
-            cells = (cell if i in places else "" for i in range(places[-1] + 1))
-            row = f"{form.delimiter.join(cells)}{form.delimiter}*+"
-        self._rows_alone = re.compile(rf"(?>{row}\n)*+(?:{row})?".encode())
 
-    def add_rows(self, rows: list[_Row]) -> None:
-        """Take rows that were split into cells."""
-        problems: list[str] = []
-        for row in rows:
-            if not any(row.cells):
-                # At the end of a file they are no more than a spreadsheet's.
-                self._empty = self._empty or row
-                continue
-            faults = [self._fault(one) for one in (self._empty, row) if one is not None]
-            problems += filter(None, faults)
-            self._empty = None
-            if len(problems) >= LISTED_ROWS:
-                break
-            if not problems:
-                self._put(np.array([[row.numbers[i]] for i in self.places]), row.line)
-        if problems:
-            raise TraceError(problems)
-
-    def add_block(self, line: int, block: bytes) -> None:
-        """Take lines that follow."""
-        quoted_commas = self.form.delimiter == "," == self.form.decimal
-        if self._empty or quoted_commas or not self._rows_alone.fullmatch(block):
-            lines = _lines_of(block)
-            if max(map(len, lines)) > HEAD:
-                raise TraceError(
-                    f"line {line} or one that follows: got more than {HEAD} signs in one line, "
-                    "allowed fewer; export one row a line"
-                )
-            self.add_rows(self.form.split(lines, line))
-            return
-        plain = block.replace(b'"', b"").replace(self.form.decimal.encode(), b".")
-        numbers = np.loadtxt(
-            io.TextIOWrapper(io.BytesIO(plain), "ascii"),
-            delimiter=self.form.delimiter,
-            usecols=self.places,
-            comments=None,
-            ndmin=2,
-            unpack=True,
-        )
-        self._put(numbers, line)
-
-    def _put(self, numbers: np.ndarray, first_line: int) -> None:
-        """Add numbers (column, row) of consecutive lines."""
-        if self._last and first_line > self._last + 1:
-            self.broken = self.broken or self._last + 1
-        count = numbers.shape[1]
-        self.values[:, self.count : self.count + count] = numbers
-        self.count, self._last = self.count + count, first_line + count - 1
-
-    def _fault(self, row: _Row) -> str:
-        """Why a row is no row of numbers like the others; empty where it is one."""
-        where = f"line {row.line}: got "
-        for column, i in enumerate(self.places, start=1):
-            if i >= len(row.cells):
-                return (
-                    f"{where}{column - 1} of {len(self.places)} numbers, allowed all; the file is "
-                    "cut off there, or two records are in it"
-                )
-            if row.numbers[i] is None:
-                got = shown(row.cells[i]) if row.cells[i] else "nothing"
-                return (
-                    f"{where}{got} in column {column}, allowed a number with the decimal sign "
-                    f'"{self.form.decimal}"; mend the file at its source, or cut the trace before '
-                    "it; where the other sign parts thousands, say --decimal comma or point"
-                )
-        extra = [cell for i, cell in enumerate(row.cells) if cell and i not in self.places]
-        if extra:
+def _fault(row: _Row, form: _Form, places: tuple[int, ...]) -> str:
+    """Why a row is no row of numbers like the others; empty where it is one."""
+    where = f"line {row.line}: got "
+    for column, i in enumerate(places, start=1):
+        if i >= len(row.cells):
             return (
-                f"{where}{shown(extra[0])} where the other rows have nothing, allowed rows of one "
-                "kind; take it out"
+                f"{where}{column - 1} of {len(places)} numbers, allowed all; the file is cut off "
+                "there, or two records are in it"
             )
-        parted = self.form.delimiter in _TWO_MEANINGS
-        if parted and any(_LED.fullmatch(row.cells[i]) for i in self.places):
-            return f"line {row.line}: {_TWO_MEANINGS[self.form.delimiter]}"
-        return ""
+        if row.numbers[i] is None:
+            got = shown(row.cells[i]) if row.cells[i] else "nothing"
+            return (
+                f"{where}{got} in column {column}, allowed a number with the decimal sign "
+                f'"{form.decimal}"; mend the file at its source, or cut the trace before it; '
+                "where the other sign parts thousands, say --decimal comma or point"
+            )
+    extra = [cell for i, cell in enumerate(row.cells) if cell and i not in places]
+    if extra:
+        return (
+            f"{where}{shown(extra[0])} where the other rows have nothing, allowed rows of one "
+            "kind; take it out"
+        )
+    if form.delimiter in _TWO_MEANINGS and any(_LED.fullmatch(row.cells[i]) for i in places):
+        return f"line {row.line}: {_TWO_MEANINGS[form.delimiter]}"
+    return ""
 
 
 def _commented(lines: list[str], line: int, form: _Form, places: tuple[int, ...]) -> list[_Row]:
