@@ -95,10 +95,9 @@ def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, An
     parts = 100.0 * np.abs(bands.standard_deviation.values / bands["value"].values)
     keys = [f"{key} {part:.3g} %" for key, part in zip(bands["key"].values, parts, strict=True)]
     more = [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
-    deviations = ", ".join([*keys[:MOST_LINES], *more])
+    deviations = "standard deviations:", *keys[:MOST_LINES], *more
     of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
-    words = f"standard deviations: {deviations}"
-    return sheet.write(str(bands.attrs["title"]), *of, words, *notes)
+    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
 
 
 def shown_piece(bands: Any, k: int) -> slice:
