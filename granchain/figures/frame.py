@@ -576,13 +576,19 @@ def full_height(values: np.ndarray) -> tuple[float, float]:
 
 
 def ticks_at(axes: Axes, which: str, values: np.ndarray) -> None:
-    """Ticks of an axis at the values of a map, at evenly spaced ones of many."""
+    """Ticks of an axis at the values of a map, but for those that lie too near to the one before
+    for their numbers to be read."""
     from matplotlib.ticker import NullLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
+    place = np.log(values) if axis.get_scale() == "log" else values
+    apart = (0.11 if which == "x" else 0.06) * float(np.ptp(place))
+    kept = [0]
+    for i in range(1, len(values)):
+        if place[i] - place[kept[-1]] >= apart:
+            kept.append(i)
     axis.set_minor_locator(NullLocator())
-    at = values[evenly_spaced(len(values), 9 if which == "x" else 15, "")[0]]
-    axis.set_ticks(at, [number_words(float(f"{value:.3g}")) for value in at])
+    axis.set_ticks(values[kept], [number_words(float(f"{one:.3g}")) for one in values[kept]])
 
 
 def colour_map(
