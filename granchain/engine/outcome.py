@@ -24,7 +24,7 @@ from granchain.jit.accessors import gatherer
 from granchain.jit.options import frozen
 
 # Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled
-# one takes.
+# one takes. Always plain, 128 chains of 70 beads together took 1.48 times as long.
 PLAIN_CONTACTS = 5000
 
 

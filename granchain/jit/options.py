@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.errors import NumbaError
 from numba.core.typing.templates import infer_global
-from numba.extending import models, register_jitable, register_model
+from numba.extending import register_jitable
 
 from granchain.errors import LawError
 from granchain.jit.fingerprint import LOWERED, Reach, calls
@@ -36,9 +36,6 @@ def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
 # No counting of references: a loop makes no array, and each slice of a table would cost two atomic
 # additions.
 UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic additions")
-# No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes
-# into them.
-UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
 # No form for Python, of what loops share: Python could not hand it the named rows.
 UNCALLED_FROM_PYTHON = _hidden(
     "no_cpython_wrapper", True, "what loops share is compiled again for each law"
@@ -49,7 +46,7 @@ IN_PLACE = _hidden(
 )
 # Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in
 # the loop.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCALLED_FROM_C, **UNCOUNTED}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
 
 
 def loop_metadata(module: Any) -> Any:
@@ -248,24 +245,11 @@ def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None
                 register_jitable(**how_compiled(function, True))(function)
 
 
-class ByTypes(types.Dispatcher):
-    """Numba's type of a compiled function that is compiled for the types of what it is given: a 0
-    that stands where it is called is an integer like any other, or it would be compiled for that
-    number once more."""
-
-    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """Signature for what it is given."""
-        return super().get_call_type(context, tuple(map(types.unliteral, args)), kws)
-
-
-register_model(ByTypes)(models.OpaqueModel)
-
-
 def known_by(function: Callable, dispatcher: Any) -> None:
     """Let Numba call a compiled function where a plain one stands."""
     # Numba knows a dispatcher weakly
     _dispatchers.append(dispatcher)
-    infer_global(function, ByTypes(dispatcher))
+    infer_global(function, types.Dispatcher(dispatcher))
 
 
 def reached(*functions: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from granchain.case.mechanism import MechanismCase, ScotchYokeCase, SliderCrankC
 from granchain.chain import Masses
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
-from granchain.engine.coefficients import own_coefficients, with_windows
+from granchain.engine.coefficients import coefficients
 from granchain.engine.restitution import with_restitutions
 from granchain.engine.scans import with_copies
 from granchain.engine.setup import Contacts, start_histories
@@ -185,7 +185,7 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
     fastest = np.array([case.crank.length * case.crank.speed or abs(case.start.slider_velocity)])
     (inputs,) = with_restitutions([(inputs, surface.pair, limits, fastest)])
     model = with_copies(law.model(inputs))
-    return model, with_windows(model, own_coefficients(model, surface.pair, inputs, 1), limits)
+    return model, coefficients(model, surface.pair, inputs, limits)
 
 
 def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
