@@ -25,7 +25,7 @@ UNTIL = 1
 # Where a contact's law has no such quantity; and one that never yields.
 _IDLE = dict.fromkeys((one.name for one in ONSET_HISTORY), 1.0) | {"elastic_limit": math.inf}
 # What the functions take: x and y any two numbers or events, c coefficients, h history.
-_MIXED_SHAPES = {
+MIXED_SHAPES = {
     "history_of": "c", "force": "xych", "needs_update": "xych", "update": "xch", "energy": "xch",
     "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "contact_radius": "xych",
     "plastic_overlap": "c",
@@ -44,8 +44,8 @@ def mixture(models: tuple[Model, ...]) -> Model:
         c_of = _picked(_places(model.coefficients, coefficients))
         h_of = _picked(_places(model.history, history))
         given = {
-            name: _fitted(getattr(where, name), c_of, h_of, shape)
-            for name, shape in _MIXED_SHAPES.items()
+            name: fitted(getattr(where, name), c_of, h_of, shape)
+            for name, shape in MIXED_SHAPES.items()
             for where in [model.functions if name in Functions._fields else model.law]
         }
         spread = _spread(_places(model.history, history), len(history))
@@ -58,7 +58,7 @@ def mixture(models: tuple[Model, ...]) -> Model:
     for place in range(len(models) - 2, -1, -1):
         functions = {
             name: _either(float(place), own[place][name], functions[name], shape)
-            for name, shape in _MIXED_SHAPES.items()
+            for name, shape in MIXED_SHAPES.items()
         }
     uses_rate = any(model.uses_rate for model in models)
     if not uses_rate:
@@ -177,7 +177,7 @@ def _neither(values, own):
     return ()
 
 
-def _fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
+def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
     """A function of a law's own coefficients and history, of the tuples of all."""
 
     def of_c(c):

@@ -7,9 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from granchain.contact.law import LOWEST_FORCE, Quantity
-from granchain.contact.model import Model
+from granchain.contact.model import Functions, Model
+from granchain.engine.mixture import MIXED_SHAPES, fitted
 
 ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")
+
+
+def _without_two(c):
+    return c[:-2]
+
+
+def _as_it_is(h):
+    return h
 
 
 def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray]:
@@ -27,51 +36,26 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     alpha : float
         [s/m].
     """
-    old = model.functions
-    law_force, law_energy, law_needs_update, law_update = (
-        old.force,
-        old.energy,
-        old.needs_update,
-        old.update,
-    )
-    law_history_of, law_plastic, law_largest, law_jumps, law_jump = (
-        old.history_of, old.plastic, old.overlap_limit, old.jumps, old.jump,
-    )  # fmt: skip
+    own = {
+        name: fitted(function, _without_two, _as_it_is, MIXED_SHAPES[name])
+        for name, function in model.functions._asdict().items()
+    }
+    law_force, law_needs_update, law_jump = own["force"], own["needs_update"], own["jump"]
 
     def force(overlap, rate, c, h):
-        f = law_force(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
+        f = law_force(overlap, 0.0, c, h) * (1.0 + 1.5 * c[-2] * rate)
         return f if f > c[-1] else c[-1]
 
-    def energy(overlap, c, h):
-        return law_energy(overlap, c[:-2], h)
-
     def needs_update(overlap, rate, c, h):
-        return law_needs_update(overlap, 0.0, c[:-2], h)
-
-    def update(event, c, h):
-        return law_update(event, c[:-2], h)
-
-    def history_of(c):
-        return law_history_of(c[:-2])
-
-    def plastic(c, h):
-        return law_plastic(c[:-2], h)
-
-    def overlap_limit(c):
-        return law_largest(c[:-2])
-
-    def jumps(c):
-        return law_jumps(c[:-2])
+        return law_needs_update(overlap, 0.0, c, h)
 
     def jump(overlap, rate, c, h):
-        return law_jump(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
+        return law_jump(overlap, 0.0, c, h) * (1.0 + 1.5 * c[-2] * rate)
 
-    functions = type(old)(
-        history_of, force, needs_update, update, energy, plastic, overlap_limit, jumps, jump
-    )
+    with_rate = {"force": force, "needs_update": needs_update, "jump": jump}
     new = replace(
         model,
-        functions=functions,
+        functions=Functions(**own | with_rate),
         coefficients=(*model.coefficients, ALPHA, LOWEST_FORCE),
         uses_rate=True,
         windows=0,
