@@ -121,6 +121,12 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
     assert one.shift == pytest.approx(1e-6, rel=0.1)
     assert one.sensors[1].speed.relative == pytest.approx(3e-6 / (5 / wave_speed()), rel=0.01)
     assert abs(one.sensors[0].speed.relative) < 1e-3
+    # the wave's speed is from the sensors that every result has reached: the first two of three
+    early = synthetic(sensors=(3, 8, 13), end=90e-6)
+    found = compare_pulses(RESULT, early, trace=measured(late=[(2, 3e-6)])).results
+    for one in found:
+        assert math.isnan(found[1].sensors[2].arrival.computed)
+        assert one.wave_speed.measured == pytest.approx(one.sensors[0].speed.measured, rel=1e-9)
 
 
 # --- The numbers

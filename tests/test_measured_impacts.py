@@ -13,11 +13,13 @@ import pytest
 from support.printed import differences
 from support.refused import refused
 
+from granchain import theory
 from granchain.cli import obey
 from granchain.comparison import read_impacts
-from granchain.comparison.impacts import compare_impacts
+from granchain.comparison.impacts import DAMPINGS, _damping_of, compare_impacts
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Source
+from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.contact.viscous import Half
 from granchain.errors import CaseError, LawError, TraceError
 
@@ -131,6 +133,20 @@ def test_a_folder_that_misses_a_unit_or_a_source_is_refused_with_what_is_missing
     with pytest.raises(TraceError, match=said) as raised:
         read_impacts(folder)
     assert str(folder) in str(raised.value)
+
+
+def test_a_damping_is_looked_for_about_the_one_whose_force_is_hertzs():
+    row = read_impacts(STEEL).rows[0]
+    pair, speed = (
+        Pair(**{k: v for k, v in row.stated.items() if k in PAIR_QUANTITIES}),
+        row.stated["speed"],
+    )
+    hertz = theory.elastic_impact(pair.hertz_stiffness, pair.effective_mass, speed)
+    # F = K d^1.5 + chi d^.5 rate, and K d^1.5 (1 + alpha rate)
+    chi = hertz.max_force / (math.sqrt(hertz.max_overlap) * speed)
+    for law, scale in (("kuwabara-kono", chi), ("hunt-crossley-alpha", 1.0 / speed)):
+        found = _damping_of(laws()[law], row)[2:]
+        assert found == pytest.approx([scale * one for one in DAMPINGS], rel=1e-12)
 
 
 def test_wrong_arguments_are_refused():

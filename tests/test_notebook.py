@@ -78,24 +78,6 @@ def test_a_result_shows_how_it_ended_and_its_variables():
     assert "unstable" in read(synthetic(status=Status.UNSTABLE)).text
 
 
-def test_a_spectrum_shows_edges_beside_the_dispersion():
-    none = ("transmission", "coherence", "cell_frequency", "cosine", "wavenumber", "power")
-    words = {"title": ATTACK, "law": "hertz", "source": "bead 1", "sensor": "bead 9", "unit": "1"}
-    edges = {
-        "band_edges": np.array([[0.0, 101.5]]),
-        "band_edge_errors": np.array([[5.0, 2.0]]),
-        "band_edge_reasons": np.array([["", ""]], dtype=object),
-    }
-    found = gc.Spectrum(
-        frequency=np.array([0.0, 10.0]), measured="velocity", messages=("no map",),
-        dispersion=gc.theory.dispersion([1.0], [1e5]),
-        **words, **edges, **dict.fromkeys(none, np.zeros(0)),
-    )  # fmt: skip
-    shown = read(found).text
-    assert ATTACK in shown and "1 ends101.52100.658" in shown and "no map" in shown
-    assert repr(found) == "<Spectrum: bead 1 to bead 9, 2 frequencies 10 Hz apart; 0 to 101.5 Hz>"
-
-
 def test_what_was_found_for_a_case_shows_errors_and_messages():
     sensor = SensorError(5, 31.5, 0.1, 0.2, 2e-5, 1e-8, 2e-8)
     common = {"title": ATTACK, "law": "ma-liu", "time_step": 1e-8, "limit": 1e-6, "steps": ()}

@@ -140,14 +140,8 @@ def reading_of(
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     original, recorded = recorded, _without_lone_samples(time, recorded, noise, messages)
     lone = np.flatnonzero(recorded != original)
-    baseline = Baseline(
-        float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])),
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        LEAST_QUIET,
-    )
+    start = float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)]))
+    baseline = NO_BASELINE._replace(value=start, value_error=0.0, samples=LEAST_QUIET)
     small: tuple[NoisyPulse, float, float] | None = None
     known = 0
     # The baseline is found before the pulse, and the pulse above the baseline.

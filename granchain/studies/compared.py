@@ -26,6 +26,7 @@ from granchain.keys import Problems
 from granchain.progress import progress_of
 from granchain.sensor import Sensor
 from granchain.store import Result
+from granchain.store.result import case_of
 from granchain.studies.bands import (
     MEMBERS,
     SAMPLES_AT_ONCE,
@@ -139,10 +140,7 @@ def _plans(
     stated = found.trace.about.tolerance
     for one, result in zip(found.results, results, strict=True):
         plans.append(None)
-        try:
-            case = result.case
-        except CaseError:
-            case = None
+        case = case_of(result)
         if case is None and (tolerance or stated is not None):
             problems.append(
                 f"{one.label}: got a result whose case is not there, or of a law that is not "

@@ -1042,6 +1042,37 @@ class Against:
 # What is concluded
 
 
+class Rest(NamedTuple):
+    """What is left of the measured numbers, and of what is known beforehand, whose deviation is 1.
+
+    Attributes
+    ----------
+    residual, free : array (number,)
+        In standard deviations, and degrees of freedom: what is left of each beside its leverage.
+    slope : array (number, parameter)
+        Derivatives by a step of 1 of each parameter.
+    inverse : array (parameter, number)
+        Of these: the answer is a linear map of the numbers.
+    own : array (number,)
+        Whether it counts as misfit: what all sensors share is known from elsewhere, and that it is
+        off is none of theirs.
+    """
+
+    residual: np.ndarray
+    free: np.ndarray
+    slope: np.ndarray
+    inverse: np.ndarray
+    own: np.ndarray
+
+    def scatter(self, those: np.ndarray) -> tuple[float, float]:
+        """Root mean square of some numbers over their degrees of freedom, nan without any; and
+        these."""
+        degrees = enough(float(self.free[those].sum()))
+        if not degrees:
+            return math.nan, 0.0
+        return math.sqrt(float(self.residual[those] @ self.residual[those]) / degrees), degrees
+
+
 def _concluded(
     against: Against,
     found: Lowest,
@@ -1053,41 +1084,22 @@ def _concluded(
     """Values, errors and messages."""
     keys, count = list(against.keys), len(against.keys)
     values = dict(zip(keys, map(float, found.point), strict=False))
-    residual, slope = found.residual, found.slope * size
+    slope = found.slope * size
     inverse = np.linalg.pinv(slope)
-    # what is left over of each measured number, and of what is known beforehand, beside its
-    # leverage
-    free = 1.0 - np.einsum("ij,ji->i", slope, inverse)
-    # what all sensors share is known from elsewhere: that it is off is no misfit of theirs
-    own = np.array([True] * against.count + [one.sensor is not None for one in against.known])
-    degrees = enough(float(free[own].sum()))
-    scatter = math.sqrt(float(residual[own] @ residual[own]) / degrees) if degrees else math.nan
+    rest = Rest(
+        found.residual,
+        1.0 - np.einsum("ij,ji->i", slope, inverse),
+        slope,
+        inverse,
+        np.array([True] * against.count + [one.sensor is not None for one in against.known]),
+    )
+    scatter, degrees = rest.scatter(rest.own)
     told, names = _told_by(against, found.slope)
     if not_told_apart(told, names, size[: len(names)], NEARLY_ALIKE):
         _, wide = with_slopes(against.residuals, found.point, low, high, size, WIDE)
         told, names = _told_by(against, wide)
     groups = not_told_apart(told, names, size[: len(names)])
-    messages = [*against.messages]
-    # the answer is a linear map of the measured numbers, and of what is known beforehand, whose
-    # deviation is 1
-    linear = (inverse * size[:, None])[:count]
-    kinds = np.array([*against.kinds, *(_kind(against, one) for one in against.known)])
-    parts, covariance = [], np.zeros((count, count))
-    for kind in np.unique(kinds):
-        those = kinds == kind
-        rows, known, scale = linear[:, those], math.inf, 1.0
-        if kind != STATED:
-            known = enough(float(free[those].sum()))
-            if known:
-                scale = math.sqrt(float(residual[those] @ residual[those]) / known)
-            # the noise of whole traces is known from many samples, and more scatter than that is
-            # the case's; the uncertainties of a few peaks or arrivals, bounds where they are of the
-            # shape of a pulse, are not known so well: the scatter says how large they are
-            if against.measure == "traces":
-                scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
-        rows = scale * rows
-        parts.append(Part(np.sum(rows**2, axis=1), known or math.inf))
-        covariance = covariance + rows @ rows.T
+    parts, covariance = _variances(against, rest, size)
     untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
     for i in untold:
         covariance[i, :] = covariance[:, i] = math.nan
@@ -1096,41 +1108,12 @@ def _concluded(
     with np.errstate(invalid="ignore"):
         correlation = covariance / np.outer(errors, errors)
     correlation[np.diag_indices(count)] = 1.0
-    messages += [
-        f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
-        "combination of them, and these values are one of many; give the case a value of "
-        "one of them, or measure what tells them apart"
-        if others
-        else f"{last} has no effect on what was measured: its value is the one that it began with"
-        for *others, last in groups
-    ]
-    messages += [
-        f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is "
-        f"{correlation[i, j]:+.4f}, and each error "
-        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be "
-        "if the other were known"
-        for i in range(count)
-        for j in range(i)
-        if abs(correlation[i, j]) > CLOSE_CORRELATION
-    ]
-    messages += [
-        f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means nothing"
+    at_limits = [
+        key
         for i, key in enumerate(keys)
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]
     ]
-    labels = np.append(against.labels, np.full(len(against.known), -1))
-    chance = _chance(residual[own], free[own], labels[own], against.quiet_degrees)
-    left = f"what is left is {scatter:.3g} times"
-    rows, labels = against.shapes()
-    if len(rows):
-        slow, by = rows @ residual[: against.count], rows @ slope[: against.count]
-        free = 1.0 - np.einsum("ij,ji->i", by, inverse[:, : against.count] @ rows.T)
-        of_slow = _chance(slow, free, labels, against.slow_degrees)
-        if of_slow < chance:
-            ratio = math.sqrt(float(slow @ slow) / float(free.sum()))
-            left = f"the slow part of what is left is {ratio:.3g} times"
-        # of two that are looked at, the smaller (Bonferroni)
-        chance = 2.0 * min(chance, of_slow)
+    chance, left = _chance_of_rest(against, rest)
     describes = not degrees or chance >= ACCUSED
     misfit = against.misfit(found.point)
     remarks = {
@@ -1141,64 +1124,62 @@ def _concluded(
         "as many numbers were measured as are found: nothing is left over that shows whether "
         "the case describes them": not degrees,
     }
-    messages += [sentence for sentence, true in remarks.items() if true]
-    numbers, beside = _contributions(against, residual)
-    # of keys that are not told apart one number less is found than there are
-    told_keys = count - sum(any(key in keys for key in group) for group in groups)
-    shift, gain = against.of_measurement(found.point)
-    common_gain = 1.0 + against.common(found.point, CALIBRATION)
-    time_shift = against.common(found.point, CLOCK_SHIFT)
     beyond = [
         _beyond(against, one, value)
         for one, value in zip(against.nuisances, found.point[count:].tolist(), strict=True)
         if abs(value) > BEYOND * one.error
     ]
     if beyond:
-        messages.append(
+        remarks[
             f"{'; '.join(beyond)}: the first sign that the case lacks something, or that the trace "
             "states too little"
-        )
+        ] = True
     (final,) = against._computed([found.point])
-    messages += against.messages_of_runs
     if final is None:
         raise GranchainError(
             "fit: got no pulses of the case at the values found, allowed one at each sensor; "
             "begin with other values"
         )
-    clock = shift if against.times else shift + against.mean_shift(final)
-    off = against.of_sensors(residual[: against.count])
-    # computed forces as the calibration of the trace reads them
-    sensors = tuple(
-        SensorFit(
-            bead,
-            Agreement(
-                float(against.peak[k]),
-                float(against.peak_error[k]),
-                float(gain[k] * pulse.peak + against.peak_read[k]),
-            ),
-            Agreement(
-                float(against.arrival[k]),
-                float(against.arrival_error[k]),
-                float(pulse.arrival + clock[k] + against.arrival_read[k]),
-            ),
-            float(off[k]),
-        )
-        for k, (bead, pulse) in enumerate(zip(against.beads, final.pulses, strict=True))
+    messages = (
+        *against.messages,
+        *_words_of_keys(values, groups, correlation, at_limits),
+        *(sentence for sentence, true in remarks.items() if true),
+        *against.messages_of_runs,
     )
+    shift, gain = against.of_measurement(found.point)
+    time_shift = against.common(found.point, CLOCK_SHIFT)
+    clock = shift if against.times else shift + against.mean_shift(final)
+    off = against.of_sensors(rest.residual[: against.count])
+    # computed forces as the calibration of the trace reads them
+    peaks = zip(
+        against.peak, against.peak_error, gain * final.peaks + against.peak_read, strict=True
+    )
+    arrivals = zip(
+        against.arrival, against.arrival_error, final.arrivals + clock + against.arrival_read,
+        strict=True,
+    )  # fmt: skip
+    numbers, beside = _contributions(against, rest.residual)
+    # of keys that are not told apart one number less is found than there are
+    told_keys = count - sum(any(key in keys for key in group) for group in groups)
     return Fit(
         values=values,
         errors=dict(zip(keys, errors.tolist(), strict=True)),
         covariance=covariance,
         correlation=correlation,
         residuals=off,
-        sensors=sensors,
+        sensors=tuple(
+            SensorFit(
+                bead, Agreement(*map(float, peak)), Agreement(*map(float, arrival)), float(one)
+            )
+            for bead, peak, arrival, one in zip(against.beads, peaks, arrivals, off, strict=True)
+        ),
         scatter=scatter,
         degrees_of_freedom=degrees,
         describes=describes,
         misfit=misfit,
         not_told_apart=tuple(groups),
         time_shift=time_shift if against.times else math.nan,
-        common_gain=common_gain,
+        common_gain=1.0 + against.common(found.point, CALIBRATION),
         gain=gain,
         shift=shift - time_shift,
         samples=tuple(against.samples(final, clock, gain)),
@@ -1210,6 +1191,90 @@ def _concluded(
         aic=beside + float(numbers.sum()) + 2.0 * (told_keys + int(against.times)),
         messages=tuple(dict.fromkeys(messages)),
     )
+
+
+def _variances(against: Against, rest: Rest, size: np.ndarray) -> tuple[list[Part], np.ndarray]:
+    """What each kind of measured numbers adds to the variances of the keys, and their
+    covariance."""
+    count = len(against.keys)
+    linear = (rest.inverse * size[:, None])[:count]
+    # what is known beforehand of one sensor goes with its peaks, 0, or its arrivals, 1
+    alone = [one.sensor is not None and against.measure != "traces" for one in against.known]
+    kinds = np.array(
+        [
+            *against.kinds,
+            *(
+                int(one.kind == CLOCK_SHIFT) if own else STATED
+                for one, own in zip(against.known, alone, strict=True)
+            ),
+        ]
+    )
+    parts, covariance = [], np.zeros((count, count))
+    for kind in np.unique(kinds):
+        scale, known = rest.scatter(kinds == kind)
+        if kind == STATED or not known:
+            scale, known = 1.0, 0.0
+        # the noise of whole traces is known from many samples, and more scatter than that is the
+        # case's; the uncertainties of a few peaks or arrivals, bounds where they are of the shape
+        # of a pulse, are not known so well: the scatter says how large they are
+        if kind != STATED and against.measure == "traces":
+            scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
+        rows = scale * linear[:, kinds == kind]
+        parts.append(Part(np.sum(rows**2, axis=1), known or math.inf))
+        covariance = covariance + rows @ rows.T
+    return parts, covariance
+
+
+def _words_of_keys(
+    values: Mapping[str, float],
+    groups: Sequence[tuple[str, ...]],
+    correlation: np.ndarray,
+    at_limits: Sequence[str],
+) -> list[str]:
+    """Which keys the measurement does not tell, or hardly, and which lie at a limit."""
+    keys = list(values)
+    alike = [
+        f"{', '.join(others)} and {last} are not told apart: the measurement knows one "
+        "combination of them, and these values are one of many; give the case a value of "
+        "one of them, or measure what tells them apart"
+        if others
+        else f"{last} has no effect on what was measured: its value is the one that it began with"
+        for *others, last in groups
+    ]
+    close = [
+        f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is "
+        f"{correlation[i, j]:+.4f}, and each error "
+        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be "
+        "if the other were known"
+        for i in range(len(keys))
+        for j in range(i)
+        if abs(correlation[i, j]) > CLOSE_CORRELATION
+    ]
+    limits = [
+        f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means nothing"
+        for key in at_limits
+    ]
+    return [*alike, *close, *limits]
+
+
+def _chance_of_rest(against: Against, rest: Rest) -> tuple[float, str]:
+    """Chance that a right case leaves so much, of all numbers or of their slow parts; and which of
+    the two is how large."""
+    labels = np.append(against.labels, np.full(len(against.known), -1))[rest.own]
+    chance = _chance(rest.residual[rest.own], rest.free[rest.own], labels, against.quiet_degrees)
+    left = f"what is left is {rest.scatter(rest.own)[0]:.3g} times"
+    rows, labels = against.shapes()
+    if not len(rows):
+        return chance, left
+    slow = rows @ rest.residual[: against.count]
+    by, back = rows @ rest.slope[: against.count], rest.inverse[:, : against.count] @ rows.T
+    free = 1.0 - np.einsum("ij,ji->i", by, back)
+    of_slow = _chance(slow, free, labels, against.slow_degrees)
+    if of_slow < chance:
+        ratio = math.sqrt(float(slow @ slow) / float(free.sum()))
+        left = f"the slow part of what is left is {ratio:.3g} times"
+    # of two that are looked at, the smaller (Bonferroni)
+    return 2.0 * min(chance, of_slow), left
 
 
 def _chance(residual: np.ndarray, free: np.ndarray, labels: np.ndarray, known: np.ndarray) -> float:
@@ -1290,24 +1355,12 @@ def _contest(sides: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) ->
     )
 
 
-def _kind(against: Against, one: Nuisance) -> int:
-    """Which measured numbers what is known of a nuisance goes with: the peaks 0 or arrivals 1 of
-    its sensor, where they are fitted; else none."""
-    if one.sensor is None or against.measure == "traces":
-        return STATED
-    return 0 if one.kind == CALIBRATION else 1
-
-
-def _shared(against: Against) -> int:
-    """How many keys and nuisances are not one sensor's alone; they come first."""
-    return len(against.keys) + sum(one.sensor is None for one in against.nuisances)
-
-
 def _told_by(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Derivatives by the keys and by what all sensors share, without what each sensor's own gain
     and clock explain of them, and the names of those."""
-    count = _shared(against)
+    # they come first
     names = [*against.keys, *(one.kind for one in against.nuisances if one.sensor is None)]
+    count = len(names)
     if count < slope.shape[1]:
         basis, _ = np.linalg.qr(slope[:, count:])
         slope = slope - basis @ (basis.T @ slope)

@@ -16,7 +16,6 @@ from granchain.case import Case, case_as_given
 from granchain.case.checks import MEMORY
 from granchain.chain_end import Ended, ended
 from granchain.errors import CaseError, GranchainWarning, RunError
-from granchain.markup import card, table
 from granchain.status import Status
 from granchain.store import Result, claim
 from granchain.store.ensemble import ensemble_dataset, ensemble_file
@@ -269,20 +268,6 @@ class Ensemble:
         return (
             f"<Ensemble: {len(self)} members{where}; "
             f"{', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
-        )
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: how many members ended how, and the first messages."""
-        labels = [member.status.label for member in self._members]
-        rows = [(label, str(labels.count(label))) for label in dict.fromkeys(labels)]
-        messages = [
-            (str(place), member.message)
-            for place, member in enumerate(self._members)
-            if member.message
-        ][:5]
-        shown = table(("run", "message"), messages, styled=True) if messages else ""
-        return card(
-            f"Ensemble of {len(self)} runs", table(("status", "runs"), rows, styled=True), shown
         )
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:

@@ -124,16 +124,110 @@ class Bands(NamedTuple):
     messages: list[str]
 
 
-def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, size: int) -> Bands:
-    """Edges of the bands of a cell, from a fit to cos q at all frequencies.
+NO_BANDS = Bands(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2), dtype=object), [])
+
+
+class Curve(NamedTuple):
+    """Cos q of a row of equal cells, fitted: a polynomial in z, the square of the frequency over
+    the highest one at which it was seen.
+
+    Parameters
+    ----------
+    cosine : Chebyshev
+    variance : (size, size) array
+        Of its coefficients.
+    change : (size,) array
+        By how much dampings that differ change them at first order.
+    misfit : float
+        What it leaves of one piece and one bead, in standard deviations of these: median.
+    """
+
+    cosine: chebyshev.Chebyshev
+    variance: np.ndarray
+    change: np.ndarray
+    misfit: float
+
+    def beyond(self, z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
+        """By how much it exceeds a level of 1 or -1, and one standard deviation of that."""
+        by = terms(z, len(self.change))
+        sure = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, self.variance, by), 1e-300))
+        return level * np.asarray(self.cosine(z)) - 1.0, sure
+
+
+def terms(z: Any, size: int) -> np.ndarray:
+    """Polynomials of degrees 1 to `size` that are 0 at z = 0."""
+    at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
+    return np.asarray(chebyshev.chebvander(2.0 * z - 1.0, size)[..., 1:] - at_rest)
+
+
+def curve_of(
+    x: np.ndarray, y: np.ndarray, scatter: np.ndarray, blocks: np.ndarray, size: int
+) -> Curve:
+    """The curve of cos q, by least squares.
 
     Of n masses and n springs cos q is a polynomial of degree n in z = omega^2, 1 at 0 (half the
     trace of the cell's transfer matrix; Brillouin 1946, Wave Propagation in Periodic Structures,
     ch. 3); damped alike, z = omega^2/(1 + i omega tau); of dampings that differ, to the first
-    order, i omega times another such polynomial is added. Bands lie where it is from -1 to 1, gaps
-    about its n - 1 extremes.
+    order, i omega times another such polynomial is added.
+
+    Parameters
+    ----------
+    x, y, scatter : array (line,)
+        Frequencies over the highest, cos q there, and its scatter.
+    blocks : array (line,)
+        Number of the block of neighbours that each is in.
+    size : int
+        Beads of a cell.
     """
     from scipy.optimize import minimize_scalar
+
+    weight = 1.0 / np.maximum(scatter, max(1e-6, 0.1 * float(np.median(scatter))))
+
+    def fitted(tau: float, differ: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        columns = terms(x * x / (1.0 + 1j * tau * x), size) * weight[:, None]
+        if differ:
+            columns = np.hstack([columns, 1j * x[:, None] * columns])
+        columns = np.concatenate([columns.real, columns.imag])
+        wanted = (y - 1.0) * weight
+        wanted = np.concatenate([wanted.real, wanted.imag])
+        numbers = np.linalg.lstsq(columns, wanted, rcond=None)[0]
+        return numbers, wanted - columns @ numbers, columns
+
+    def squares(angle: float) -> float:
+        return float(np.sum(fitted(math.tan(angle), False)[1] ** 2))
+
+    # resonances that ring longer than a piece leave lines far from the curve: weights of Cauchy
+    # (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
+    scaled = weight
+    for _ in range(ROUNDS):
+        # by the loss angle at the highest frequency, which is below a right angle; a row of which
+        # a part is seen has two minima, and the lower one is its own
+        nearest = min(ANGLES, key=squares)
+        bounds = max(nearest - ANGLES[1], 0.0), min(nearest + ANGLES[1], ANGLES[-1])
+        tau = math.tan(float(minimize_scalar(squares, bounds=bounds, method="bounded").x))
+        numbers, left, columns = fitted(tau, True)
+        off = np.hypot(*left.reshape(2, -1)) * scaled / weight
+        weight = scaled / np.sqrt(1.0 + (off / (2.385 * max(float(np.median(off)), 1e-300))) ** 2)
+    alike = fitted(tau, False)[0]
+    numbers, left, columns = fitted(tau, True)
+    # neighbours err alike: lines are summed in blocks before they are squared (the variance of
+    # clusters; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
+    count = int(blocks.max()) + 1
+    score = np.zeros((count, len(numbers)))
+    np.add.at(score, np.concatenate([blocks, blocks]), columns * left[:, None])
+    inverse = np.linalg.pinv(columns.T @ columns)
+    variance = inverse @ score.T @ score @ inverse * count / (count - 2 * size)
+    at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
+    cosine = chebyshev.Chebyshev(
+        [1.0 - numbers[:size] @ at_rest, *numbers[:size]], domain=[0.0, 1.0]
+    )
+    change = alike[:size] - numbers[:size]
+    return Curve(cosine, variance[:size, :size], change, float(np.median(off)))
+
+
+def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, size: int) -> Bands:
+    """Edges of the bands of a cell, from a fit to cos q at all frequencies, see `curve_of`: bands
+    lie where it is from -1 to 1, gaps about its n - 1 extremes."""
     from scipy.stats import t as student
 
     edges, errors = np.full((2, size, 2), math.nan)
@@ -147,66 +241,15 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
         reasons[:] = "waves at too few frequencies"
         return Bands(edges, errors, reasons, [TOO_FEW])
     line, top = float(frequency[1]), float(frequency[seen[-1]])
-    x, y = frequency[seen] / top, cosine[seen]
-    weight = 1.0 / np.maximum(scatter[seen], max(1e-6, 0.1 * float(np.median(scatter[seen]))))
-    at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
-
-    def terms(z: Any) -> np.ndarray:
-        return np.asarray(chebyshev.chebvander(2.0 * z - 1.0, size)[..., 1:] - at_rest)
-
-    def fitted(tau: float, differ: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        columns = terms(x * x / (1.0 + 1j * tau * x)) * weight[:, None]
-        if differ:
-            columns = np.hstack([columns, 1j * x[:, None] * columns])
-        columns = np.concatenate([columns.real, columns.imag])
-        wanted = (y - 1.0) * weight
-        wanted = np.concatenate([wanted.real, wanted.imag])
-        numbers = np.linalg.lstsq(columns, wanted, rcond=None)[0]
-        return numbers, wanted - columns @ numbers, columns
-
-    # resonances that ring longer than a piece leave lines far from the curve: weights of Cauchy
-    # (Holland & Welsch 1977, doi:10.1080/03610927708827533, with their constant)
-    scaled = weight
-    for _ in range(ROUNDS):
-        # by the loss angle at the highest frequency, which is below a right angle; a row of which
-        # a part is seen has two minima, and the lower one is its own
-        def squares(angle: float) -> float:
-            return float(np.sum(fitted(math.tan(angle), False)[1] ** 2))
-
-        nearest = min(ANGLES, key=squares)
-        bounds = max(nearest - ANGLES[1], 0.0), min(nearest + ANGLES[1], ANGLES[-1])
-        angle = minimize_scalar(squares, bounds=bounds, method="bounded").x
-        tau = math.tan(float(angle))
-        numbers, left, columns = fitted(tau, True)
-        off = np.hypot(*left.reshape(2, -1)) * scaled / weight
-        weight = scaled / np.sqrt(1.0 + (off / (2.385 * max(float(np.median(off)), 1e-300))) ** 2)
-    alike = fitted(tau, False)[0]
-    numbers, left, columns = fitted(tau, True)
-    # neighbours err alike: lines are summed in blocks before they are squared (the variance of
-    # clusters; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
-    score = np.zeros((free + 2 * size, len(numbers)))
-    np.add.at(score, np.concatenate([blocks, blocks]), columns * left[:, None])
-    inverse = np.linalg.pinv(columns.T @ columns)
-    variance = inverse @ score.T @ score @ inverse * len(score) / free
-    variance = variance[:size, :size]
-    curve = chebyshev.Chebyshev(
-        [1.0 - numbers[:size] @ at_rest, *numbers[:size]], domain=[0.0, 1.0]
-    )
-    # what differing dampings change at first order bounds what is left out at second order
-    change = alike[:size] - numbers[:size]
-    turns = np.sort(curve.deriv().roots().real) if size > 1 else np.zeros(0)
+    x = frequency[seen] / top
+    curve = curve_of(x, cosine[seen], scatter[seen], blocks, size)
+    turns = np.sort(curve.cosine.deriv().roots().real) if size > 1 else np.zeros(0)
     levels = np.where(np.arange(size) % 2 == 0, -1.0, 1.0)
-
-    def beyond(z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
-        by = terms(z)
-        sure = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, variance, by), 1e-300))
-        return level * np.asarray(curve(z)) - 1.0, sure
-
-    above, sure = beyond(turns, levels[:-1])
+    above, sure = curve.beyond(turns, levels[:-1])
     inside = (turns > 0.0) & (turns < 1.0) & (above < -np.maximum(MOST_SCATTER * sure, INSIDE))
     # scatter is that of one piece and one bead: what a curve leaves of their mean is less, or the
     # curve is not theirs
-    if float(np.median(off)) > 1.0 or inside.any():
+    if curve.misfit > 1.0 or inside.any():
         reasons[:] = "too much damping"
         return Bands(edges, errors, reasons, [NO_CURVE])
     within = float(student.ppf(0.975, free))
@@ -215,7 +258,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     for k in range(size):
         # band k runs from (-1)^k to -(-1)^k, and ends there
         level = float(levels[k])
-        crossed = np.asarray((curve - level).roots(), dtype=complex)
+        crossed = np.asarray((curve.cosine - level).roots(), dtype=complex)
         roots: np.ndarray = np.sort(crossed.real[np.abs(crossed.imag) < 1e-9])
         # cos q is 1 at 0, which is no edge
         roots = roots[roots > x[0] ** 2]
@@ -226,7 +269,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             z = float(turns[k])
             sides = roots[roots < z][-1:], roots[roots > z][:1]
             places = [np.linspace(z, one[0], IN_GAP)[:-1] for one in sides if len(one)]
-            high, known = beyond(np.concatenate([[z], *places]), level)
+            high, known = curve.beyond(np.concatenate([[z], *places]), level)
             if not (high > MOST_SCATTER * known).any():
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
                 messages.append(
@@ -242,10 +285,12 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 messages.append(f"{name}: not seen: cos q does not pass {level:g}; {FINER}")
                 continue
             z = float(root[0])
-            by = terms(z)[0] / float(curve.deriv()(z))
+            by = terms(z, size)[0] / float(curve.cosine.deriv()(z))
             place = top * math.sqrt(z)
-            off = within * 0.5 * top / math.sqrt(z) * math.sqrt(max(float(by @ variance @ by), 0.0))
-            differs = 0.5 * top / math.sqrt(z) * float(by @ change)
+            by_scatter = math.sqrt(max(float(by @ curve.variance @ by), 0.0))
+            off = within * 0.5 * top / math.sqrt(z) * by_scatter
+            # what differing dampings change at first order bounds what is left out at second order
+            differs = 0.5 * top / math.sqrt(z) * float(by @ curve.change)
             error = math.hypot(off, differs, PART_OF_LINE * line)
             near = np.abs(frequency[seen] - place) < MOST_LINES * line
             if error > MOST_LINES * line or not near.any():

@@ -16,12 +16,11 @@ from granchain.analysis.record import (
     piece_of,
 )
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.markup import card, table
 from granchain.plain_data import plain_data
 from granchain.store import Result
-from granchain.store.result import check_result
+from granchain.store.result import case_of, check_result
 from granchain.theory import Dispersion, dispersion
-from granchain.waves.bands import Bands, RecordedRow, bands_of, mapped, relation
+from granchain.waves.bands import NO_BANDS, Bands, RecordedRow, bands_of, mapped, relation
 from granchain.waves.dispersion import Cell, cell_of
 
 # Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes
@@ -111,33 +110,6 @@ class Spectrum:
             f"{self.resolution:.4g} Hz apart; {edges}>"
         )
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the edges that were measured beside those of the dispersion."""
-        rows = []
-        for i, (edges, errors) in enumerate(
-            zip(self.band_edges.tolist(), self.band_edge_errors.tolist(), strict=True)
-        ):
-            for j, name in enumerate(("begins", "ends")):
-                known = (
-                    "-"
-                    if self.dispersion is None
-                    else f"{float(self.dispersion.band_edges[i, j]):.6g}"
-                )
-                seen = (f"{edges[j]:.6g}", f"{errors[j]:.2g}")
-                reason = self.band_edge_reasons[i, j]
-                rows.append((f"{i + 1} {name}", *(("-", reason) if reason else seen), known))
-        made = (
-            table(("band", "measured [Hz]", "+- [Hz]", "dispersion [Hz]"), rows, styled=True)
-            if rows
-            else ""
-        )
-        notes = (
-            table((), [(message,) for message in self.messages], styled=True)
-            if self.messages
-            else ""
-        )
-        return card(f"{self.title or 'untitled run'}: {self.source} to {self.sensor}", made, notes)
-
     @property
     def resolution(self) -> float:
         """Distance of two frequencies [Hz]."""
@@ -220,22 +192,7 @@ def spectrum(
     place = sensor_place(result, sensor, "sensor")
     signal, source_name, unit = source_signal(result, source, driven, time, place)
     length = piece_of(len(time), segments, "spectrum")
-    cell = waves = None
-    try:
-        if result.case is None:
-            raise CaseError("the file has no case")
-        cell = cell_of(result.case)
-        waves = dispersion(*cell[2:])
-    except (CaseError, LawError) as error:
-        cell = None
-        messages.append(f"no band edges and no dispersion: {error}")
-    if waves is not None and waves.band_edges[-1, 1] > 0.5 / interval:
-        top = float(waves.band_edges[-1, 1])
-        messages.append(
-            f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but "
-            f"bands go to {top:.4g} Hz: waves above fold "
-            f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
-        )
+    cell, waves = known_waves(result, interval, messages)
     waves_are_small = waves is None or stays_small(result, len(time), messages)
     across = transferred(
         signal, deviation(result, "sensor_force", len(time), place), interval, length
@@ -248,8 +205,7 @@ def spectrum(
         )
     frequency, transmission, coherence = across
     row = recorded_row(result, cell, segments)
-    edges = Bands(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2), dtype=object), [])
-    cell_frequency, cosine = np.zeros(0), np.zeros(0, complex)
+    edges, cell_frequency, cosine = NO_BANDS, np.zeros(0), np.zeros(0, complex)
     wavenumber, power = np.zeros(0), np.zeros((0, 0))
     if row is None:
         messages.append(
@@ -258,17 +214,7 @@ def spectrum(
             "under [snapshots], or name all beads under [sensors]"
         )
     else:
-        cell_frequency, seen, scatter = relation(row)
-        if cell is not None:
-            cosine = seen
-        if cell is not None and (cell.on_site.any() or cell.resonators.size):
-            messages.append(
-                "no band edges: cos q of beads with on-site springs or resonators is no polynomial "
-                "that is fitted; the bands by the dispersion are those of gc.dispersion"
-            )
-        elif cell is not None and waves_are_small:
-            edges = bands_of(cell_frequency, cosine, scatter, row.size)
-            messages.extend(edges.messages)
+        edges, cell_frequency, cosine = edges_in(row, cell, waves_are_small, messages)
         if row.gapless:
             wavenumber, power = mapped(row)
         else:
@@ -338,11 +284,8 @@ def deviation(result: Result, name: str, count: int, places: Any = slice(None)) 
 
 def driven_ends(result: Result) -> list[str]:
     """The ends that are driven; none without a case that this version can read."""
-    try:
-        ends = result.case.ends
-        return [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
-    except (CaseError, LawError, AttributeError):
-        return []
+    ends = getattr(case_of(result), "ends", None)
+    return [side for side in ("left", "right") if hasattr(getattr(ends, side, None), "drive")]
 
 
 def source_signal(
@@ -396,6 +339,28 @@ def transferred(
 # From cell to cell
 
 
+def known_waves(
+    result: Result, interval: float, messages: list[str]
+) -> tuple[Cell | None, Dispersion | None]:
+    """The cell of a run's row and its small waves; none where the row has none, with the reason."""
+    try:
+        if result.case is None:
+            raise CaseError("the file has no case")
+        cell = cell_of(result.case)
+        waves = dispersion(*cell[2:])
+    except (CaseError, LawError) as error:
+        messages.append(f"no band edges and no dispersion: {error}")
+        return None, None
+    top = float(waves.band_edges[-1, 1])
+    if top > 0.5 / interval:
+        messages.append(
+            f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but "
+            f"bands go to {top:.4g} Hz: waves above fold "
+            f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
+        )
+    return cell, waves
+
+
 def stays_small(result: Result, count: int, messages: list[str]) -> bool:
     """Whether the forces of a row that is pressed together stay near those at rest, at all
     sensors."""
@@ -416,6 +381,25 @@ def stays_small(result: Result, count: int, messages: list[str]) -> bool:
         "amplitude"
     )
     return False
+
+
+def edges_in(
+    row: RecordedRow, cell: Cell | None, waves_are_small: bool, messages: list[str]
+) -> tuple[Bands, np.ndarray, np.ndarray]:
+    """Edges of the bands, frequencies, and cos q at each; no edges and no cos q without a cell."""
+    frequency, cosine, scatter = relation(row)
+    if cell is None:
+        return NO_BANDS, frequency, np.zeros(0, complex)
+    edges = NO_BANDS
+    if cell.on_site.any() or cell.resonators.size:
+        messages.append(
+            "no band edges: cos q of beads with on-site springs or resonators is no polynomial "
+            "that is fitted; the bands by the dispersion are those of gc.dispersion"
+        )
+    elif waves_are_small:
+        edges = bands_of(frequency, cosine, scatter, row.size)
+        messages.extend(edges.messages)
+    return edges, frequency, cosine
 
 
 def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRow | None:
