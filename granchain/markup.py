@@ -64,14 +64,14 @@ def facts_card(
     heading: str, facts: Iterable[Sequence[str]], *parts: str, notes: Iterable[str] = ()
 ) -> str:
     """A heading, and under it names with values and units, other parts, and sentences."""
-    said = [(note,) for note in notes]
-    rows = table((), facts, styled=True)
-    return card(heading, rows, *parts, table((), said, styled=True) if said else "")
+    return card(heading, table((), facts, styled=True), *parts, notes=notes)
 
 
-def card(heading: str, *parts: str) -> str:
-    """A heading, and under it parts that are HTML already."""
-    return f"<div><b>{escaped(heading)}</b>{''.join(part for part in parts if part)}</div>"
+def card(heading: str, *parts: str, notes: Iterable[str] = ()) -> str:
+    """A heading, and under it parts that are HTML already, and sentences."""
+    rows = [(note,) for note in notes]
+    shown = [*parts, table((), rows, styled=True) if rows else ""]
+    return f"<div><b>{escaped(heading)}</b>{''.join(shown)}</div>"
 
 
 def folded(heading: str, part: str) -> str:

@@ -15,8 +15,7 @@ from granchain.comparison.agreement import (
     SensorAgreement,
 )
 from granchain.comparison.printed import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
-from granchain.comparison.pulses import compare_pulses
-from granchain.comparison.shift import time_shift
+from granchain.comparison.pulses import compare_pulses, time_shift
 
 __all__ = [
     "IMPACTS",

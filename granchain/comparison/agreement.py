@@ -202,12 +202,8 @@ class Comparison:
                     (str(sensor.bead), measured, *(f"{factor * value:.5g}" for value in sides))
                 )
             parts.append(table(columns, rows, styled=True))
-        notes = (
-            table((), [(sentence,) for sentence in (*self.messages, *self.missed)], styled=True)
-            if self.messages or self.missed
-            else ""
-        )
-        return card(f"{self.trace.about.title}: {self.trace.words}", *parts, notes)
+        heading = f"{self.trace.about.title}: {self.trace.words}"
+        return card(heading, *parts, notes=(*self.messages, *self.missed))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""

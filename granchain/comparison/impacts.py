@@ -133,28 +133,25 @@ class ImpactComparison:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types, for JSON."""
-        found = {}
-        for name, one in self.laws.items():
-            rows = [
-                {
-                    part: getattr(row.measured, part)
-                    for part in ("case", "quantity", "measured", "uncertainty")
-                }
-                | {"computed": row.computed, "problem": row.problem or None}
-                for row in one.rows
-            ]
-            fitted = (
-                None
-                if one.fitted is None
-                else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
-            )
-            found[name] = {
+        found = {
+            name: {
                 "rms": one.rms,
-                "fitted": fitted,
+                "fitted": None
+                if one.fitted is None
+                else {"name": one.parameter, "value": one.fitted, "unit": one.unit},
                 "inputs": one.inputs,
-                "rows": rows,
+                "rows": [
+                    {
+                        part: getattr(row.measured, part)
+                        for part in ("case", "quantity", "measured", "uncertainty")
+                    }
+                    | {"computed": row.computed, "problem": row.problem or None}
+                    for row in one.rows
+                ],
                 "problem": one.problem or None,
             }
+            for name, one in self.laws.items()
+        }
         about = self.data.about
         return {
             "folder": self.folder,

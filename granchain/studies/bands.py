@@ -479,28 +479,21 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     }
     sure = f"{100.0 * CONFIDENCE:g} % confidence"
     sides = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
-    found = {
-        order + side: np.full((keys, values.shape[1]), math.nan)
-        for order in causes
-        for side in sides
-    }
+    found = np.full((len(sides), len(causes), keys, values.shape[1]), math.nan)
     split = values.reshape(keys + 2, n, -1)
     for k in range(values.shape[1]):
         if np.isfinite(split[:, :, k]).all():
             value, half = sobol_indices(split[:, :, k], asked.scramblings)
-            for i, order in enumerate(causes):
-                found[order][:, k] = value[i]
-                found[f"{order}_low"][:, k] = value[i] - half[i]
-                found[f"{order}_high"][:, k] = value[i] + half[i]
+            found[..., k] = value, value - half, value + half
     return {
         f"{'' if name == 'peak' else 'arrival_'}{order}{side}": Variable(
             ("key", "sensor_bead"),
-            found[order + side],
+            found[j, i],
             "1",
             f"part of the variance of the {name} {cause}{words}",
         )
-        for order, cause in causes.items()
-        for side, words in sides.items()
+        for i, (order, cause) in enumerate(causes.items())
+        for j, (side, words) in enumerate(sides.items())
     }
 
 

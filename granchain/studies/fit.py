@@ -788,10 +788,7 @@ class Against:
         if self.measure != "traces":
             off = (gain * model.peaks + self.peak_read) / self.peak - 1.0
             return float(np.sqrt(np.nanmean(off**2)))
-        parts = []
-        for k, window in self._windows.items():
-            apart = self.force_at(model, k, shift[k], gain[k]) + self._lines[k]
-            parts.append((apart - self.measured.force[window, k]) / self.peak[k])
+        parts = [off / self.peak[k] for k, off in self.left_of_samples(model, shift, gain)]
         return float(np.sqrt(np.mean(np.concatenate(parts) ** 2)))
 
     def apart(self, model: Computed | None) -> np.ndarray:
@@ -858,6 +855,20 @@ class Against:
         """The computed force in the window of a sensor, as its instrument reads it [N]."""
         return gain * model.at(self.trace.time[self._windows[k]] - shift)[:, k]
 
+    def left_of_samples(
+        self, model: Computed, shift: np.ndarray, gain: np.ndarray
+    ) -> list[tuple[int, np.ndarray]]:
+        """Of each sensor, computed less measured force in its window [N]."""
+        return [
+            (
+                k,
+                self.force_at(model, k, shift[k], gain[k])
+                + self._lines[k]
+                - self.measured.force[window, k],
+            )
+            for k, window in self._windows.items()
+        ]
+
     def samples(self, model: Computed, shift: np.ndarray, gain: np.ndarray) -> list[dict[str, Any]]:
         """The bead, the times [s] and the measured and computed forces [N] of each sensor."""
         return [
@@ -878,14 +889,12 @@ class Against:
         if self.measure == "traces":
             from scipy.linalg import solve_triangular
 
-            parts = []
-            for k, window in self._windows.items():
-                apart = self.force_at(model, k, shift[k], gain[k]) + self._lines[k]
-                apart -= self.measured.force[window, k]
-                parts.append(
-                    solve_triangular(self._roots[k], apart, lower=True, check_finite=False)
-                )
-            return np.concatenate(parts)
+            return np.concatenate(
+                [
+                    solve_triangular(self._roots[k], off, lower=True, check_finite=False)
+                    for k, off in self.left_of_samples(model, shift, gain)
+                ]
+            )
         peaks = gain * model.peaks + self.peak_read - self.peak
         arrivals = model.arrivals + shift + self.arrival_read - self.arrival
         with np.errstate(all="ignore"):

@@ -60,12 +60,7 @@ class Ranking(list[_Entry]):
         cells = [{"rank": str(one.rank), "law": one.law} | one.cells for one in self._entries]
         columns = list(dict.fromkeys(name for one in cells for name in one))
         rows = [[one.get(name, "-") for name in columns] for one in cells]
-        notes = [(sentence,) for sentence in self.messages]
-        return card(
-            self.heading,
-            table(columns, rows, styled=True),
-            table((), notes, styled=True) if notes else "",
-        )
+        return card(self.heading, table(columns, rows, styled=True), notes=self.messages)
 
 
 class Apart(NamedTuple):

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from granchain.theory.impacts import elastic_impact
-from granchain.theory.ranges import require, require_positive
-from granchain.theory.roots import root
+from granchain.theory.ranges import require, require_positive, root
 
 # Below this argument Phi is summed as a series: z - log1p(z) would lose the digits that cancel. Its
 # terms up to j = 19 are enough:

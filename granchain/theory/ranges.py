@@ -1,8 +1,11 @@
-"""Refusals of values outside a formula's range."""
+"""What formulas share: refusals of values outside their range, and roots."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+
+import numpy as np
 
 from granchain.errors import CaseError
 
@@ -17,3 +20,14 @@ def require_positive(where: str, **values: float) -> None:
     """Refuse values that are not finite numbers above 0."""
     for name, value in values.items():
         require(f"{where}: {name}", value, 0.0 < value < math.inf, "a finite number above 0")
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Root of a function that changes its sign between low and high, to the last digits."""
+    from scipy.optimize import brentq
+
+    # 4 eps is the smallest relative tolerance that brentq takes; no absolute one: the roots here
+    # may be tiny.
+    return float(
+        brentq(function, low, high, xtol=1e-300, rtol=4.0 * np.finfo(float).eps, maxiter=500)
+    )

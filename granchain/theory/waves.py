@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from granchain.errors import CaseError
-from granchain.theory.ranges import require
-from granchain.theory.roots import root
+from granchain.theory.ranges import require, root
 
 # Window of the wave in beads: at 8 beads from the crest the overlap is below 1e-300 of its peak.
 _WINDOW = 16
@@ -55,8 +54,6 @@ class SolitaryWave:
         Smallest and largest kinetic share at an instant.
     energy : float
         Energy of the wave in m v_m^2.
-    momentum : float
-        Momentum of the wave in m v_m.
     """
 
     speed_from_velocity: float
@@ -66,7 +63,6 @@ class SolitaryWave:
     kinetic_share: float
     kinetic_share_range: tuple[float, float]
     energy: float
-    momentum: float
     _velocity_modes: tuple[float, ...]
     _overlap_modes: tuple[float, ...]
 
@@ -148,7 +144,6 @@ def solitary_wave() -> SolitaryWave:
         kinetic_share=float(kinetic.sum() / (kinetic + elastic).sum()),
         kinetic_share_range=(float(share_now.min()), float(share_now.max())),
         energy=energy / (peak_velocity * peak_velocity),
-        momentum=float(velocity.sum()) / _SAMPLES / peak_velocity,
         _velocity_modes=modes(velocity / peak_velocity),
         _overlap_modes=modes(overlap),
     )
