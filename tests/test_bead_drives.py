@@ -107,9 +107,6 @@ def test_drives_are_part_of_the_case_and_nothing_where_there_are_none() -> None:
         case.driven("drive.2")
 
 
-PUSHED_END = {"left": "wall", "right": {"drive": "force", "amplitude": 1.0, **HARMONIC}}
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize(("drives", "tables", "sentence"), refused("drive of a bead"))
 def test_a_mistake_in_a_drive_is_told(

@@ -35,9 +35,6 @@ RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = (
 )
 
 NAMES = [name for name, law in laws().items() if issubclass(law, Elastoplastic)]
-SWITCHABLE = [
-    name for name in NAMES if "as_printed" in {quantity.name for quantity in laws()[name].inputs}
-]
 
 
 # With an integral for each force, or an equation to solve for it: seconds on a grid.

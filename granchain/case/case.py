@@ -225,26 +225,22 @@ class Case(CheckedCase):
     def own_contacts(self) -> list[tuple[np.ndarray, str, SimpleNamespace]]:
         """Contacts that have a law of their own, (n_bodies + 1,) boolean, with its name and a
         value for each of its inputs: within segments, and at walls."""
-        first = 0 if self.striker is None else 1
-        n, found, place = self.beads + first, [], first
-        inside: dict[int, np.ndarray] = {}
-        own = any(segment.contact is not None for segment in self.chain.segment)
-        for repeat, group in self.chain.groups() if own else ():
+        place = 0 if self.striker is None else 1
+        segments, n = [one for _, one in self.chain.places()], self.beads + place
+        inside = [one.contact for one in segments]
+        laws_of = [*inside, self.ends.left_contact, self.ends.right_contact]
+        numbers = {id(one): number for number, one in enumerate(segments)}
+        # which of these each contact has
+        which = np.full(n + 1, -1)
+        which[[0, n]] = len(segments), len(segments) + 1
+        for repeat, group in self.chain.groups() if any(inside) else ():
             for _, segment in product(range(repeat), group):
-                there = inside.setdefault(id(segment), np.zeros(n + 1, dtype=bool))
-                there[place + 1 : place + segment.count] = True
+                which[place + 1 : place + segment.count] = numbers[id(segment)]
                 place += segment.count
-        for _, segment in self.chain.places():
-            if segment.contact is not None:
-                found.append((inside[id(segment)], segment.contact))
-        for side, k in (("left", 0), ("right", n)):
-            contact = getattr(self.ends, f"{side}_contact")
-            if contact is not None:
-                found.append((np.arange(n + 1) == k, contact))
         return [
-            (there, contact.law, self._with_speed(contact.inputs()))
-            for there, contact in found
-            if there.any()
+            (which == number, own.law, self._with_speed(own.inputs()))
+            for number, own in enumerate(laws_of)
+            if own is not None and number in which
         ]
 
     def _with_speed(self, inputs: dict[str, Any]) -> SimpleNamespace:

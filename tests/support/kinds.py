@@ -25,17 +25,6 @@ FIRST = ("ma-liu", "hertz", "tsuji", "flores")
 LATER = (
     "jackson-green", "kelvin-voigt", "kogut-etsion", "lee-wang-transition", "wang-liu-hysteretic",
 )  # fmt: skip
-FUNCTIONS = (
-    "history_of",
-    "force",
-    "needs_update",
-    "update",
-    "energy",
-    "plastic",
-    "overlap_limit",
-    "jumps",
-    "jump",
-)
 
 
 def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:
@@ -49,14 +38,6 @@ def distinct_laws() -> list[str]:
     seen: dict[tuple[int, ...], str] = {}
     for name in laws():
         seen.setdefault(functions(name, {}), name)
-    return sorted(seen.values())
-
-
-def one_per_module() -> list[str]:
-    """One law for each file of laws: what a whole family has in common."""
-    seen: dict[str, str] = {}
-    for name in ("tsuji", "flores", *distinct_laws()):
-        seen.setdefault(laws()[name].__module__, name)
     return sorted(seen.values())
 
 
