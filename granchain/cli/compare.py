@@ -28,9 +28,10 @@ from granchain.cli.options import (
     WidthOption,
     above_zero,
     app,
+    conclude,
     free_keys,
     law_words,
-    load_laws,
+    loaded_case,
     named_values,
     save_figure,
     set_words,
@@ -162,19 +163,19 @@ def bands(
     as_json: JsonOption = False,
 ) -> None:
     """Say how far tolerances of a case's numbers move peaks and arrivals at its sensors."""
-    load_laws(law_module, law_package)
-    from granchain.pages.rest import band_tables, kind_and_numbers
-    from granchain.store.conclusion import save_conclusion
+    from granchain.pages.rest import band_tables
 
-    asked = gc.load_case(case, changes or ())
-    with wanted_files(figure, out, overwrite):
-        found = gc.bands(
-            asked, read_bands(band or ()) or None, members, seed, sensitivity, threads=threads
-        )
-        kind, numbers = kind_and_numbers(found)
-        save_conclusion(out, kind, asked, numbers, overwrite)
-    draw = gc.figures.sensitivities if sensitivity else gc.figures.band_traces
-    save_figure(draw, figure, overwrite, found, width=width)
+    asked = loaded_case(case, changes, law_module, law_package)
+    stated = read_bands(band or ()) or None
+    found = conclude(
+        lambda: gc.bands(asked, stated, members, seed, sensitivity, threads=threads),
+        asked,
+        gc.figures.sensitivities if sensitivity else gc.figures.band_traces,
+        figure,
+        out,
+        overwrite,
+        width,
+    )
     small = found.drop_vars([name for name in found.variables if "time" in found[name].dims])
     facts = {
         "case": case,
@@ -239,19 +240,22 @@ def equivalent(
 ) -> None:
     """Find the inputs, such as the restitution, with which laws come nearest to what another
     law does in a chain."""
-    load_laws(law_module, law_package)
     from granchain.pages.conclusions import equivalence_tables
-    from granchain.store.conclusion import save_conclusion
 
-    asked = gc.load_case(case, changes or ())
+    asked = loaded_case(case, changes, law_module, law_package)
     shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, parts=2))
-    with wanted_files(figure, out, overwrite):
-        found = gc.equivalent(
-            asked, to, read_laws(law), shared | own or None, measure, moves=moves, threads=threads
-        )
-        facts = found.as_dict()
-        save_conclusion(out, "equivalence", asked, facts, overwrite)
-    save_figure(gc.figures.equivalence, figure, overwrite, found)
+    laws = read_laws(law)
+    found = conclude(
+        lambda: gc.equivalent(
+            asked, to, laws, shared | own or None, measure, moves=moves, threads=threads
+        ),
+        asked,
+        gc.figures.equivalence,
+        figure,
+        out,
+        overwrite,
+    )
+    facts = found.as_dict()
     print_result(
         "equivalent",
         {"case": case, **facts, "figure": figure, "out": out},
@@ -321,21 +325,22 @@ def fit(
 ) -> None:
     """Find numbers of a case from a measured trace, with errors, correlations and what is left
     at each sensor; of several laws, which one describes it best, and what is not told apart."""
-    load_laws(law_module, law_package)
     from granchain.pages.conclusions import fit_tables, fits_tables
-    from granchain.store.conclusion import save_conclusion
 
-    asked = gc.load_case(case, changes or ())
+    asked = loaded_case(case, changes, law_module, law_package)
     common, own = by_law(dict.fromkeys(free))
     laws: Any = with_free_keys(read_laws(law or ()), own) or None
-    with wanted_files(figure, out, overwrite):
-        found = gc.fit(
+    found = conclude(
+        lambda: gc.fit(
             asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
-        )
-        facts = found.as_dict()
-        kind, of = ("fits", asked) if laws else ("fit", found.case)
-        save_conclusion(out, kind, of, facts, overwrite)
-    save_figure(gc.figures.fits if laws else gc.figures.fit, figure, overwrite, found)
+        ),
+        asked,
+        gc.figures.fits if laws else gc.figures.fit,
+        figure,
+        out,
+        overwrite,
+    )
+    facts = found.as_dict()
     print_result(
         "fit",
         {"case": case, "folder": trace, **facts, "figure": figure, "out": out},

@@ -304,6 +304,25 @@ def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterat
         yield
 
 
+def conclude(
+    find: Callable[[], Any],
+    case: gc.Case,
+    draw: Callable[..., tuple[Any, Any]],
+    figure: str | None,
+    out: str | None,
+    overwrite: bool,
+    width: str | None = None,
+) -> Any:
+    """Find something of a case; its figure and its file of numbers are refused before, and written
+    after, where they are asked for."""
+    with wanted_files(figure, out, overwrite):
+        found = find()
+        if out is not None:
+            gc.save(found, out, case, overwrite=overwrite)
+        save_figure(draw, figure, overwrite, found, width=width)
+    return found
+
+
 def save_figure(
     draw: Callable[..., tuple[Any, Any]],
     target: str | None,
@@ -338,11 +357,21 @@ def load_laws(law_module: str | None, law_package: str | None) -> None:
                 load(name)
 
 
+def loaded_case(
+    case: str, changes: list[str] | None, law_module: str | None, law_package: str | None
+) -> gc.Case:
+    """The case that is asked for, behind the laws that it may name."""
+    load_laws(law_module, law_package)
+    return gc.load_case(case, changes or ())
+
+
 @contextlib.contextmanager
-def blamed(law: type[gc.ContactLaw]) -> Iterator[Waiting | None]:
+def blamed(law: str | type[gc.ContactLaw]) -> Iterator[Waiting | None]:
     """Where a user's law fails, or does not end, the message names the law."""
+    from granchain.contact import law_named
     from granchain.contact.user import PREFIX, blame, from_outside, package_of
 
+    law = law_named(law)
     file, package = getattr(sys.modules.get(law.__module__), "__file__", None), package_of(law)
     if file is None or (package is None and not law.__module__.startswith(PREFIX)):
         yield None

@@ -27,7 +27,9 @@ from granchain.cli.options import (
     UnsealedOption,
     WidthOption,
     app,
+    conclude,
     load_laws,
+    loaded_case,
     save_figure,
     the_one,
     wanted_files,
@@ -461,16 +463,12 @@ def dispersion(
 ) -> None:
     """Say which small waves run in a precompressed chain: bands of frequency, the gaps between
     them, and the speed of long waves; nothing is run."""
-    load_laws(law_module, law_package)
 
     from granchain.pages.rest import dispersion_tables
 
-    asked = gc.load_case(case, changes or ())
-    with wanted_files(figure, out, overwrite):
-        found = gc.dispersion(asked)
-        if out is not None:
-            gc.save(found, out, asked, overwrite=overwrite)
-        save_figure(gc.figures.dispersion_curves, figure, overwrite, found, width=width)
+    asked = loaded_case(case, changes, law_module, law_package)
+    draw = gc.figures.dispersion_curves
+    found = conclude(lambda: gc.dispersion(asked), asked, draw, figure, out, overwrite, width)
     facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
     print_result("dispersion", facts, as_json, lambda: blocks_as_text(dispersion_tables(found)))
 
@@ -495,16 +493,12 @@ def modes(
 ) -> None:
     """Say how a chain under a static load oscillates: frequency and damping of each mode, and how
     many beads take part; nothing is run."""
-    load_laws(law_module, law_package)
 
     from granchain.pages.rest import modes_table
 
-    asked = gc.load_case(case, changes or ())
-    with wanted_files(figure, out, overwrite):
-        found = gc.modes(asked, cell=None if cell is None else gc.load_case(cell))
-        if out is not None:
-            gc.save(found, out, asked, overwrite=overwrite)
-        save_figure(gc.figures.mode_shapes, figure, overwrite, found, width=width)
+    asked = loaded_case(case, changes, law_module, law_package)
+    of, draw = None if cell is None else gc.load_case(cell), gc.figures.mode_shapes
+    found = conclude(lambda: gc.modes(asked, cell=of), asked, draw, figure, out, overwrite, width)
     facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
     print_result("modes", facts, as_json, lambda: blocks_as_text([modes_table(found)]))
 

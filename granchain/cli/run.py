@@ -30,6 +30,7 @@ from granchain.cli.options import (
     app,
     blamed,
     load_laws,
+    loaded_case,
 )
 from granchain.cli.signals import Interruption, Waiting
 from granchain.cli.text import (
@@ -90,12 +91,11 @@ def run(
         Interruption(bool(context.obj), as_json) as interruption,
     ):
         interruption.in_vain = lambda: IN_VAIN.format(target)
-        load_laws(law_module, law_package)
-
+        asked = loaded_case(case, changes, law_module, law_package)
         shown = not quiet and sys.stderr.isatty()
         progress = Progress(interruption, target, shown)
         result = computed_run(
-            gc.load_case(case, changes or ()),
+            asked,
             progress,
             overwrite,
             resume,
@@ -114,7 +114,6 @@ def computed_run(
 ) -> gc.Result:
     """Run a case and write its file; the right to write it is taken before anything is computed.
     A checkpoint is written every so many seconds, 0 for none."""
-    from granchain.contact import law_named
     from granchain.store import Checkpoint, claim
 
     target, replaced = progress.target, overwrite or resume
@@ -127,7 +126,7 @@ def computed_run(
         with progress, failing(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
             progress.tell_of_compiling(case.contact.law)
-            with blamed(law_named(case.contact.law)) as progress.waiting:
+            with blamed(case.contact.law) as progress.waiting:
                 result = gc.run(
                     case,
                     watch=progress,
@@ -332,12 +331,11 @@ def mechanism(
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     with no_collection():
         load_laws(law_module, law_package)
-        from granchain.contact import law_named
         from granchain.store import claim
 
         asked = gc.load_mechanism(case, changes or ())
         with claim(target, overwrite):
-            with failing(target), blamed(law_named(asked.contact.law)):
+            with failing(target), blamed(asked.contact.law):
                 result = gc.run_mechanism(asked)
             result.save(target, overwrite)
     report_run(result, target, as_json)

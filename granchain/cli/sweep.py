@@ -28,6 +28,7 @@ from granchain.cli.options import (
     app,
     blamed,
     load_laws,
+    loaded_case,
     named_values,
 )
 from granchain.cli.run import Progress, check_resume
@@ -88,7 +89,6 @@ def sweep(
         # what is done is in FILE.part: there is nothing that an interruption could lose
         interruption.in_vain = partial(interrupted, target)
         load_laws(law_module, law_package)
-        from granchain.contact import law_named
         from granchain.studies.elsewhere import dask_at
         from granchain.studies.sweep import estimate, load_sweep, swept
 
@@ -109,7 +109,7 @@ def sweep(
 
         with (
             progress,
-            blamed(law_named(case.contact.law)),
+            blamed(case.contact.law),
             dask_at(dask) if dask else nullcontext() as executor,
         ):
             study = swept(
@@ -209,11 +209,8 @@ def verify(
 
     With --tolerance, exit code 5 where an error bar is larger or the order is not the law's.
     """
-    load_laws(law_module, law_package)
-    from granchain.contact import law_named
-
-    asked = gc.load_case(case, changes or ())
-    with blamed(law_named(asked.contact.law)):
+    asked = loaded_case(case, changes, law_module, law_package)
+    with blamed(asked.contact.law):
         found = gc.verify(asked, 1e-3 if tolerance is None else tolerance)
     facts = {"case": case, **found.as_dict(), "tolerance_stated": tolerance is not None}
     print_result("verify", facts, as_json, lambda: verification_text(found))
@@ -374,15 +371,12 @@ def optimize(
         kept = "nothing was kept; name a file with --out"
         kept = kept if out is None else f"see {out}, go on from {out}.part with --resume"
         interruption.in_vain = lambda: f"interrupted; {kept}"
-        load_laws(law_module, law_package)
-        from granchain.case import load_case
-        from granchain.contact import law_named
         from granchain.studies.optimize import optimize as optimized
 
-        asked = load_case(case, changes or ())
+        asked = loaded_case(case, changes, law_module, law_package)
         limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", parts=2)
         progress = Progress(interruption, Path(out or case), sys.stderr.isatty(), asked.title)
-        with progress, blamed(law_named(asked.contact.law)):
+        with progress, blamed(asked.contact.law):
             found = optimized(
                 asked, named(minimize),
                 named_values("--over", over, "chain.radius_factor=0.7:1.3", parts=2),
