@@ -169,6 +169,8 @@ def wrong_use(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     path = "granchain" if context is None else context.command_path
     usage = f"{path} COMMAND ..." if context is None else context.get_usage().partition(": ")[2]
+    if parameter := getattr(error, "param", None):
+        usage = f"{parameter.metavar} ({parameter.help.rstrip('.')})"
     reason = printable(error.format_message()[:MOST_OF_A_REASON]).rstrip(".")
     return (
         f"{path.partition(' ')[2] or 'command'}: got what cannot be read ({reason}), allowed "
