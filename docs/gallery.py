@@ -671,6 +671,6 @@ def write(folder: Path) -> None:
 def put(draw: Callable[[], Any], target: Path) -> None:
     """Draw one figure."""
     if draw is animation:
-        figures.save_animation(draw(), target)
+        draw().save(target, writer="pillow", fps=20, dpi=100)
     else:
         figures.save(draw()[0], target)

@@ -289,16 +289,7 @@ def test_a_heading_has_no_changes_of_its_case_and_a_message_of_several_laws_come
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_a_study_has_its_page(tmp_path):
-    case = SMALL.replace(**{"time.end": 9e-5, "time.step": "fast"})
-    gc.sweep(case, {"striker.speed": [0.5, 1.0, 2.0]}, out=tmp_path / "study.h5")
-    page = report([tmp_path / "study.h5"]).decode()
-    for words in ("A study of 3 members: 3 complete.", "striker.speed", "0.5, 1, 2", "<img "):
-        assert words in page
-
-
-@pytest.mark.usefixtures("blank_pictures")
-def test_what_has_not_come_is_no_number_of_a_page_and_is_told(tmp_path):
+def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_path):
     case = SMALL.replace(**{"time.end": 4e-5, "time.step": "fast"})
     speeds = [0.05, 5.0]
     with pytest.warns(errors.GranchainWarning, match="set time.end later"):
@@ -306,7 +297,8 @@ def test_what_has_not_come_is_no_number_of_a_page_and_is_told(tmp_path):
     gc.run_many([case.replace(**{"striker.speed": one}) for one in speeds]).save(tmp_path / "e.h5")
     told = "first pulses have not come, or not ended, by time.end, at beads"
     for name in ("study.h5", "e.h5"):
-        assert told in report([tmp_path / name]).decode()
+        page = report([tmp_path / name]).decode()
+        assert told in page and "2 members: 2 complete." in page and "<img " in page
     blocks = ensemble_blocks(gc.open_ensemble(tmp_path / "e.h5"), {}, "e.h5")
     rows = next(block.rows for block in blocks if getattr(block, "columns", ("",))[0] == "run")
     assert rows[0][-1] == "-" and float(rows[1][-2]) > 0.0

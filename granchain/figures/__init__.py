@@ -40,8 +40,7 @@ from granchain.figures.mechanism import (
     slider_acceleration,
     slider_kinematics,
 )
-from granchain.figures.modes import dispersion_curves, mode_shapes
-from granchain.figures.motion import animation, save_animation
+from granchain.figures.motion import animation
 from granchain.figures.orbit import bifurcation, orbit
 from granchain.figures.pulses import force_traces, peaks
 from granchain.figures.registry import (
@@ -53,7 +52,6 @@ from granchain.figures.registry import (
     single_figures,
 )
 from granchain.figures.run import bead_velocities, energy, hysteresis, losses, overlaps, space_time
-from granchain.figures.spectrum import spectrum, transmission, wave_map
 from granchain.figures.studies import (
     study_curves,
     study_distribution,
@@ -61,6 +59,13 @@ from granchain.figures.studies import (
     study_hysteresis,
     study_map,
     study_power_law,
+)
+from granchain.figures.waves import (
+    dispersion_curves,
+    mode_shapes,
+    spectrum,
+    transmission,
+    wave_map,
 )
 
 __all__ = [
@@ -105,7 +110,6 @@ __all__ = [
     "restitution_against_speed",
     "restitution_delivered",
     "save",
-    "save_animation",
     "sensitivities",
     "several_figures",
     "single_figures",

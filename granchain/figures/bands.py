@@ -95,7 +95,7 @@ def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, An
     parts = 100.0 * np.abs(bands.standard_deviation.values / bands["value"].values)
     keys = [f"{key} {part:.3g} %" for key, part in zip(bands["key"].values, parts, strict=True)]
     more = [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
-    deviations = "standard deviations:", *keys[:MOST_LINES], *more
+    deviations = f"standard deviations: {keys[0]}", *keys[1:MOST_LINES], *more
     of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
     return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
 

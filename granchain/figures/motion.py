@@ -25,7 +25,7 @@ from granchain.figures.frame import (
 )
 from granchain.figures.registry import need
 from granchain.store import Result, write_whole
-from granchain.store.files import check_new, file_ending
+from granchain.store.files import check_new
 from granchain.store.result import case_of
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def animation(
     Returns
     -------
     matplotlib.animation.FuncAnimation
-        `save_animation` writes it; in a notebook `IPython.display.HTML(moving.to_jshtml())` shows
-        it.
+        `granchain.animate` writes it; in a notebook `IPython.display.HTML(moving.to_jshtml())`
+        shows it.
 
     Raises
     ------
@@ -333,39 +333,13 @@ def animate(
     FileError
         For another ending, a folder that is missing, a file that must stay or a full disk.
     """
-    if check_new(path, MOVING, overwrite) == ".mp4":
-        film_writer()
-    with page(width, title):
-        save_animation(animation(result, magnify, frames, beads), path, overwrite)
-
-
-def save_animation(
-    moving: FuncAnimation, path: str | os.PathLike[str], overwrite: bool = True
-) -> None:
-    """Write an animation as GIF or MP4, whole or not at all.
-
-    Parameters
-    ----------
-    moving : FuncAnimation
-        As `animation` gives it.
-    path : str or path
-        Ends in .gif, or in .mp4, which takes the package imageio-ffmpeg.
-    overwrite : bool
-        Replace an animation of that name; any other file stays.
-
-    Raises
-    ------
-    FileError
-        For another ending, a folder that is missing, a file that must stay or a full disk.
-    """
     from matplotlib.animation import PillowWriter
 
-    ending = file_ending(path, MOVING)
-    dots = NARROW_DOTS if narrow() else DOTS_PER_INCH
-    with tempfile.TemporaryDirectory() as folder:
-        film = Path(folder, f"animation{ending}")
-        writer = film_writer() if ending == ".mp4" else PillowWriter(fps=int(RATE))
-        moving.save(film, writer=writer, dpi=dots)
+    ending = check_new(path, MOVING, overwrite)
+    writer = film_writer() if ending == ".mp4" else PillowWriter(fps=RATE)
+    with page(width, title), tempfile.TemporaryDirectory() as folder:
+        film, dots = Path(folder, f"animation{ending}"), NARROW_DOTS if narrow() else DOTS_PER_INCH
+        animation(result, magnify, frames, beads).save(film, writer=writer, dpi=dots)
         write_whole(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
 
 
@@ -384,4 +358,4 @@ def film_writer() -> FFMpegWriter:
     matplotlib.rcParams["animation.ffmpeg_path"] = imageio_ffmpeg.get_ffmpeg_exe()
     # H.264 takes an even number of dots each way; nothing of the day is written
     even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p"]
-    return FFMpegWriter(fps=int(RATE), codec="h264", extra_args=[*even, "-bitexact"])
+    return FFMpegWriter(fps=RATE, codec="h264", extra_args=[*even, "-bitexact"])

@@ -11,7 +11,7 @@ from granchain.case import Case
 from granchain.case.mechanism import MECHANISM_KINDS
 from granchain.case.tables import MaterialTable, SegmentTable
 from granchain.case.title import value_words
-from granchain.figures.frame import scaled
+from granchain.figures.frame import scaled, time_unit
 from granchain.figures.studies import key_words
 from granchain.keys import declared, table_in
 from granchain.pages.blocks import Grid, number_text
@@ -22,11 +22,13 @@ _KEYS_OF_RECORDING = ("sensors.interval", "sensors.contacts", "time.step", "chai
 # Values of a list that are written out, and segments that have a row each.
 MOST_VALUES, MOST_SEGMENTS = 12, 6
 # Units that are read with a prefix.
-PREFIXED = ("m", "kg", "s", "Hz", "Pa", "N s", "J")
+PREFIXED = ("m", "kg", "Hz", "Pa", "N s", "J")
 
 
 def reading_unit(size: float, unit: str) -> tuple[float, str]:
     """Factor from SI to the unit in which a size is read, and its name; none of a pure number."""
+    if unit == "s":
+        return time_unit(size)
     return scaled(size, unit) if unit in PREFIXED else (1.0, "" if unit == "1" else unit)
 
 
@@ -41,9 +43,10 @@ def words_of(value: Any, unit: str | None = None, table: type[Any] | None = None
         # a drive is of a displacement or of a force
         driven = {"displacement": "m", "force": "N"}.get(str(value.get("drive")))
         about = {} if table is None else {key: declared(table, key) for key in table.model_fields}
-        rest = {key: part for key, part in value.items() if part and key not in ("name", "source")}
         parts = []
-        for key, part in rest.items():
+        for key in dict.fromkeys([*about, *value]):
+            if not (part := value.get(key)) or key in ("name", "source"):
+                continue
             own = driven if key in ("amplitude", "dc", "rms") else about.get(key, {}).get("unit")
             inner = table_in(table.model_fields[key].annotation) if table and key in about else None
             parts.append(f"{key_words(key)} {words_of(part, own, inner)}")

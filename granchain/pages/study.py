@@ -3,6 +3,7 @@ what was measured of them, and the figures."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -37,6 +38,8 @@ from granchain.studies.measures import missing_note
 
 # Values of a key that a page lists, and members of an ensemble.
 MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
+# What a figure is called in its caption, where its name is too short.
+OTHERWISE = {"peaks": "peaks along the chain", "hysteresis": "each value from the last one"}
 # Messages of a study.
 MOST_TOLD = 12
 
@@ -88,24 +91,15 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         *setup_blocks(resolved(about), [str(key) for key in study.coords]),
         Grid(columns, rows, "what was measured, over all members and sensors"),
         Heading("Figures", 2),
-        *(Picture(draw, study_caption(what)) for what, draw in study_figures(study).items()),
+        *(
+            Picture(draw, f"{re.sub('[-_]', ' ', OTHERWISE.get(what, what)).capitalize()}.")
+            for what, draw in study_figures(study).items()
+        ),
         *(block for law in laws for block in law_blocks(law, {})),
         *case_blocks(about),
         *origin(facts, name, ("how", "n", "seed")),
         *citation(laws),
     ]
-
-
-def study_caption(name: str) -> str:
-    """What a figure of a study shows, from its name."""
-    feature, _, over = name.partition("-over-")
-    if name == "peaks":
-        return "Peak force of the first pulse along the chain."
-    if over:
-        return f"{feature.replace('_', ' ').capitalize()} over {over.replace('-', ' ')}."
-    feature, _, kind = name.rpartition("-")
-    kinds = {"map": "over two keys", "distribution": "as it is distributed over the members"}
-    return f"{feature.replace('_', ' ').capitalize()} {kinds.get(kind, kind)}."
 
 
 def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[Block]:
