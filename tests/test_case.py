@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.processes import answer
-from support.refused import refused
+from support.refused import refused, sentences_of
 
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case, load_mechanism
@@ -51,9 +51,7 @@ def document(changes: dict[str, Any]) -> dict[str, Any]:
 
 def problems(changes: dict[str, Any]) -> list[str]:
     """What is told of the base case with changes."""
-    with pytest.raises(CaseError) as raised:
-        Case(**document(changes))
-    return raised.value.problems
+    return sentences_of(Case, **document(changes))
 
 
 # --- Every sentence
@@ -199,9 +197,8 @@ def test_a_case_file_is_read_or_refused_at_once(tmp_path: Path) -> None:
     text = "\ufeff" + STEEL.replace("\n", "\r\n")
     assert load_case(written(tmp_path, text)) == load_case("steel-chain")
     for name, (content, sentence) in NO_CASE_FILES.items():
-        with pytest.raises(CaseError) as raised:
-            load_case(written(tmp_path, content))
-        (told,), (begin, _, end) = raised.value.problems, sentence.partition("...")
+        (told,) = sentences_of(load_case, written(tmp_path, content))
+        begin, _, end = sentence.partition("...")
         assert told.startswith(f'"case.toml": {begin}') and told.endswith(end), name
         assert "..." in sentence or told == f'"case.toml": {sentence}', name
 
@@ -300,9 +297,7 @@ NO_TABLES: dict[str | bytes, str] = {
 
 def test_a_drive_that_is_no_table_is_refused(tmp_path: Path) -> None:
     for content, sentence in NO_TABLES.items():
-        with pytest.raises(CaseError) as raised:
-            driven(tmp_path, content)
-        assert raised.value.problems == [f"ends.left{sentence}"]
+        assert sentences_of(driven, tmp_path, content) == [f"ends.left{sentence}"]
 
 
 # --- Numbers with a unit
@@ -444,9 +439,7 @@ def test_a_new_law_drops_the_inputs_it_does_not_know() -> None:
         (flores | {"contact": FLORES | {"psi": 3.0}}, unknown),
         ({"contact.law": "flores"}, "contact.restitution: got nothing"),
     ):
-        with pytest.raises(CaseError) as raised:
-            steel.replace(**changes)
-        (sentence,) = raised.value.problems
+        (sentence,) = sentences_of(steel.replace, **changes)
         assert sentence.startswith(told)
 
 
@@ -492,9 +485,8 @@ def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
         '# changed: "chain.material.name" = "a = b"\n'
     )
     assert toml_value("1\n[chain]") == "1\n[chain]" and toml_value("none") == "none"
-    with pytest.raises(CaseError) as raised:
-        load_case("steel-chain", ["contact.psi", "contact.psi.x=1", "x=1\n[y]", "striker.speed=-1"])
-    no_value, no_place, *others = raised.value.problems
+    wrong = ["contact.psi", "contact.psi.x=1", "x=1\n[y]", "striker.speed=-1"]
+    no_value, no_place, *others = sentences_of(load_case, "steel-chain", wrong)
     assert no_value == (
         '--set: got "contact.psi", allowed KEY=VALUE; write for example contact.psi=2.9'
     )
@@ -767,9 +759,8 @@ def test_of_very_many_unknown_tables_a_hundred_are_listed_and_none_is_read() -> 
 
         __iter__ = __len__ = __getitem__  # type: ignore[assignment]
 
-    with pytest.raises(CaseError) as raised:
-        Case(**BASE, **{f"table{i}": Unread() for i in range(60_000)})
-    first, *_, last = told = raised.value.problems
+    told = sentences_of(Case, **BASE, **{f"table{i}": Unread() for i in range(60_000)})
+    first, *_, last = told
     assert len(told) == 101
     assert first.startswith("table0: got an unknown key, allowed title, chain, ")
     assert last == "case: got 59900 more mistakes, allowed none; mend these first"

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.kinds import every_law
+from support.refused import sentences_of
 
 from granchain.certificates import Certificate, certificate, example_inputs, example_pair, pair_with
 from granchain.certificates.contact import (
@@ -31,7 +32,7 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.user import load_law_module
-from granchain.errors import CaseError, LawError
+from granchain.errors import LawError
 from granchain.material import MATERIALS
 from granchain.pages.blocks import Paragraph, markdown_cell
 from granchain.pages.law import glance, law_page, restitution_rows
@@ -379,9 +380,7 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_i
     for bad in ({"mass": 1.0}, {"effective_mass": math.nan}, {"poissons_ratio": 0.51}):
         with pytest.raises(LawError, match=r"pair: .*allowed"):
             pair_with(bad)
-    with pytest.raises(CaseError) as raised:
-        example_inputs(LAWS["flores"], psi=3.0, restitution=2.0)
-    unknown, wrong = raised.value.problems
+    unknown, wrong = sentences_of(example_inputs, LAWS["flores"], psi=3.0, restitution=2.0)
     assert unknown.startswith("flores: unknown input psi; allowed: restitution, damping")
     assert wrong.startswith("flores: restitution: got 2.0, allowed: ")
     with pytest.raises(LawError, match='certificate: got "nonsense", allowed a known name; take'):

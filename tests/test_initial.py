@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refused import refused
+from support.refused import refused, sentences_of
 
 import granchain as gc
 from granchain.analysis import summary
@@ -42,9 +42,8 @@ def made(**tables: Any) -> Case:
 
 
 def told(folder: Path | None = None, **tables: Any) -> list[str]:
-    with pytest.raises(CaseError) as raised:
-        Case.model_validate({**BASE, **tables}, context={"files": Files(folder)})
-    return raised.value.problems
+    context = {"files": Files(folder)}
+    return sentences_of(Case.model_validate, {**BASE, **tables}, context=context)
 
 
 # --- What a case says

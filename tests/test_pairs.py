@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refused import refused
+from support.refused import refused, sentences_of
 
 import granchain as gc
 from granchain import errors
@@ -63,9 +63,7 @@ def made(**changes: Any) -> Case:
 
 def problems(**changes: Any) -> list[str]:
     """What is told of the case with changes."""
-    with pytest.raises(errors.CaseError) as raised:
-        made(**changes)
-    return raised.value.problems
+    return sentences_of(made, **changes)
 
 
 @pytest.mark.plain

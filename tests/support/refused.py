@@ -1,8 +1,13 @@
 """What is refused, and in which words: one table of refused.json for each kind of request."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from granchain.errors import CaseError
 
 TABLES = json.loads(Path(__file__).with_name("refused.json").read_text(encoding="utf-8"))
 
@@ -11,3 +16,10 @@ def refused(what: str) -> Any:
     """Rows of a request, its exit code where it is a command, and words of the answer; or these by
     what is wrong."""
     return TABLES[what]
+
+
+def sentences_of(made: Callable[..., Any], *given: Any, **named: Any) -> list[str]:
+    """What is told of a case that is refused, of each mistake."""
+    with pytest.raises(CaseError) as raised:
+        made(*given, **named)
+    return raised.value.problems
