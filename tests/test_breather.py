@@ -144,6 +144,18 @@ def test_what_is_conserved_is_left_out_of_the_multipliers(family):
 
 
 @pytest.mark.long
+def test_every_modulus_of_stable_rows_of_random_masses_is_1_within_its_error():
+    for seed in (7, 13, *range(30, 38)):
+        rng = np.random.default_rng(seed)
+        masses = {"chain.mass_factor": (20.0 ** rng.uniform(0.0, 1.0, 5)).tolist()}
+        held = {"time.step": "fast", "chain.on_site_stiffness": 6e5} | masses
+        case = shaken_row(5, 1.0, 0.0, None, **held, ends={"left": "wall", "right": "wall"})
+        shape = 3e-7 * gc.modes(case).shapes[rng.integers(5)]
+        begun = case.replace(initial={"displacement": shape.tolist()})
+        assert gc.orbit(begun, hold="amplitude").stable
+
+
+@pytest.mark.long
 def test_a_free_row_has_its_translation_left_out():
     orbit = gc.orbit(started(diatomic(right="free"), 2e-7))
     assert orbit.multipliers.size == 2 * BEADS - 4 and orbit.stable

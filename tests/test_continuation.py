@@ -230,6 +230,31 @@ def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
     assert np.abs(known - found.multipliers[0]).min() <= 1.05 * found.multiplier_error
 
 
+@pytest.mark.long
+def test_the_error_of_a_row_of_unequal_beads_whose_contacts_open_covers_half_the_step():
+    # one of random rows, to the last digit: what a contact that opens leaves is irregular
+    factors = [3.726802070213352, 14.810148752525373, 19.606940558306942, 9.937910682467624]
+    law = {"law": "power", "stiffness": 4989679355443.929, "exponent": 2.006485420139168}
+    law |= {"restitution": 0.5457346882712844, "impact_speed": 0.09998332996741457}
+    shaken = {"drive": "force", "signal": "harmonic", "amplitude": 32.85394530907521}
+    changes = {
+        "ends.right": "free",
+        "drive": [shaken | {"bead": 2, "frequency": 27862.329708771314}],
+        "chain.precompression": 33.7303824247977,
+        "chain.mass_factor": [*factors, 2.4571185914864633],
+        "chain.on_site_stiffness": 13608.07558897782,
+        "time.step": "auto",
+    }
+    frequency, drag, amplitude = 18574.88647251421, 212.90916081343596, 3.1124386828126696e-06
+    case = row(5, frequency, drag, amplitude, contact=law, **changes)
+    way = {"period": 2.0 / frequency}
+    found = gc.orbit(case, **way)
+    assert found.opens == (0,)
+    half = {"time.step": 0.5 * found.result.time_step}
+    finer = gc.orbit(case.replace(**half), guess=found, **way)
+    assert np.abs(finer.multipliers - found.multipliers[0]).min() <= found.multiplier_error
+
+
 def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
     case = row(1, 2e4, 2e3)
     orbit = gc.orbit(case)

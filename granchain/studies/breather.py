@@ -313,14 +313,15 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
         raise untold(shooting, shot.state, error) from None
     others = family.others(y, jacobian)[0]
     mine, theirs = linear_sum_assignment(np.abs(values[:, None] - others))
-    # a third of what doubling step and differences changes; and what rounding, and the curvature
-    # of the law over a difference, leave in a multiplier, more where a contact opens with d^1.5: as
-    # a root where two of them meet
+    # a third of what doubling step and differences changes, and half of it for a modulus, which
+    # lies as far from 1 as its error where the orbit is stable; and what rounding, and the
+    # curvature of the law over a difference, leave in a multiplier, more where a contact opens with
+    # d^1.5: as a root where two of them meet
     power = 1.5 if shot.course.lowest.min() <= MOVED * family.grid.overlap else 2.0
     left = rounding_of(shooting.steps) + MOVED**power * np.abs(shot.jacobian).max()
     own = np.minimum(weight * left, math.sqrt(left))
     off = np.abs(values[mine] - others[theirs]) / 3.0 + own
-    modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 3.0 + own
+    modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 2.0 + own
     return Stability(
         values.astype(complex),
         vectors.astype(complex),

@@ -190,7 +190,8 @@ def orbit(
     the run over one period in equal steps, at most as long as the case's. The columns of the
     Jacobian DP are central differences, all runs set up once; its eigenvalues are the Floquet
     multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their error is from
-    the orbit in twice as long steps, with twice the differences: a third of what changes.
+    the orbit in twice as long steps, with twice the differences: a third of what changes, of a
+    modulus and where contacts open half.
 
     Of a driven chain of more than 60 beads no columns are computed: the step is found by GMRES
     (Saad & Schultz 1986, doi:10.1137/0907058) and the six largest multipliers by Arnoldi's method
@@ -597,11 +598,15 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
     order = np.argsort(-np.abs(values), kind="stable")
     values, vectors = values[order].astype(complex), of_one(vectors[:, order].T * shooting.scale)
     coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
-    # order two in the step and in the differences: a third of what doubling both changes; and the
-    # rounding of a difference, which adds up as a random walk
-    rounding = rounding_of(shooting.steps)
-    off = float(np.abs(coarse - values[0]).min()) / 3.0 + rounding
-    modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / 3.0 + rounding
+    # order two in the step and in the differences: a third of what doubling both changes, and half
+    # of it for a modulus that may lie as far from 1 as its error, and where contacts open, between
+    # two steps; and the rounding of a difference, which adds up as a random walk, with the
+    # curvature of d^1.5 over it
+    rounding, part = rounding_of(shooting.steps), 3.0
+    if "jacobian" in vars(shot) and shot.course.lowest.min() <= MOVED * shooting.overlap:
+        rounding, part = rounding + MOVED**1.5 * float(np.abs(shot.jacobian).max()), 2.0
+    off = float(np.abs(coarse - values[0]).min()) / part + rounding
+    modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / 2.0 + rounding
     return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
 
 
