@@ -316,21 +316,6 @@ def sines_of_one_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
     ]
 
 
-def autocovariance(quiet: np.ndarray, count: int) -> np.ndarray:
-    """Covariance of two samples of noise, by how many samples they are apart [N^2].
-
-    That of its `autoregression`.
-
-    Parameters
-    ----------
-    quiet : array (n,)
-        Samples without a force, about their baseline [N].
-    count : int
-        Distances, from 0.
-    """
-    return autoregression([quiet]).autocovariance(0, count)
-
-
 def coloured(quiet: np.ndarray, least: float) -> Noise:
     """Noise as samples without a force show it.
 

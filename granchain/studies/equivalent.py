@@ -267,12 +267,6 @@ class Candidate(NamedTuple):
         values = np.array([inputs[name] for name in self.names])
         return np.where(self.decades, np.log(np.where(self.decades, values, 1.0)), values)
 
-    def middle(self) -> np.ndarray:
-        """A point within: the geometric mean of positive ends, else the arithmetic one."""
-        low, high = self.values(np.array([self.low, self.high]))
-        middle = np.where(low > 0.0, np.sqrt(np.abs(low * high)), 0.5 * (low + high))
-        return np.where(self.decades, np.log(np.where(self.decades, middle, 1.0)), middle)
-
     def at_ends(self, point: np.ndarray) -> tuple[str, ...]:
         """Free inputs that lie at an end of their range."""
         near = np.minimum(point - self.low, self.high - point) < AT_END * (self.high - self.low)
@@ -331,7 +325,7 @@ def checked_search(
         for (law, inputs), ranges in zip(asked, by_law, strict=True)
     ]
     for one in candidates if not problems.sentences else ():
-        for point in (one.middle(), one.low, one.high):
+        for point in (0.5 * (one.low + one.high), one.low, one.high):
             try:
                 reference.replace(**one.change(point))
             except CaseError as error:

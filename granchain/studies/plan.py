@@ -230,14 +230,12 @@ def is_number(value: Any) -> bool:
 def scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
     """The frozen distribution of scipy.stats."""
     stats = scipy_stats()
-    if name not in OWN_DISTRIBUTIONS:
-        return getattr(stats, name)(**parameters)
-    first, second = (parameters[key] for key in OWN_DISTRIBUTIONS[name])
-    if name == "normal":
-        return stats.norm(first, second)
-    if name == "uniform":
-        return stats.uniform(first, second - first)
-    return stats.lognorm(second, scale=first)
+    own: dict[str, Any] = {
+        "normal": lambda mean, sd: stats.norm(mean, sd),
+        "uniform": lambda low, high: stats.uniform(low, high - low),
+        "lognormal": lambda median, sigma: stats.lognorm(sigma, scale=median),
+    }
+    return (own.get(name) or getattr(stats, name))(**parameters)
 
 
 _FORMS = (

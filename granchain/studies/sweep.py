@@ -327,16 +327,11 @@ def check_further(plan: Plan, measures: Any, executor: Any = None) -> list[str]:
 def check_first(case: Case, summary: SummaryFunction | None, further: Sequence[str]) -> None:
     """Try a summary, and what is measured, on a case."""
     first = measure([case], 1, summary=summary, further=further)
-    if first.status[0].failed or not first.message[0]:
-        return
     problem = first.message[0]
-    if problem.startswith("summary: got "):
-        got = problem.removeprefix("summary: got ")
-        raise CaseError(
-            f"summary: got {got}, on the first member, allowed a dict of numbers for every member; "
-            "mend it"
-        )
-    raise CaseError(problem)
+    if problem.startswith("summary: "):
+        problem += ", on the first member, allowed a dict of numbers for every member; mend it"
+    if problem and not first.status[0].failed:
+        raise CaseError(problem)
 
 
 def check_traces(cases: Sequence[Case], traces: bool, further: Sequence[str] = ()) -> float:
