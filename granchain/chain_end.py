@@ -12,7 +12,7 @@ import numpy as np
 
 from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case
-from granchain.case.start import differences_of, state_of_run
+from granchain.case.start import differences_of, new_walls, state_of_run
 from granchain.chain import Chain
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
@@ -335,10 +335,22 @@ def goes_on(case: Case, state: State) -> list[str]:
     other = differences_of(case, state.time_step.value)
     if not other:
         return [f"{words}, to the bits of one run without a break"]
-    return [
+    told = (
         f"{words}, whose overlaps, velocities and contact histories are continued to 1e-12; not "
         f"the bits of one run, for these are others: {', '.join(other)}"
-    ]
+    )
+    before, start, last = case.held.start, state.chain.start, state.chain.n_bodies
+    if start is None or any(new_walls(case)) or not state.chain.contact_exists[[0, last]].all():
+        return [told]
+    # overlap at the right wall; the other contacts keep theirs
+    was = before.bodies[0, -1] + before.zero[last]
+    deeper = start.bodies[0, -1] + state.contacts.start[last] - was
+    if abs(deeper) > 1e-9 * state.contacts.start[last]:
+        told += (
+            f"; the right wall moves by {deeper:.4g} m towards the beads at once, for between two "
+            "walls another load is another length"
+        )
+    return [told]
 
 
 def impact_speeds(case: Case) -> list[str]:

@@ -351,6 +351,8 @@ def test_another_step_drive_or_load_continues_the_state() -> None:
         run = gc.run(going.replace(**change))
         (told_of,) = [message.text for message in run.messages if "goes on" in message.text]
         assert words in told_of and "1e-12" in told_of
+        # the one change of a load between two walls
+        assert ("the right wall moves by" in told_of) == ("chain.gravity" in change)
         assert run.velocity[0] == pytest.approx(first.final_velocity, rel=1e-12)
         # the stretch between neighbours, over the load's own static start, is that of the state
         assert run.contact_overlap[0] == pytest.approx(first.contact_overlap[-1], rel=1e-12)
