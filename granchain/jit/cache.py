@@ -234,7 +234,7 @@ def compile_shared(function: Any) -> None:
         return
     # what it is given are named rows: it reads them by their place
     named = sorted((kind.__qualname__, getattr(kind, "_fields", ())) for kind in NAMED_TUPLES)
-    key = hashlib.sha256(f"{fingerprint(function)} {named}".encode()).hexdigest()
+    key = hashlib.sha256(f"{named} {fingerprint(function)}".encode()).hexdigest()
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
     dispatcher = numba.njit(**how_compiled(function, False), **UNCALLED_FROM_PYTHON)(function)
     with contextlib.suppress(RuntimeError, OSError):  # which the loop that calls it says

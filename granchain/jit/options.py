@@ -36,6 +36,8 @@ def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
 # No counting of references: a loop makes no array, and each slice of a table would cost two atomic
 # additions.
 UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic additions")
+# No form for C, as ctypes would call it: nobody does, and compiling takes a tenth longer with it.
+UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
 # No form for Python, of what loops share: Python could not hand it the named rows.
 UNCALLED_FROM_PYTHON = _hidden(
     "no_cpython_wrapper", True, "what loops share is compiled again for each law"
@@ -46,7 +48,7 @@ IN_PLACE = _hidden(
 )
 # Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in
 # the loop.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCALLED_FROM_C, **UNCOUNTED}
 
 
 def loop_metadata(module: Any) -> Any:
