@@ -31,6 +31,7 @@ from granchain.cli.options import (
 from granchain.cli.run import facts_of, numbers_of
 from granchain.cli.text import print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, suggestion
+from granchain.plain_data import plain_data
 from granchain.portable import processor_name, usable_processors
 
 if TYPE_CHECKING:
@@ -247,16 +248,7 @@ def about_system() -> dict[str, str]:
 
 def facts_of_variables(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
     """What a file states about its variables."""
-    return [
-        {
-            "name": name,
-            "dims": list(v.dims),
-            "shape": list(v.shape),
-            "unit": v.unit,
-            "long_name": v.long_name,
-        }
-        for name, v in headers.items()
-    ]
+    return [{"name": name, **plain_data(header)} for name, header in headers.items()]
 
 
 def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:

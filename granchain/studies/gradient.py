@@ -373,7 +373,11 @@ class RunSummary(NamedTuple):
         """A case that takes a time step [s], and records what is read."""
         every = 1 if self.at_steps else max(1, round(case.sensors.interval / step))
         # what is changed by a millionth may pass the limit of a step that was given
-        taken = {"time.step": step, "time.force_step": True, "sensors.interval": every * step}
+        taken: dict[str, Any] = {
+            "time.step": step,
+            "time.force_step": True,
+            "sensors.interval": every * step,
+        }
         if self.number is passed_momentum:
             taken["snapshots"] = {"interval": BETWEEN_SNAPSHOTS * step}
         return case.replace(**(self.changes | taken))
