@@ -21,7 +21,7 @@ from granchain.errors import CaseError, GranchainError, LawError
 from granchain.jit.options import fingerprint
 from granchain.keys import Problems, check_whole, shown
 from granchain.markup import facts_card, table
-from granchain.plain_data import sha256_of
+from granchain.plain_data import plain_data, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import prepare
 from granchain.store import claim
@@ -77,17 +77,8 @@ class Optimum:
     messages: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        plain = {key: np.asarray(one).tolist() for key, one in self.values.items()}
-        return {
-            "value": self.value,
-            "start": self.start,
-            "values": plain,
-            "limited": self.limited,
-            "history": self.history.tolist(),
-            "time_step": self.time_step,
-            "messages": list(self.messages),
-        }
+        """As plain data, all but the case."""
+        return dict(plain_data({name: one for name, one in vars(self).items() if name != "case"}))
 
     def rows(self) -> list[tuple[str, str]]:
         """Each number with its key."""
@@ -368,21 +359,18 @@ class Designs:
             raise error
         self.failed[point.tobytes()] = str(error).split("\n")[0]
 
-    def kept(self, value: np.ndarray) -> bool:
+    def kept(self, limited: np.ndarray) -> bool:
         """Whether what is limited lies within its bounds."""
-        return bool((self.beyond(value[1:]) <= 0.0).all())
-
-    def beyond(self, limited: np.ndarray) -> np.ndarray:
-        """By how much what is limited lies beyond its bounds."""
         low, high = self.limits.T
-        sizes = np.max(np.abs(np.where(np.isfinite(self.limits), self.limits, 0.0)), axis=1)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.maximum(low - limited, limited - high) - KEPT_DESIGNS * sizes)
+        room = KEPT_DESIGNS * np.abs(np.where(np.isfinite(self.limits), self.limits, 0.0)).max(1)
+        # one that has failed is infinite, and lies within no bounds
+        kept = np.isfinite(limited) & (low - room <= limited) & (limited <= high + room)
+        return bool(kept.all())
 
     def _is_better(self, point: np.ndarray, value: np.ndarray) -> bool:
         """Take a design that is better than all before."""
         least = self.history[-1, 1] if len(self.history) else math.inf
-        better = bool(self.kept(value) and value[0] < least)
+        better = bool(self.kept(value[1:]) and value[0] < least)
         if better:
             self.best = point.copy()
             self.history = np.vstack([self.history, [len(self.known), value[0]]])
