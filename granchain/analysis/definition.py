@@ -331,9 +331,6 @@ def pulse_width(
     force: ArrayLike,
     level: float = 0.5,
     baseline: float = 0.0,
-    *,
-    jumps: ForceJumps | None = None,
-    smooth: bool = True,
 ) -> float:
     """Width of a trace's first pulse at a part of its height, by linear interpolation.
 
@@ -345,8 +342,6 @@ def pulse_width(
         Part of the height above the baseline, between 0 and 1.
     baseline : float
         Static force [N].
-    jumps, smooth : ForceJumps, bool
-        See `peak`.
 
     Returns
     -------
@@ -355,8 +350,7 @@ def pulse_width(
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level: got {level!r}, allowed: between 0 and 1")
-    top = peak(time, force, baseline, jumps=jumps, smooth=smooth)
-    return width_at(time, force, top, baseline, level)
+    return width_at(time, force, peak(time, force, baseline), baseline, level)
 
 
 def width_at(
