@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -264,18 +263,14 @@ def band_cells(sensor: Mapping[str, Any], name: str) -> list[str]:
 
 def equivalence_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of an equivalence."""
-    blocks: list[Block] = [
-        replace(block, title=block.title or "the laws by what is left")
-        if isinstance(block, Grid)
-        else block
-        for block in equivalence_tables(facts, facts["case_resolved"].get("title") or "the case")
-    ]
+    title = facts["case_resolved"].get("title") or "the case"
+    about, *tables = equivalence_tables(facts, title)
     shared = {key: facts[key] for key in ("to", "measure", "sensor_bead")}
     as_found: list[Any] = [
         SimpleNamespace(**drawable(shared), **drawable(one)) for one in facts["laws"]
     ]
     words = "Ranking of the laws, and what is left bead by bead."
-    blocks.insert(1, Picture(lambda: equivalence(as_found), words))
+    blocks = [about, Picture(lambda: equivalence(as_found), words), *tables]
     laws = [facts["to"], *(one["law"] for one in facts["laws"])]
     return f"What stands in for {facts['to']}", blocks, laws
 
@@ -307,7 +302,7 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
             f"{title}: which law does what {to} does, by the {what} at "
             f"{len(facts['sensor_bead'])} sensors?"
         ),
-        ranking_grid(laws, cells),
+        ranking_grid(laws, cells, "the laws by what is left"),
         *(
             Paragraph(
                 f"{', '.join(tied)} reach the same residual: at these inputs they do the same in "
@@ -335,14 +330,17 @@ def equivalence_tables(facts: Mapping[str, Any], title: str) -> list[Block]:
     return blocks
 
 
-def ranking_grid(laws: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, str]]) -> Grid:
+def ranking_grid(
+    laws: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, str]], title: str
+) -> Grid:
     """Rank and law, and what else there is of each law, by column."""
     columns = list(dict.fromkeys(name for one in cells for name in one))
     rows = (
         (str(one["rank"]), one["law"], *(more.get(name, "-") for name in columns))
         for one, more in zip(laws, cells, strict=True)
     )
-    return replace(number_grid(("rank", "law", *columns), rows), sides="><" + ">" * len(columns))
+    sides = "><" + ">" * len(columns)
+    return Grid(("rank", "law", *columns), tuple(rows), title, sides)
 
 
 def largest(values: Sequence[float | None]) -> float | None:
@@ -399,18 +397,13 @@ OF_A_FIT = (
 
 def fit_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of a fit."""
-    titles = {"key": "the fitted values", "correlation": "correlations of their errors"}
-    titles["bead"] = "measured and fitted first pulses"
-    blocks: list[Block] = [
-        replace(block, title=titles.get(block.columns[0], "")) if isinstance(block, Grid) else block
-        for block in fit_tables(facts)
-    ]
-    blocks.insert(1, Picture(partial(fit_figure, facts), OF_A_FIT))
+    about, *tables = fit_tables(facts)
+    blocks = [about, Picture(partial(fit_figure, facts), OF_A_FIT), *tables]
     law = facts["case_resolved"]["contact"]["law"]
     return f"Fit to {facts['trace']['title']}", blocks, [law]
 
 
-def values_grid(facts: Mapping[str, Any], title: str = "") -> Grid:
+def values_grid(facts: Mapping[str, Any], title: str) -> Grid:
     """The values of a fit with their errors and intervals."""
 
     def interval(level: str, key: str) -> str:
@@ -437,16 +430,14 @@ def values_grid(facts: Mapping[str, Any], title: str = "") -> Grid:
 
 def fits_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     """Title, blocks and laws of fits of several laws."""
-    blocks: list[Block] = [
-        replace(block, title=block.title or "the laws by AIC") if isinstance(block, Grid) else block
-        for block in fits_tables(facts)
-    ]
+    about, *tables = fits_tables(facts)
     words = "Ranking of the laws by Akaike's criterion, and what is left at every sensor."
-    blocks.insert(1, Picture(lambda: fits([as_fit(one) for one in facts["laws"]]), words))
-    blocks += [
+    ranking = Picture(lambda: fits([as_fit(one) for one in facts["laws"]]), words)
+    best = (
         Picture(partial(fit_figure, one), f"{one['law']}. {OF_A_FIT}")
         for one in sorted(facts["laws"], key=lambda one: one["rank"])[:MOST_FITS]
-    ]
+    )
+    blocks = [about, ranking, *tables, *best]
     title = f"Laws fitted to {facts['trace']['title']}"
     return title, blocks, [one["law"] for one in facts["laws"]]
 
@@ -492,11 +483,8 @@ def fits_tables(facts: Mapping[str, Any]) -> list[Block]:
             f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}: which law "
             "describes it?"
         ),
-        ranking_grid(laws, cells),
-        replace(
-            number_grid(columns, pairs, "which laws are told apart, by blocks of the trace"),
-            sides="<<>><",
-        ),
+        ranking_grid(laws, cells, "the laws by AIC"),
+        Grid(columns, tuple(pairs), "which laws are told apart, by blocks of the trace", "<<>><"),
         number_grid(("bead", *names), rows, "what is left [+-]"),
         *(values_grid(one, f"values of {one['law']}") for one in laws if one["values"]),
     ]
@@ -537,10 +525,22 @@ def fit_tables(facts: Mapping[str, Any]) -> list[Block]:
     degrees = facts["degrees_of_freedom"]
     return [
         Paragraph(f"{trace['title']}: {trace['words']}; fitted to {facts['measure']}."),
-        values_grid(facts),
-        *([number_grid(("correlation", *keys), correlations, words=1)] if len(keys) > 1 else []),
-        number_grid(columns, sensors),
-        *([number_grid(named, of_sensors)] if any(own) or any(facts["shift"]) else []),
+        values_grid(facts, "the fitted values"),
+        *(
+            [
+                number_grid(
+                    ("correlation", *keys), correlations, "correlations of their errors", words=1
+                )
+            ]
+            if len(keys) > 1
+            else []
+        ),
+        number_grid(columns, sensors, "measured and fitted first pulses"),
+        *(
+            [number_grid(named, of_sensors, "each sensor's own instrument")]
+            if any(own) or any(facts["shift"])
+            else []
+        ),
         *([Paragraph(calibration)] if shared != 1.0 else []),
         *(
             [Paragraph(f"The clock of the trace is {1e6 * clock:.5g} us ahead of the run's.")]

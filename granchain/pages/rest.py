@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -158,13 +157,13 @@ def bands_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     runs, status = found.attrs["runs"], found.attrs["status"]
     about = f"{runs} runs: {status}. Standard deviations of the numbers of the case: {spread}."
     title = f"Bands of {found.attrs['title'] or 'the case'}"
-    tables = [
-        replace(grid, title=grid.title or f"{grid.columns[1].split()[0]} and its quantiles")
-        for grid in band_tables(found)
-    ]
     told = found.attrs.get("missing_note")
     notes = [Paragraph(str(told), warning=True)] if told else []
-    return title, [Paragraph(about), *notes, *blocks, *tables], [str(found.attrs["law"])]
+    return (
+        title,
+        [Paragraph(about), *notes, *blocks, *band_tables(found)],
+        [str(found.attrs["law"])],
+    )
 
 
 def band_tables(found: Any) -> list[Grid]:
@@ -183,7 +182,8 @@ def band_tables(found: Any) -> list[Grid]:
             here = found.sel(sensor_bead=bead)
             values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
             rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
-        made.append(number_grid(("sensor bead", f"{name} [{unit}]", *parts), rows))
+        columns = ("sensor bead", f"{name} [{unit}]", *parts)
+        made.append(number_grid(columns, rows, f"{name} and its quantiles"))
     for name in ("first_order", "total_order") if "first_order" in found else ():
         keys = found["key"].values.tolist()
         indices = (
@@ -277,9 +277,8 @@ def dispersion_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[st
     case = facts["case_resolved"]
     found = Dispersion(**arrays(facts, Dispersion.__dataclass_fields__))
     words = "Frequency over the wavenumber, of small waves about the static state; gaps are grey."
-    grid, speed = dispersion_tables(found)
-    grid = replace(grid, title="bands and gaps")
-    blocks: list[Block] = [Picture(lambda: dispersion_curves(found), words), grid, speed]
+    picture = Picture(lambda: dispersion_curves(found), words)
+    blocks: list[Block] = [picture, *dispersion_tables(found)]
     title = f"Small waves in {case.get('title') or 'the case'}"
     return title, blocks, [case["contact"]["law"]]
 
@@ -292,7 +291,7 @@ def dispersion_tables(found: Dispersion) -> tuple[Grid, Paragraph]:
     count = found.masses.size
     cell = f"a cell of {count} bead{'s' * (count > 1)}, {found.length or math.nan:.6g} m long; "
     return (
-        number_grid(("", "from [Hz]", "to [Hz]"), rows, words=1),
+        number_grid(("", "from [Hz]", "to [Hz]"), rows, "bands and gaps", words=1),
         Paragraph(f"{cell}long waves run at {speed:.6g} m/s"),
     )
 
