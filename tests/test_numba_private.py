@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pytest
+from numba.core.datamodel import default_manager
 from support import state_hashes
 from support.processes import answer
 from support.rows import run_row, steel_row
@@ -19,7 +20,7 @@ from granchain.contact import elementary
 from granchain.engine import fields, law_hash
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
-from granchain.jit.accessors import gatherer, put_rows, rows_from
+from granchain.jit.accessors import Held, gatherer, held, put_rows, rows_from
 from granchain.jit.cache import compiled, loop_content
 from granchain.jit.options import VECTOR, rows
 
@@ -156,6 +157,23 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(jit: Path) -> None:
     assert total[0] == expected
     changed = plain._fields.index("changed")
     assert table[changed].tolist() == [before["changed"][0], 77, before["changed"][2]]
+
+
+@pytest.mark.plain
+def test_arrays_that_are_held_are_those_that_were_given(jit: Path) -> None:
+
+    def loop(drives):  # type: ignore[no-untyped-def]
+        kept = held(drives)
+        kept.knots[1] += kept.spline[1, 2]
+
+    one, two = np.arange(3.0), np.arange(6.0).reshape(2, 3)
+    drives = fields.Followed(one, two)
+    compiled(loop)(drives)
+    assert one.tolist() == [0.0, 6.0, 2.0]
+    # handed by its address
+    kind = numba.typeof(drives)
+    handed = default_manager[Held(kind.types, kind.instance_class)].get_value_type()
+    assert handed == default_manager[kind].get_value_type().as_pointer()
 
 
 @pytest.mark.plain

@@ -20,6 +20,7 @@ from granchain.engine.fields import beads_of
 from granchain.engine.loop import next_stops
 from granchain.engine.row import behind_front, sweeps_of
 from granchain.engine.state import State
+from granchain.jit.accessors import held
 from granchain.jit.cache import compiled
 from granchain.jit.options import VECTOR
 from granchain.status import Status
@@ -40,7 +41,7 @@ def piece_of(law: Functions, features: Features) -> Callable:
     _, advance_tile = sweeps_of(contact_step(law, features))
 
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
-        row, total = beads_of(tables), 0
+        row, records, total = beads_of(tables), held(records), 0
         for one in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(
                 row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending

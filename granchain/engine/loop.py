@@ -29,6 +29,7 @@ from granchain.engine.row import (
     sweeps_of,
 )
 from granchain.engine.sites import complete_sites, kick_on_sites
+from granchain.jit.accessors import held
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
 
@@ -103,8 +104,8 @@ def time_loop(law: Functions, features: Features) -> Callable:
 
     def loop(stop, looks, tables, clock, followed, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
-        row, n_steps = beads_of(tables), clock.n_steps
-        force = row.contacts.force
+        row, records = beads_of(tables), held(records)
+        force, n_steps = row.contacts.force, clock.n_steps
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)

@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import (
     lower_builtin,
     lower_getattr_generic,
@@ -159,6 +160,45 @@ def _write_row(context, builder, kind, value, field):
     row.shape = cgutils.pack_array(builder, [row.nitems])
     row.strides = cgutils.pack_array(builder, [row.itemsize])
     return row._getvalue()
+
+
+class Held(types.NamedTuple):
+    """Numba's type of a named tuple that stands in memory: a function is handed its address."""
+
+    def __init__(self, types, cls):
+        super().__init__(types, cls)
+        self.name = f"held {cls.__name__}"
+
+
+@register_model(Held)
+class _HeldModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        values = manager[types.NamedTuple(kind.types, kind.instance_class)]
+        super().__init__(manager, kind, values.get_value_type().as_pointer())
+
+
+def held(arrays):
+    """A named tuple of arrays, for other functions to be handed."""
+    return arrays
+
+
+def _write_held(context, builder, signature, arguments):
+    return cgutils.alloca_once_value(builder, arguments[0])
+
+
+@lower_getattr_generic(Held)
+def _write_field(context, builder, kind, value, field):
+    number = kind.fields.index(field)
+    array = builder.load(cgutils.gep_inbounds(builder, value, 0, number))
+    return impl_ret_borrowed(context, builder, kind[number], array)
+
+
+lowered(
+    held,
+    lambda arrays: Held(arrays.types, arrays.instance_class)(arrays),
+    _write_held,
+    _write_field,
+)
 
 
 def rows_from(rows, first):

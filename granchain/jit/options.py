@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.errors import NumbaError
 from numba.core.typing.templates import infer_global
-from numba.extending import register_jitable
+from numba.extending import models, register_jitable, register_model
 
 from granchain.errors import LawError
 from granchain.jit.fingerprint import LOWERED, Reach, calls
@@ -247,11 +247,24 @@ def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None
                 register_jitable(**how_compiled(function, True))(function)
 
 
+class ByTypes(types.Dispatcher):
+    """Numba's type of a compiled function that is compiled for the types of what it is given: a 0
+    that stands where it is called is an integer like any other, or it would be compiled for that
+    number once more."""
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Signature for what it is given."""
+        return super().get_call_type(context, tuple(map(types.unliteral, args)), kws)
+
+
+register_model(ByTypes)(models.OpaqueModel)
+
+
 def known_by(function: Callable, dispatcher: Any) -> None:
     """Let Numba call a compiled function where a plain one stands."""
     # Numba knows a dispatcher weakly
     _dispatchers.append(dispatcher)
-    infer_global(function, types.Dispatcher(dispatcher))
+    infer_global(function, ByTypes(dispatcher))
 
 
 def reached(*functions: Any) -> list[Any]:
