@@ -98,6 +98,18 @@ def test_an_orbit_in_settled_dents_comes_again(plain_loop):
 
 
 @pytest.mark.long
+def test_a_contact_that_has_lost_its_force_is_open_though_it_overlaps_in_its_dent():
+    soon = {"chain.drag": 2e5, "time.step": 1e-6, "chain.resonator": RESONATOR}
+    case, key = row(1, 2.5e4, 3.08e-6, **soon), "ends.left.amplitude"
+    found = gc.orbit(case, guess=gc.orbit(case.replace(**{key: 4e-6})))
+    assert found.settled == 0 and found.result.contact_force[:, 0].min() == 0.0
+    assert found.result.contact_overlap.min() > 0.0 and found.opens == (0,)
+    branch = gc.continuation(case, found, along=key, stop=3.07e-6)
+    lowest = found.result.contact_overlap.min(axis=0) - found.result.residual_overlap
+    assert branch.points[0].lowest == pytest.approx(lowest, abs=1e-8)
+
+
+@pytest.mark.long
 def test_an_orbit_in_settled_dents_is_that_of_an_integration(dented):
     settled_orbit_is_that_of_its_dents(dented[0])
 

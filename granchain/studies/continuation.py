@@ -105,7 +105,8 @@ class Point:
     excursion : (n_bodies,) array
         Largest displacement of each, from rest [m].
     lowest : (n_contacts,) array
-        Smallest overlap of each contact in the period [m], below 0 where it opens.
+        Smallest overlap of each contact in the period, over the residual one of its dent [m], below
+        0 where it opens.
     multipliers : (2 n_bodies,) complex array
         Floquet multipliers [1]; of a breather without those that are 1 by themselves.
     multiplier_error, modulus_error : float

@@ -638,7 +638,7 @@ def orbit_of(shooting: Shooting, shot: Shot, shots: int, begun: str, found: Stab
         ) from None
     lost = ("viscous", "plastic", "clamp", "drag", "on_site_damping", "resonator_damping")
     touches = shot.course.highest >= (1.0 - TOUCHES) * shooting.limits
-    opens = result.contact_overlap.min(axis=0) <= 0.0
+    opens = result.contact_overlap.min(axis=0) <= result.residual_overlap
     return Orbit(
         title=shooting.bare.title,
         law=shooting.bare.contact.law,

@@ -15,6 +15,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.chain import Start
+from granchain.chain_end import residual_overlaps
 from granchain.engine.fields import CONTACT
 from granchain.engine.stack import AT_ONCE, Copies
 from granchain.engine.state import Recording, State
@@ -58,7 +59,8 @@ class Course:
     excursion : (n,) array
         Largest displacement of each bead, then of each resonator [m].
     lowest, highest : (contacts,) array
-        Smallest overlap of each contact [m], below 0 where it opens; and the largest.
+        Smallest overlap of each contact over the residual one of its dent [m], below 0 where it
+        opens; and the largest, without that.
     changed : (contacts,) bool array
         Whether what the contact remembers, but of its onset, is another one in between.
     """
@@ -227,9 +229,11 @@ class Period:
         highest = memory.tables.contacts[0, [field.name for field in CONTACT].index("reach"), there]
         # of a law that remembers nothing else there are no rows
         rows = records.snapshot_history[0][:, self.lasting, there]
+        held = self.contacts.history if self._history is None else self._history
+        residual = residual_overlaps(self.contacts.model, held[:, there])
         return Course(
             np.abs(moves).max(axis=0),
-            least_overlaps(records.contact_overlap[0]),
+            least_overlaps(records.contact_overlap[0]) - residual,
             highest.copy(),
             (rows != rows[:1]).any(axis=(0, 1)),
         )
