@@ -191,7 +191,7 @@ def orbit(
     Jacobian DP are central differences, all runs set up once; its eigenvalues are the Floquet
     multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their error is from
     the orbit in twice as long steps, with twice the differences: a third of what changes, of a
-    modulus and where contacts open half.
+    modulus half, and all of it where contacts open.
 
     Of a driven chain of more than 60 beads no columns are computed: the step is found by GMRES
     (Saad & Schultz 1986, doi:10.1137/0907058) and the six largest multipliers by Arnoldi's method
@@ -599,14 +599,15 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
     values, vectors = values[order].astype(complex), of_one(vectors[:, order].T * shooting.scale)
     coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
     # order two in the step and in the differences: a third of what doubling both changes, and half
-    # of it for a modulus that may lie as far from 1 as its error, and where contacts open, between
-    # two steps; and the rounding of a difference, which adds up as a random walk, with the
+    # of it for a modulus that may lie as far from 1 as its error; all of it where contacts open,
+    # between two steps; and the rounding of a difference, which adds up as a random walk, with the
     # curvature of d^1.5 over it
-    rounding, part = rounding_of(shooting.steps), 3.0
+    rounding, part, half = rounding_of(shooting.steps), 3.0, 2.0
     if "jacobian" in vars(shot) and shot.course.lowest.min() <= MOVED * shooting.overlap:
-        rounding, part = rounding + MOVED**1.5 * float(np.abs(shot.jacobian).max()), 2.0
+        rounding += MOVED**1.5 * float(np.abs(shot.jacobian).max())
+        part = half = 1.0
     off = float(np.abs(coarse - values[0]).min()) / part + rounding
-    modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / 2.0 + rounding
+    modulus = abs(float(np.abs(coarse).max()) - abs(values[0])) / half + rounding
     return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
 
 
