@@ -29,7 +29,7 @@ def draw() -> Figure:
         _, row = gc.figures.space_time(yielding, ax=left.subplots())
         legend = row.get_legend()
         assert legend is not None
-        speed = legend.get_texts()[0].get_text().rsplit(": ", 1)[1]
+        speed = " ".join(legend.get_texts()[0].get_text().split()).rsplit(": ", 1)[1]
         legend.remove()
         row.text(0.04, 0.96, f"front of the wave: {speed}", transform=row.transAxes, va="top")
         rows = right.subplots(4, 1, sharex=True, sharey=True)

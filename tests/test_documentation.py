@@ -215,7 +215,9 @@ def test_every_picture_of_the_documentation_is_drawn(monkeypatch, tmp_path):
     import explained
     import gallery
     import law_pages
+    import picture
 
+    picture.draw().savefig(tmp_path / "picture.png")
     gallery.write(tmp_path / "gallery")
     explained.write(tmp_path / "gallery")
     law_pages.write(tmp_path / "laws")

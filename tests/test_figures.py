@@ -271,7 +271,8 @@ def test_no_two_lines_of_a_figure_look_alike_and_axes_that_are_given_keep_their_
         for (one, *look), (other, *its_look) in combinations(lines_of_panel, 2):
             if look[1] == its_look[1]:
                 assert apart(look[0], its_look[0]) >= LEAST_APART, (one, other)
-    theirs = Figure()
+    # of a part of a figure, as of a whole one
+    theirs = Figure().subfigures()
     given = theirs.subplots(np.size(axes))
     figure, panels = draw(partial(function, ax=given))
     assert figure is theirs and np.ravel(panels).tolist() == np.ravel(given).tolist()

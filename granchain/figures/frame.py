@@ -384,13 +384,15 @@ class Sheet:
         shown = handles
         if shown is None:
             shown = [one for axes in panels for one in axes.get_legend_handles_labels()[0]]
-        # six letters are the line and the space beside it; what is wider than the figure is wrapped
-        most_letters = int(72.0 * self.figure.get_figwidth() / (LETTER * small_type())) - 6
+        # six letters are the line and the space beside it; what is wider than the figure, or the
+        # part of one that was given, is wrapped
+        wide = 72.0 * self.figure.bbox.width / self.figure.dpi
+        most_letters = int(wide / (LETTER * small_type())) - 6
         for one in shown:
             one.set_label(textwrap.fill(str(one.get_label()), most_letters))
         rows = [row for one in shown for row in str(one.get_label()).splitlines()]
         letters = max(map(len, rows), default=1) + 6
-        part = LETTER * small_type() * letters / (72.0 * self.figure.get_figwidth())
+        part = LETTER * small_type() * letters / wide
         place = {} if narrow() or inside is None else inside
         if self.given and any(isinstance(one, QuadMesh) for one in panels[0].collections):
             look |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
