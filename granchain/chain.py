@@ -369,7 +369,7 @@ class Chain(Masses):
         )
         return np.asarray(1.0 / (1.0 / radius_1 + 1.0 / radius_2))
 
-    def sides(self) -> tuple[tuple[Material, ...], np.ndarray, np.ndarray]:
+    def materials_of_contacts(self) -> tuple[tuple[Material, ...], np.ndarray, np.ndarray]:
         """The materials of bodies and walls, and which of them is on the left and on the right of
         each contact, (n_bodies + 1,) arrays.
 
@@ -382,19 +382,19 @@ class Chain(Masses):
         side_2 = np.concatenate([self.material_index, [m + 1]])
         return (*self.material, left_wall, right_wall), side_1, side_2
 
-    def between(self, one: str, other: str) -> np.ndarray:
+    def between(self, material_1: str, material_2: str) -> np.ndarray:
         """(n_bodies + 1,) Whether a contact is one of these two materials, by their names;
         their order does not matter."""
-        kinds, side_1, side_2 = self.sides()
-        is_one, is_other = (
-            np.array([kind.name == name for kind in kinds]) for name in (one, other)
+        kinds, left, right = self.materials_of_contacts()
+        is_1, is_2 = (
+            np.array([kind.name == name for kind in kinds]) for name in (material_1, material_2)
         )
-        return np.asarray((is_one[side_1] & is_other[side_2]) | (is_other[side_1] & is_one[side_2]))
+        return np.asarray((is_1[left] & is_2[right]) | (is_2[left] & is_1[right]))
 
     def pair(self) -> Pair:
         """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if
         there were one."""
-        kinds, side_1, side_2 = self.sides()
+        kinds, left, right = self.materials_of_contacts()
         mass_1, mass_2 = (
             np.concatenate([[np.inf], self.mass]),
             np.concatenate([self.mass, [np.inf]]),
@@ -402,7 +402,7 @@ class Chain(Masses):
         compliance = np.array([kind.compliance for kind in kinds])
         quantities = {
             "effective_radius": self.effective_radii(),
-            "effective_modulus": 1.0 / (compliance[side_1] + compliance[side_2]),
+            "effective_modulus": 1.0 / (compliance[left] + compliance[right]),
             "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
         }
         # Unlike materials: yield stress, hardness and the rest are those of the body with the
@@ -410,10 +410,10 @@ class Chain(Masses):
         yields = np.array(
             [np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds]
         )
-        softer = np.where(yields[side_2] < yields[side_1], side_2, side_1)
+        softer = np.where(yields[right] < yields[left], right, left)
         rigid = np.array([kind is RIGID for kind in kinds])
         if rigid.any():
-            softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
+            softer = np.where(rigid[softer], np.where(rigid[left], right, left), softer)
         used = set(softer.tolist())
         for name in OF_THE_SOFTER:
             values = [getattr(kind, name) for kind in kinds]

@@ -87,34 +87,34 @@ def place_of_failure(run: Ended) -> str:
 
 
 def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
-    """What each contact of some runs has come to, by name; of a run that failed, nothing."""
+    """Final state of each contact of some runs, by name; empty for a run that failed."""
     found: list[dict[str, np.ndarray]] = [{} for _ in runs]
     for places in alike(id(run.state.model) for run in runs):
-        whole = [place for place in places if not runs[place].status.failed]
-        kept = [place for place in whole if runs[place].state.recording.ledger]
-        if whole:
-            doing = final_phases([runs[place].state for place in whole])
-            for place, values in zip(whole, doing, strict=True):
+        complete = [place for place in places if not runs[place].status.failed]
+        kept = [place for place in complete if runs[place].state.recording.ledger]
+        if complete:
+            doing = final_phases([runs[place].state for place in complete])
+            for place, values in zip(complete, doing, strict=True):
                 found[place]["phase"] = values
-        if whole and runs[whole[0]].state.model.law.has_contact_radius():
-            chains = [runs[place].chain for place in whole]
+        if complete and runs[complete[0]].state.model.law.has_contact_radius():
+            chains = [runs[place].chain for place in complete]
             radii = [chain.effective_radii()[chain.contacts] for chain in chains]
-            deepest = contact_radii([runs[place].state for place in whole], radii)
-            for place, values in zip(whole, deepest, strict=True):
+            deepest = contact_radii([runs[place].state for place in complete], radii)
+            for place, values in zip(complete, deepest, strict=True):
                 found[place]["contact_radius"] = values
         if kept:
             lost = losses_for_good([runs[place].state for place in kept])
             for place, plastic in zip(kept, lost, strict=True):
                 # where in the chain the energy went, over the run [J]
-                contacts, there = runs[place].state.contacts, runs[place].chain.contacts
+                contacts, present = runs[place].state.contacts, runs[place].chain.contacts
                 found[place] |= {
                     "contact_plastic": plastic,
-                    "contact_viscous": contacts.viscous_total[there]
-                    + contacts.viscous_rest[there]
-                    + contacts.viscous_work[there],
-                    "contact_clamp": contacts.clamp_total[there]
-                    + contacts.clamp_rest[there]
-                    + contacts.clamp_work[there],
+                    "contact_viscous": contacts.viscous_total[present]
+                    + contacts.viscous_rest[present]
+                    + contacts.viscous_work[present],
+                    "contact_clamp": contacts.clamp_total[present]
+                    + contacts.clamp_rest[present]
+                    + contacts.clamp_work[present],
                 }
     return found
 
@@ -234,23 +234,23 @@ def ledger_of(state: State) -> dict[str, np.ndarray]:
     }
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
-        held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
+        total = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
         # of a chain with sites too, whose drag may be none
         if state.chain.has_drag:
             data["energy_drag"] = state.records.drag[:entries].copy()
-            held += data["energy_drag"]
+            total += data["energy_drag"]
         here = {"on_site": state.chain.has_on_site, "resonator": state.chain.n_resonators > 0}
         for place, (name, *_) in enumerate(fields.SITE_ENERGY):
             if any(name.startswith(of) and there for of, there in here.items()):
                 data[f"energy_{name}"] = state.records.site_energies[:entries, place].copy()
-                held += data[f"energy_{name}"]
+                total += data[f"energy_{name}"]
         if len(state.chain.drives) > 1:
             work = state.records.drive_work[:entries]
             bodies = np.array([body for body, _, _ in state.chain.drives])
             data["drive"] = np.arange(1, bodies.size + 1)
             data["drive_bead"] = bodies - 1 + state.chain.first_label
             data["drive_work"] = work - work[0] if started else work.copy()
-        data["energy_residual"] = held - energies.external - held[0]
+        data["energy_residual"] = total - energies.external - total[0]
     return data
 
 
@@ -329,28 +329,28 @@ def messages_of_chain(run: Ended, certificates: Sequence[Message]) -> list[Messa
 
 def goes_on(case: Case, state: State) -> list[str]:
     """A message about the state that the run goes on from."""
-    if case.held is None:
+    if case.stored_state is None:
         return []
-    words = f"goes on from the state of a run at {case.held.time:.6g} s"
+    words = f"goes on from the state of a run at {case.stored_state.time:.6g} s"
     other = differences_of(case, state.time_step.value)
     if not other:
         return [f"{words}, to the bits of one run without a break"]
-    told = (
+    note = (
         f"{words}, whose overlaps, velocities and contact histories are continued to 1e-12; not "
         f"the bits of one run, for these are others: {', '.join(other)}"
     )
-    before, start, last = case.held.start, state.chain.start, state.chain.n_bodies
+    before, start, last = case.stored_state.start, state.chain.start, state.chain.n_bodies
     if start is None or any(new_walls(case)) or not state.chain.contact_exists[[0, last]].all():
-        return [told]
+        return [note]
     # overlap at the right wall; the other contacts keep theirs
     was = before.bodies[0, -1] + before.zero[last]
     deeper = start.bodies[0, -1] + state.contacts.start[last] - was
     if abs(deeper) > 1e-9 * state.contacts.start[last]:
-        told += (
+        note += (
             f"; the right wall moves by {deeper:.4g} m towards the beads at once, for between two "
             "walls another load is another length"
         )
-    return [told]
+    return [note]
 
 
 def impact_speeds(case: Case) -> list[str]:
@@ -370,7 +370,7 @@ def impact_speeds(case: Case) -> list[str]:
 def ended_drives(chain: Chain, case: Case, step: float) -> list[str]:
     """Messages about drives that have ended before the run."""
     # a drive that goes on is counted from its own start
-    counted = 0.0 if case.held is None or chain.start is None else chain.start.steps * step
+    counted = 0.0 if case.stored_state is None or chain.start is None else chain.start.steps * step
     named = [
         f"bead {bead}" if (bead := getattr(drive, "bead", 0)) else f"{where[5:]} end"
         for where, drive in case.drives.items()
@@ -426,14 +426,14 @@ def deep(chain: Chain, state: State) -> list[Message]:
     """A warning where the overlap of a contact is no longer small beside the bodies."""
     overlap, limits = state.contacts.reach[: chain.n_bodies + 1], chain.overlap_limits()
     with np.errstate(invalid="ignore"):
-        part = np.where(chain.contact_exists, overlap / limits, 0.0)
-    k = int(np.argmax(part))
-    if not DEEP < part[k] < np.inf:
+        share = np.where(chain.contact_exists, overlap / limits, 0.0)
+    k = int(np.argmax(share))
+    if not DEEP < share[k] < np.inf:
         return []
     radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
     sentence = (
         f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, "
-        f"{100.0 * part[k]:.2g} % of the smaller radius: by Hertz's theory, whose contacts are "
+        f"{100.0 * share[k]:.2g} % of the smaller radius: by Hertz's theory, whose contacts are "
         f"small beside the bodies, a contact radius of {radius:.3g} m, {radius / limits[k]:.2g} of "
         f"it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or "
         "take a stiffer material"

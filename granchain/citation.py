@@ -81,12 +81,12 @@ def cite(*objects: Any) -> str:
         For what has neither law nor trace.
     """
     versions, comments, entries = [], [], []
-    for one in objects:
-        names, about = _laws_of(one), getattr(getattr(one, "trace", one), "about", None)
+    for item in objects:
+        names, about = _laws_of(item), getattr(getattr(item, "trace", item), "about", None)
         if not names and about is None:
             allowed = "a case, a result, a comparison, a fit, a trace or the name of a law"
-            raise GranchainError(f"cite: got {type(one).__name__}, allowed {allowed}")
-        stated = dict(getattr(one, "provenance", None) or {}).get("granchain_version")
+            raise GranchainError(f"cite: got {type(item).__name__}, allowed {allowed}")
+        stated = dict(getattr(item, "provenance", None) or {}).get("granchain_version")
         versions.append(str(stated or granchain_version()))
         for name in names:
             source, law = "its law is not installed: load its file to cite it", laws().get(name)
@@ -97,31 +97,31 @@ def cite(*objects: Any) -> str:
             line = f"% contact law {name}: {source}".replace("@", "(at)")
             comments.append(" ".join(line.split()))
         entries += _entry_of_data(about)
-        entries += [_work(words, doi) for words, doi in getattr(one, "works", ())]
+        entries += [_work(words, doi) for words, doi in getattr(item, "works", ())]
     own = [_package(version) for version in dict.fromkeys(versions or [granchain_version()])]
     head = "\n".join([*dict.fromkeys(comments), "\n"]) if comments else ""
     return head + "\n\n".join(map(str, _merged([*own, *entries]))) + "\n"
 
 
-def _laws_of(one: Any) -> list[str]:
+def _laws_of(item: Any) -> list[str]:
     """Names of the contact laws of what is cited, each once."""
-    if isinstance(one, str):
-        if one not in laws():
+    if isinstance(item, str):
+        if item not in laws():
             raise GranchainError(
-                f'cite: got "{one[:60]}", allowed the name of a contact law: granchain laws lists '
+                f'cite: got "{item[:60]}", allowed the name of a contact law: granchain laws lists '
                 "them; name one"
             )
-        return [one]
+        return [item]
     names = []
     # a case, what was found for one, or many of them
     try:
-        for case in (getattr(one, "case", None) or one, *getattr(one, "cases", ())):
+        for case in (getattr(item, "case", None) or item, *getattr(item, "cases", ())):
             names += laws_in(dict(getattr(case, "contact", ())))
     except (GranchainError, AttributeError):
         # the case of a file is not there, or this version cannot read it
         names = []
-    names += [part.law for part in getattr(one, "results", ())]
-    return list(dict.fromkeys(names)) or ([one.law] if hasattr(one, "law") else [])
+    names += [part.law for part in getattr(item, "results", ())]
+    return list(dict.fromkeys(names)) or ([item.law] if hasattr(item, "law") else [])
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:

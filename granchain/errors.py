@@ -104,7 +104,7 @@ class MissingPackage(GranchainError, ModuleNotFoundError):  # noqa: N818
 
 class _Missing:
     """Asked last for a module that nobody has found: of these, where a module of granchain asks,
-    the sentence says how to install it. Who asks otherwise is told nothing else than before."""
+    the sentence says how to install it. Other code that looks for it gets Python's own message."""
 
     PACKAGES = ("scipy", "matplotlib", "xarray", "h5netcdf")
 

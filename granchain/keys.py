@@ -107,13 +107,13 @@ class Problems:
         )
 
 
-def check_whole(
-    where: str, given: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1
+def check_integer(
+    where: str, value: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1
 ) -> bool:
     """Whether something is a whole number within limits; reported where it is not."""
-    good = isinstance(given, int) and not isinstance(given, bool) and least <= given <= most
+    good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
     allowed = f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else "")
-    return problems.check(good, where, shown(given), allowed, advice)
+    return problems.check(good, where, shown(value), allowed, advice)
 
 
 def above(place: str) -> list[str]:
@@ -212,7 +212,7 @@ def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> 
     return key(meaning + in_unit(unit), allowed, default, unit=unit, **bounds)
 
 
-def whole_key(meaning: str, default: Any = ...) -> Any:
+def integer_key(meaning: str, default: Any = ...) -> Any:
     """A key that holds a whole number from 1."""
     return key(meaning, "a whole number from 1", default, ge=1)
 

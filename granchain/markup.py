@@ -33,7 +33,7 @@ def table(
     columns : sequence of str
         Headings; none where there is no row of them.
     rows : iterable of sequence
-        Their cells are text: what is markup in them is shown, not obeyed.
+        Their cells are text: markup in them is shown as text.
     cell : callable
         Makes HTML of the text of a cell or a heading.
     styled : bool
@@ -61,19 +61,19 @@ def table(
 
 
 def facts_card(
-    heading: str, facts: Iterable[Sequence[str]], *parts: str, notes: Iterable[str] = ()
+    heading: str, facts: Iterable[Sequence[str]], *sections: str, notes: Iterable[str] = ()
 ) -> str:
     """A heading, and under it names with values and units, other parts, and sentences."""
-    return card(heading, table((), facts, styled=True), *parts, notes=notes)
+    return card(heading, table((), facts, styled=True), *sections, notes=notes)
 
 
-def card(heading: str, *parts: str, notes: Iterable[str] = ()) -> str:
+def card(heading: str, *sections: str, notes: Iterable[str] = ()) -> str:
     """A heading, and under it parts that are HTML already, and sentences."""
     rows = [(note,) for note in notes]
-    shown = [*parts, table((), rows, styled=True) if rows else ""]
+    shown = [*sections, table((), rows, styled=True) if rows else ""]
     return f"<div><b>{escaped(heading)}</b>{''.join(shown)}</div>"
 
 
-def folded(heading: str, part: str) -> str:
-    """A part that is opened when it is wanted."""
-    return f"<details><summary>{escaped(heading)}</summary>{part}</details>"
+def folded(heading: str, content: str) -> str:
+    """HTML that is folded until it is opened."""
+    return f"<details><summary>{escaped(heading)}</summary>{content}</details>"

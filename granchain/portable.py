@@ -117,8 +117,8 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
         time.sleep(EACH_TRY)
 
 
-def take_room(descriptor: int, size: int) -> None:
-    """Have a file take so many bytes of its disk; what is in it stays.
+def reserve_space(descriptor: int, size: int) -> None:
+    """Reserve so many bytes of disk for a file; its content stays.
 
     Raises
     ------

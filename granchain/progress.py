@@ -19,8 +19,8 @@ def in_notebook() -> bool:
 def progress_of(
     asked: Callable[[int, int], Any] | bool | None, title: str
 ) -> Callable[[int, int], Any] | None:
-    """What a study tells how far it is: what was asked for; a line where somebody sees it, if
-    nothing was; nothing for False."""
+    """The callable that a study reports its progress to: the one asked for; by default a line, on a
+    terminal alone; none for False."""
     if callable(asked):
         return asked
     seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())

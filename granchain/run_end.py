@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, in_motion_and_store, residual_share
+from granchain.analysis import in_motion_and_store, residual_share, supplied_energy
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
 from granchain.contact.law import Quantity
@@ -50,8 +50,8 @@ def relative_residual(ledger: Mapping[str, np.ndarray]) -> float:
     if not residual.size:
         return 0.0
     kinetic, stored = in_motion_and_store(ledger)
-    put_in = energy_put_in(kinetic, ledger["energy_external"], stored)
-    return float(residual_share(residual, put_in, stored).max())
+    supplied = supplied_energy(kinetic, ledger["energy_external"], stored)
+    return float(residual_share(residual, supplied, stored).max())
 
 
 def result_and_problem(

@@ -254,14 +254,14 @@ class Sensor:
             )
         if len(times) < 2:
             raise GranchainError(f"sensor: got {len(times)} samples, allowed: two or more")
-        given = float(times[-1] - times[0]) / (len(times) - 1)
-        smoothed = self.smooth(given, self.instrument(given, forces))
+        dt = float(times[-1] - times[0]) / (len(times) - 1)
+        smoothed = self.smooth(dt, self.instrument(dt, forces))
         if self.interval is not None:
             from scipy.interpolate import CubicSpline
 
-            if self.interval < given * (1.0 - 1e-9):
+            if self.interval < dt * (1.0 - 1e-9):
                 raise GranchainError(
-                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {given:.6g} s, as "
+                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {dt:.6g} s, as "
                     "often as the force is given; record the force more often"
                 )
             spline = CubicSpline(times, smoothed, axis=0)

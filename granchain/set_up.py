@@ -40,14 +40,14 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 velocity = chain.velocity.copy()
                 velocity[0] = case.striker.speed
                 chain = replace(chain, velocity=velocity)
-            others = tuple(
+            of_pairs = tuple(
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
             )
             chains.append(chain)
             own = tuple(
                 (there, law_named(law), inputs) for there, law, inputs in case.own_contacts()
             )
-            rows.append(RowInputs(chain, pair, limits, case.law_inputs(), others, own))
+            rows.append(RowInputs(chain, pair, limits, case.law_inputs(), of_pairs, own))
         contacts: dict[int, Contacts] = {}
         for places in alike(case.contact.law for case in cases):
             law = law_named(cases[places[0]].contact.law)

@@ -25,7 +25,7 @@ from granchain.engine.state import Recording, State, drive_of
 from granchain.engine.timestep import FAST, Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.jit.cache import compiling
-from granchain.keys import Problems, check_whole
+from granchain.keys import Problems, check_integer
 from granchain.set_up import contacts_of_cases
 from granchain.status import Status
 from granchain.store import Checkpoint, Result
@@ -100,7 +100,7 @@ def run(
     started, clock = datetime.now(UTC), time.perf_counter() - compiling.seconds
     check_case(case)
     problems = Problems()
-    if not check_whole("threads", threads, problems, "leave it out", most=MOST_THREADS):
+    if not check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS):
         raise CaseError(problems.sentences)
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
@@ -200,7 +200,7 @@ class Journal:
             raise FileError("resume: got no checkpoint, allowed the path of one; give checkpoint=")
         saved = self.checkpoint.load(**self._whose)
         try:
-            self.state.take(saved.arrays)
+            self.state.restore(saved.arrays)
         except ValueError as error:
             raise FileError(f"{self.checkpoint.path}: {error}; begin anew") from None
         self.started, self.clock = saved.started, self.clock - saved.wall_time
@@ -242,10 +242,10 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
 
 def step_of_state(case: Case) -> float:
     """The step that a word under [time] stands for by the state that the case goes on from [s]."""
-    held = case.held
-    if held is None:
+    stored = case.stored_state
+    if stored is None:
         return math.inf
-    return held.time_step * FAST ** ((case.time.step == "fast") - (held.asked == "fast"))
+    return stored.time_step * FAST ** ((case.time.step == "fast") - (stored.asked == "fast"))
 
 
 def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Chain:
@@ -257,10 +257,10 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
     CaseError
         Where the law is no longer the same.
     """
-    held = case.held
-    if held is None:
+    stored = case.stored_state
+    if stored is None:
         return chain
-    start, n = held.start, chain.n_bodies
+    start, n = stored.start, chain.n_bodies
     if len(start.history) != len(contacts.model.history):
         raise CaseError(
             f"initial: got a state of {len(start.history)} quantities of history, allowed "
@@ -278,7 +278,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
                 exists[k] = False
                 rows[:, k], rows[-1, k] = 0.0, -np.inf
                 history[:, k] = contacts.history[:, k]
-        # what each contact's static overlap has come to is added up from a wall, or the first body
+        # changes of static overlaps are summed from a wall, or the first body
         more = np.where(exists, zero - np.where(exists, start.zero, 0.0), 0.0)
         shift = np.concatenate([[0.0], np.cumsum(more[1:n])])
         if exists[0]:

@@ -260,12 +260,12 @@ def example_pair() -> Pair:
     )
 
 
-def pair_with(given: dict[str, float], material: Material | None = None) -> Pair:
+def pair_with(quantities: dict[str, float], material: Material | None = None) -> Pair:
     """The example pair with other values.
 
     Parameters
     ----------
-    given : dict
+    quantities : dict
         Pair quantities by name, in SI. The effective radius follows from radii, the effective
         modulus of two equal bodies from Young's modulus and Poisson's ratio, where only those are
         given; what follows from an unchanged pair only is left out, the hardness with the yield
@@ -278,18 +278,18 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
     LawError
         For an unknown or non-positive quantity.
     """
-    Pair(**given)  # refuses what is no quantity, or not above 0
-    if given.get("poissons_ratio", 0.0) > 0.5:
+    Pair(**quantities)  # refuses what is no quantity, or not above 0
+    if quantities.get("poissons_ratio", 0.0) > 0.5:
         raise LawError(
-            f"pair: poissons_ratio: got {given['poissons_ratio']!r}, allowed: at most 0.5"
+            f"pair: poissons_ratio: got {quantities['poissons_ratio']!r}, allowed: at most 0.5"
         )
     values = example_pair().items()
     if material is not None:
         values |= {name: getattr(material, name) for name in OF_THE_SOFTER} | {
             "effective_modulus": 0.5 / material.compliance
         }
-    values |= given
-    named = set(given)
+    values |= quantities
+    named = set(quantities)
     if named & {"radius_1", "radius_2"}:
         if "effective_radius" not in named:
             values["effective_radius"] = (
@@ -308,15 +308,15 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
     return Pair(**values)
 
 
-def pair_of(given: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
+def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
     """The two bodies that are meant: a pair, or the example's with other values."""
-    if isinstance(given, Pair):
+    if isinstance(pair, Pair):
         if material is not None:
             raise LawError(
                 "impact: material: got one beside a Pair, allowed one of the two: a Pair has its "
                 "constants; make it with Pair.of_spheres(radius, material)"
             )
-        return given
+        return pair
     own = MATERIALS.get(material) if isinstance(material, str) else material
     if own is None and material is not None:
         advice = suggestion(material, MATERIALS, "name one of them")
@@ -324,7 +324,7 @@ def pair_of(given: Pair | Mapping[str, float] | None, material: str | Material |
             f"impact: material: got {shown(material)}, allowed: {', '.join(MATERIALS)}, or a "
             f"granchain.Material; {advice}"
         )
-    return pair_with(dict(given or {}), own)
+    return pair_with(dict(pair or {}), own)
 
 
 def two_bodies(pair: Pair, speed: float) -> Masses:
@@ -343,9 +343,9 @@ def contact_of_two(
     )
 
 
-def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
+def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -> SimpleNamespace:
     """A value for each input of a law, checked; an impact knows its own speed."""
-    values, slips = filled(law, given)
+    values, slips = filled(law, stated)
     if slips:
         raise CaseError([f"impact: {slip.sentence}" for slip in slips])
     if values.get("impact_speed") in ("striker", "onset"):
@@ -459,17 +459,17 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     h = settled(model)(float(overlap.max()), c) if model.forgets else tuple(state.h[:, 1])
     last = int(np.flatnonzero(force != 0.0)[-1])
     # nothing acts from there on: the bodies fly apart with their last speed
-    part = force_ends(
+    share = force_ends(
         state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing])
     )
-    ended = float(time[last] + part * (time[last + 1] - time[last]))
+    ended = float(time[last] + share * (time[last + 1] - time[last]))
     inside = int(np.flatnonzero(overlap > 0.0)[-1])
     if inside + 1 < overlap.size:
         crossed = overlap[inside] / (overlap[inside] - overlap[inside + 1])
         apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
         apart = float(time[inside] + overlap[inside] / outgoing)
-    impulses, works = of_both_phases(state.functions, c, h, record, dt, rate, last, part)
+    impulses, works = of_both_phases(state.functions, c, h, record, dt, rate, last, share)
     span = slice(0, last + 2)
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
@@ -528,7 +528,7 @@ def of_both_phases(
     dt: float,
     rate: np.ndarray,
     last: int,
-    part: float,
+    share: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Impulses [N s] and works [J] of the force up to the largest overlap and from there on: sums
     over trapezia, of a force as it is beside its jumps at the onset and at the end."""
@@ -536,13 +536,13 @@ def of_both_phases(
     force, rate = record.force[: last + 2].copy(), rate[: last + 2]
     force[0] = law.force(2.0 * OPEN, float(rate[0]), c, h)
     # the end of the force lies inside the last step
-    time[-1] = time[-2] + part * (time[-1] - time[-2])
-    overlap[-1] = overlap[-2] + part * (overlap[-1] - overlap[-2])
+    time[-1] = time[-2] + share * (time[-1] - time[-2])
+    overlap[-1] = overlap[-2] + share * (overlap[-1] - overlap[-2])
     force[-1] = law.force(float(overlap[-1]), float(rate[-1]), c, h)
     # the largest overlap lies inside a step too, where the rate on a straight line is zero
     k = int(np.flatnonzero(rate > 0.0)[-1])
-    within = rate[k] / (rate[k] - rate[k + 1])
-    at_top = [column[k] + within * (column[k + 1] - column[k]) for column in (time, force)]
+    share_at_top = rate[k] / (rate[k] - rate[k + 1])
+    at_top = [column[k] + share_at_top * (column[k + 1] - column[k]) for column in (time, force)]
     top = overlap[k] + 0.5 * rate[k] * (at_top[0] - time[k])
     time, force, overlap = (
         np.insert(column, k + 1, value)

@@ -113,11 +113,11 @@ def test_a_contact_ends_with_one_half_less_theta_of_its_last_force_or_of_the_das
 
 def test_a_force_has_an_elastic_part_and_what_a_clamp_adds():
     closed, step, c, _ = closed_and_step()
-    full, elastic, clamp = step.parts(1e-6, 0.5, c, closed)
+    full, elastic, clamp = step.force_terms(1e-6, 0.5, c, closed)
     assert full > elastic == pytest.approx(1e7 * 1e-6) and clamp == 0.0
-    full, elastic, clamp = step.parts(1e-8, -0.5, c, closed)
+    full, elastic, clamp = step.force_terms(1e-8, -0.5, c, closed)
     # the force without the clamp mirrors that of the approach
-    damping = step.parts(1e-8, 0.5, c, closed)[0] - elastic
+    damping = step.force_terms(1e-8, 0.5, c, closed)[0] - elastic
     assert full == 0.0 and clamp == pytest.approx(damping - elastic, rel=1e-12)
 
 

@@ -110,9 +110,9 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(
     )
     balance, finer = (summary(one).energy for one in runs[:2])
     # docs/explanation: the auto step's
-    assert balance.largest_residual < 2.5e-5 and balance.drag > 0.5 * balance.put_in
+    assert balance.largest_residual < 2.5e-5 and balance.drag > 0.5 * balance.supplied
     assert balance.largest_residual > 3.0 * finer.largest_residual
-    assert " ".join(balance.parts) == (
+    assert " ".join(balance.terms) == (
         "kinetic recoverable plastic viscous clamp drag external residual"
     )
     first, second = (

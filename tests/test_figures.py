@@ -535,7 +535,7 @@ def test_the_losses_of_every_contact_and_the_ledger_over_time_stand_on_top_of_ea
     # the stack of the ledger ends at what was put in; no clamp acted: it is left out
     _, (ledger, _) = figures.energy(result)
     top = ledger.collections[-1].get_paths()[0].vertices[:, 1].max()
-    held = sum(result.variables[f"energy_{name}"].data for name in analysis.ENERGIES_HELD)
+    held = sum(result.variables[f"energy_{name}"].data for name in analysis.LEDGER_ENERGIES)
     assert top == pytest.approx(1e3 * held.max(), rel=1e-12)
     assert lines(ledger)["put in"].get_ydata() == pytest.approx(np.full(51, 1.0), rel=1e-12)
     assert ledger.get_ylabel() == "energy [mJ]"
@@ -725,6 +725,6 @@ def test_what_cannot_be_drawn_or_run_is_refused_with_how_to_get_it(draw, said):
 def test_an_axis_of_words_keeps_its_ticks():
     axes = Figure().subplots()
     axes.bar(["hertz", "flores", "tsuji"], [1.0, 2.0, 3.0])
-    set_panel(axes, whole="xy", ticks="xy", most=2)
+    set_panel(axes, integer="xy", ticks="xy", most=2)
     words = [label.get_text() for label in axes.get_xticklabels()]
     assert words == ["hertz", "flores", "tsuji"] and len(axes.get_yticks()) <= 3

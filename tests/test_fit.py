@@ -16,7 +16,7 @@ from support.refused import refused
 
 import granchain as gc
 from granchain.analysis.baseline import baseline_of
-from granchain.analysis.noise import Noise, sine_in, sines_of_one_source
+from granchain.analysis.noise import Noise, sine_in, sines_of_common_source
 from granchain.cli import obey
 from granchain.errors import CaseError, FileError, RunError, TraceError
 from granchain.pages.report import report
@@ -233,7 +233,7 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
         # white noise leaves 0.3/sqrt(80) of the size open; means of parts of a sine wander by more
         assert line.value_error < 0.1 * size
     # of one source, its turn in each is told by the others, and surer
-    for one in sines_of_one_source(shown):
+    for one in sines_of_common_source(shown):
         assert one.turn_error < min(sine_in(quiet).turn_error for quiet in shown)
         assert abs(one.turn - turn) < 4.0 * one.turn_error
     # noise without one has no sine but in few draws; measured: 0 and 1 of 100

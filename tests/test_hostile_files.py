@@ -318,7 +318,7 @@ def resumed(path, state):
     """Read a checkpoint as a run does that goes on from it."""
     saved = Checkpoint(path).load(set_up=state.set_up)
     try:
-        State.take(copy.deepcopy(state), saved.arrays)
+        State.restore(copy.deepcopy(state), saved.arrays)
     except ValueError as error:
         raise FileError(f"{path}: {error}") from None
     return saved
@@ -429,7 +429,7 @@ def test_every_count_is_one_that_a_checkpoint_is_checked_for(state):
         clock.view(fields.CLOCK)[field.name] = -1
         if field.kind is int or not field.changes:
             with pytest.raises(ValueError, match=f"{field.name} is -1"):
-                copy.deepcopy(state).take({**state.arrays(), "clock": clock})
+                copy.deepcopy(state).restore({**state.arrays(), "clock": clock})
 
 
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(tmp_path, state):

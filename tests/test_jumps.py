@@ -294,7 +294,7 @@ def test_a_run_that_is_stopped_at_a_jump_goes_on_to_the_same_records(law, plain_
     for split in range(1, 60, 4):
         one, other = fresh(), fresh()
         one.advance(split)
-        other.take({name: array.copy() for name, array in one.arrays().items()})
+        other.restore({name: array.copy() for name, array in one.arrays().items()})
         other.advance(200)
         for name, array in whole.arrays().items():
             np.testing.assert_array_equal(

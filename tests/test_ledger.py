@@ -9,7 +9,7 @@ from support.kinds import FIRST, every_law
 from support.rows import contacts_of, example_chain, ledger_residual, run_row
 
 from granchain import theory
-from granchain.analysis import energy_balance, energy_put_in, observed_order, residual_share
+from granchain.analysis import energy_balance, observed_order, residual_share, supplied_energy
 from granchain.case import Case, load_case
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
@@ -61,12 +61,12 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure) ->
             )
             figure(
                 f"{name}: losses of the contacts less the ledger's, of the energy put in",
-                abs(apart - total) / balance.put_in,
+                abs(apart - total) / balance.supplied,
                 at_most=1e-14,
             )
-            lost[name] += abs(total) / balance.put_in
+            lost[name] += abs(total) / balance.supplied
         # something was lost, all the same
-        assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.put_in
+        assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.supplied
     assert min(lost.values()) > 1e-4
 
 
@@ -249,14 +249,14 @@ def test_where_rounding_alone_moves_the_residual_is_measured_against_what_the_co
     # ten joules are held; of what is below 1e-12 of that nothing is said to be put in
     held = np.array([10.0, 10.0])
     assert (
-        energy_put_in([0.0, 0.0], [0.0, 0.9e-11], held) == 0.0
-        and energy_put_in([0.0, 0.0], [0.0, 1.1e-11], held) == 1.1e-11
+        supplied_energy([0.0, 0.0], [0.0, 0.9e-11], held) == 0.0
+        and supplied_energy([0.0, 0.0], [0.0, 1.1e-11], held) == 1.1e-11
     )
     assert residual_share([0.0, 2e-13], 0.0, held) == pytest.approx([0.0, 0.02], rel=1e-12)
     assert residual_share([0.0, 2e-13], 2e-11, held) == pytest.approx([0.0, 0.01], rel=1e-12)
     # energy that is made in a chain at rest is seen
     assert (
-        energy_put_in([0.0, 1e-3], [0.0, 0.0], held) == 0.0
+        supplied_energy([0.0, 1e-3], [0.0, 0.0], held) == 0.0
         and residual_share([0.0, 1e-3], 0.0, held).max() > 1e7
     )
     # nothing is held, nothing is put in: joules

@@ -15,7 +15,7 @@ import granchain as gc
 from granchain.cli import obey
 from granchain.errors import FileError
 from granchain.status import Status
-from granchain.store import Checkpoint, claim, write_whole
+from granchain.store import Checkpoint, claim, write_atomically
 from granchain.store.conclusion import claim_conclusion, save_conclusion
 from granchain.store.files import OUTPUT_MARK
 from granchain.store.study import StudyPart
@@ -161,7 +161,7 @@ def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(
         Path("b").symlink_to(on)
     before = sorted((path.name, path.is_symlink()) for path in here.iterdir())
     for attempt in (
-        lambda: write_whole("a", b"granchain_format", overwrite=True, marks=(OUTPUT_MARK,)),
+        lambda: write_atomically("a", b"granchain_format", overwrite=True, marks=(OUTPUT_MARK,)),
         lambda: claim("a", overwrite=True).__enter__(),
         lambda: gc.run_many([gc.load_case("steel-chain-hertz")], "a", overwrite=True),
     ):
@@ -200,8 +200,8 @@ def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: P
     if memory.is_dir() and os.access(memory, os.W_OK):
         file = memory / f"granchain-{os.getpid()}"
         try:
-            write_whole(file, b"granchain_format", overwrite=True)
-            write_whole(file, b"granchain_format 2", overwrite=True)
+            write_atomically(file, b"granchain_format", overwrite=True)
+            write_atomically(file, b"granchain_format 2", overwrite=True)
             assert file.read_bytes() == b"granchain_format 2"
         finally:
             file.unlink()

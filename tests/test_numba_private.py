@@ -20,7 +20,7 @@ from granchain.contact import elementary
 from granchain.engine import fields, law_hash
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
-from granchain.jit.accessors import Held, gatherer, held, put_rows, rows_from
+from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, store_rows
 from granchain.jit.cache import compiled, loop_content
 from granchain.jit.options import VECTOR, rows
 
@@ -118,7 +118,7 @@ def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
 
 @pytest.mark.plain
 def test_rows_are_compiled_in_vectors_gathered_and_written(jit: Path) -> None:
-    gather, store = gatherer(2), put_rows
+    gather, store = gatherer(2), store_rows
 
     @rows
     def double(table, row, n):  # type: ignore[no-untyped-def]
@@ -163,7 +163,7 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(jit: Path) -> None:
 def test_arrays_that_are_held_are_those_that_were_given(jit: Path) -> None:
 
     def loop(drives):  # type: ignore[no-untyped-def]
-        kept = held(drives)
+        kept = by_address(drives)
         kept.knots[1] += kept.spline[1, 2]
 
     one, two = np.arange(3.0), np.arange(6.0).reshape(2, 3)
@@ -172,7 +172,7 @@ def test_arrays_that_are_held_are_those_that_were_given(jit: Path) -> None:
     assert one.tolist() == [0.0, 6.0, 2.0]
     # handed by its address
     kind = numba.typeof(drives)
-    handed = default_manager[Held(kind.types, kind.instance_class)].get_value_type()
+    handed = default_manager[ByAddress(kind.types, kind.instance_class)].get_value_type()
     assert handed == default_manager[kind].get_value_type().as_pointer()
 
 
@@ -197,8 +197,10 @@ def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(jit: Path) -> N
 def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private, "LACKS", lacks := [])
     monkeypatch.setattr(cache, "LACKS", lacks)
-    assert private.where_there(lambda: private.private("numba", "njit"), "nothing") is numba.njit
-    assert private.where_there(lambda: private.private("numba.nowhere", "x"), "this") is None
+    assert (
+        private.where_available(lambda: private.private("numba", "njit"), "nothing") is numba.njit
+    )
+    assert private.where_available(lambda: private.private("numba.nowhere", "x"), "this") is None
     assert options._hidden("no_such_option", True, "that") == {}
     assert [text.partition(" (")[0] for text in lacks] == ["this", "that"]
     cache.tell_what_numba_lacks.cache_clear()

@@ -17,7 +17,7 @@ from support.processes import answer
 
 from granchain import portable
 from granchain.errors import FileError
-from granchain.store.files import end_of_links, write_whole
+from granchain.store.files import end_of_links, write_atomically
 
 PACKAGE = Path(portable.__file__).parent
 # What is POSIX, by name; `os.environ` and the like are everywhere.
@@ -121,15 +121,15 @@ def test_a_file_is_replaced_as_soon_as_another_program_has_closed_it(here, monke
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(FileError, match="may not be written to"):
-        write_whole("a.txt", b"new")
+        write_atomically("a.txt", b"new")
     assert len(tried) == 1 and os.listdir() == []
     monkeypatch.setattr(portable, "WINDOWS", True)
-    write_whole("a.txt", b"new")
+    write_atomically("a.txt", b"new")
     assert len(tried) == 3 and Path("a.txt").read_bytes() == b"new"
     monkeypatch.setattr(portable, "PATIENCE", 0.0)
     tried.clear()
     with pytest.raises(FileError, match="not written"):
-        write_whole("a.txt", b"newer", overwrite=True)
+        write_atomically("a.txt", b"newer", overwrite=True)
     assert Path("a.txt").read_bytes() == b"new" and os.listdir() == ["a.txt"]
 
 
@@ -145,10 +145,10 @@ def test_on_macos_a_file_is_flushed_to_the_disk_itself(here, monkeypatch):
     monkeypatch.setattr(fcntl, "fcntl", full)
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     monkeypatch.setattr(sys, "platform", "darwin")
-    write_whole("a.txt", b"text")
+    write_atomically("a.txt", b"text")
     assert asked == [51, 51]
     # a disk in the network has no such call
-    write_whole("b.txt", b"text")
+    write_atomically("b.txt", b"text")
     assert asked[2:] == [51, "fsync", 51, "fsync"]
 
 
@@ -165,7 +165,7 @@ def test_room_is_taken_with_zeros_where_the_system_has_no_call_for_it(here, monk
     with open("a", "w+b") as file:
         file.write(b"head")
         file.flush()
-        portable.take_room(file.fileno(), 100)
+        portable.reserve_space(file.fileno(), 100)
     assert Path("a").read_bytes() == b"head" + bytes(96)
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.synthetic_sensors import true_numbers
 
 from granchain.analysis.noise import Noise
-from granchain.analysis.reading import _other_tops, reading_of
+from granchain.analysis.reading import _rival_tops, reading_of
 from granchain.analysis.uncertainty import Number
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
@@ -135,8 +135,8 @@ def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_be
     heights[other], heights[top] = 4.9, 5.0
     found, pulse = SimpleNamespace(smooth=heights, doubt=0.1), SimpleNamespace(start=2, stop=12)
     pulse.top = top
-    place = _other_tops(found, pulse, Number(float(top), 0.3))
+    place = _rival_tops(found, pulse, Number(float(top), 0.3))
     # a third of the way, three standard deviations, beside its own
     assert place == pytest.approx((top, math.hypot(0.3, away / 3.0)), rel=1e-12)
     heights[other] = 4.8
-    assert _other_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)
+    assert _rival_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)

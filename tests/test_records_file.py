@@ -65,7 +65,7 @@ def test_a_row_is_written_once(tmp_path: Path) -> None:
     assert state.size > 3 * 8 * 2 * N_STEPS / 3
     loaded = dict(Checkpoint(kept.path).load(set_up=after.set_up).arrays)
     assert np.array_equal(loaded.pop("records"), np.arange(50_061.0))
-    after.take(loaded)
+    after.restore(loaded)
     assert bits(after) == bits(state)
     total = sum(array.nbytes for array in arrays.values())
     assert max(saved() for _ in range(40)) < 2 * total + 10_000

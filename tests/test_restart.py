@@ -97,7 +97,7 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(
             for kept, settled in ((Checkpoint(tmp_path / "run.chk"), {}), (by_rows, state.settled)):
                 kept.save(Saved(state.arrays(), "", 0.0, settled), set_up=state.set_up)
                 after = fresh()
-                after.take(Checkpoint(kept.path).load(set_up=after.set_up).arrays)
+                after.restore(Checkpoint(kept.path).load(set_up=after.set_up).arrays)
                 assert after.step == split
                 assert after.advance(N_STEPS + 1) is Status.COMPLETE
                 found = bits(after)

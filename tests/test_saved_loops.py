@@ -159,7 +159,7 @@ def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path
 
 def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():
     told: list[int] = []
-    compiling.told = lambda: told.append(1)
+    compiling.on_compiling = lambda: told.append(1)
     compiling.begin()
     compiling.begin()
     assert told == [1]
@@ -173,7 +173,7 @@ def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():
     for times in (2, 2):
         # by another dispatcher: the second one finds the file of the first
         loop, before = compiled(scaled), compiling.seconds
-        compiling.told = lambda: told.append(1)
+        compiling.on_compiling = lambda: told.append(1)
         assert loop(2.0) == 2.0 * scale
         assert len(told) == times and compiling.seconds > before
-    compiling.told = None
+    compiling.on_compiling = None

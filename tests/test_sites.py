@@ -104,14 +104,14 @@ def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(
     assert found is not None and found.largest_residual < 2e-4
     assert found.largest_residual > 3.5 * energy_balance(runs[1]).largest_residual
     lost = ("drag", "on_site_damping", "resonator_damping")
-    assert all(found.parts[name] > 0.0 for name in lost)
+    assert all(found.terms[name] > 0.0 for name in lost)
     assert (found.viscous > 0.0) == (law["law"] != "ma-liu")
     first, second = (np.abs(at_end(runs[i + 1]) - at_end(runs[i])).max() for i in range(2))
     assert math.log2(first / second) == pytest.approx(2.0, abs=0.15)
     if law is TSUJI:
         held = ("kinetic", "recoverable", "on_site", "resonator_kinetic", "resonator_elastic")
         assert bead_energy(runs[0])[-1].sum() == pytest.approx(
-            sum(found.parts[name] for name in held), rel=1e-9
+            sum(found.terms[name] for name in held), rel=1e-9
         )
         assert contact_forces(runs[0], np.array([0, 1])) is None
         _, axes = figures.energy(runs[0])
@@ -231,7 +231,7 @@ def test_members_checkpoints_and_plain_python_have_the_same_bits(
     whole.advance(120)
     whole.advance(80)
     first.advance(120)
-    second.take({name: values.copy() for name, values in first.arrays().items()})
+    second.restore({name: values.copy() for name, values in first.arrays().items()})
     second.advance(80)
     assert {"sites", "resonators"} <= whole.arrays().keys()
     assert all(

@@ -350,7 +350,7 @@ def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was()
         doubled = {name: 2 * array for name, array in state.arrays().items() if name not in kept}
         whole = {name: state.arrays()[name] for name in kept}
         with pytest.raises(ValueError, match=words):
-            state.take(doubled | whole | changes)
+            state.restore(doubled | whole | changes)
         assert before == {name: array.tobytes() for name, array in state.arrays().items()}
     assert state.step == 43 and state.time == pytest.approx(43e-7, rel=1e-14)
     # the instants of its samples are whole strides

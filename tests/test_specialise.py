@@ -14,7 +14,7 @@ from granchain.engine.contact_step import features_of
 from granchain.engine.loop import loop_of
 from granchain.errors import LawError
 from granchain.jit import cache
-from granchain.jit.accessors import gatherer, put_rows
+from granchain.jit.accessors import gatherer, store_rows
 from granchain.jit.options import fingerprint, frozen
 
 
@@ -40,7 +40,7 @@ def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
         values = gatherer(count)(table, 1)
         assert values == tuple(table[:count, 1])
         copy = np.zeros_like(table)
-        put_rows(copy, 2, values)
+        store_rows(copy, 2, values)
         assert tuple(copy[:count, 2]) == values
         assert copy.sum() == sum(values)
 

@@ -39,17 +39,17 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.energy import (
     ENERGIES,
-    ENERGIES_HELD,
-    ENERGIES_OF_SOME,
+    ENERGIES_OF_SITES,
+    LEDGER_ENERGIES,
     OF_ROUNDING,
     EnergyBalance,
     MovingEnergy,
     energy_balance,
-    energy_put_in,
     in_motion_and_store,
     ledger_in,
     moving_energy,
     residual_share,
+    supplied_energy,
 )
 from granchain.analysis.record import BeadSpectrum, bead_spectrum
 from granchain.analysis.results import (
@@ -81,8 +81,8 @@ from granchain.analysis.transport import (
 
 __all__ = [
     "ENERGIES",
-    "ENERGIES_HELD",
-    "ENERGIES_OF_SOME",
+    "ENERGIES_OF_SITES",
+    "LEDGER_ENERGIES",
     "OF_ROUNDING",
     "SUMMARISED",
     "BeadSpectrum",
@@ -101,7 +101,6 @@ __all__ = [
     "contact_energy",
     "driven_without_pulse",
     "energy_balance",
-    "energy_put_in",
     "first_pulse",
     "front_of",
     "has_merged",
@@ -130,5 +129,6 @@ __all__ = [
     "speeds_between",
     "static_force",
     "summary",
+    "supplied_energy",
     "wave_speed",
 ]

@@ -24,8 +24,8 @@ DRIFTS = 4.0
 # What is further from the line than this many standard deviations is no noise but a disturbance,
 # and left out.
 _OUTLYING = 4.0
-# Parts of the quiet stretch whose means show whether the baseline wanders.
-_PARTS = 6
+# Sections of the quiet stretch whose means show whether the baseline wanders.
+_SECTIONS = 6
 
 
 class Baseline(NamedTuple):
@@ -100,8 +100,8 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     slope, value, used = _line_beside_disturbances(force, noise.sample)
     off, m = (force - value - slope * x)[used], int(used.sum())
     # Noise of long periods moves the means of parts of the stretch by more than white noise would.
-    means = np.array([part.mean() for part in np.array_split(off, _PARTS)])
-    wander = float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS)
+    means = np.array([part.mean() for part in np.array_split(off, _SECTIONS)])
+    wander = float(np.linalg.norm(means)) / math.sqrt(_SECTIONS - 2) * math.sqrt(m / _SECTIONS)
     spread = float(np.linalg.norm(x[used] - x[used].mean()))
     value_error = max(wander / math.sqrt(m), noise.of_sum(np.full(m, 1.0 / m)))
     slope_error = max(wander, noise.of_sum(x / float(np.linalg.norm(x)))) / spread
@@ -217,7 +217,7 @@ def noise_of(trace: Trace, column: int) -> float:
         # About the line through each of some parts, so that a disturbance in one of them does not
         # count as noise.
         spreads = []
-        for part in np.array_split(quiet, max(1, min(_PARTS, len(quiet) // LEAST_QUIET))):
+        for part in np.array_split(quiet, max(1, min(_SECTIONS, len(quiet) // LEAST_QUIET))):
             x = np.arange(len(part))
             off = part - np.polyval(np.polyfit(x, part, 1), x)
             spreads.append(float(np.linalg.norm(off)) / math.sqrt(len(part) - 2))

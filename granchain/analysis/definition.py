@@ -221,7 +221,7 @@ def summit(
     time: np.ndarray,
     values: np.ndarray,
     jumps: ForceJumps | None = None,
-    within: slice = slice(0, None),
+    window: slice = slice(0, None),
 ) -> tuple[float, float, bool]:
     """Largest value of a trace, its time [s], and whether it lies beside a jump.
 
@@ -233,33 +233,33 @@ def summit(
         Samples.
     jumps : ForceJumps, optional
         Between the samples.
-    within : slice
+    window : slice
         Samples of which the largest is sought; a jump may end the last of them, before the next
         one.
     """
-    i = within.start + int(np.argmax(values[within]))
+    i = window.start + int(np.argmax(values[window]))
     height, at = _between_jumps(time, values, i, jumps)
     if jumps is not None:
-        beside, when = largest_jump(jumps, within)
+        beside, when = largest_jump(jumps, window)
         if beside >= height:
             return beside, when, True
     return height, at, False
 
 
-def largest_jump(jumps: ForceJumps, within: slice) -> tuple[float, float]:
+def largest_jump(jumps: ForceJumps, window: slice) -> tuple[float, float]:
     """Largest force beside a jump in a pulse [N], and its time [s]; nan without a jump.
 
     Parameters
     ----------
     jumps : ForceJumps
         Between the samples.
-    within : slice
+    window : slice
         Samples of the pulse; a jump may end the last of them, before the next one.
     """
-    beside = jumps.force[within.start : None if within.stop is None else within.stop + 1]
+    beside = jumps.force[window.start : None if window.stop is None else window.stop + 1]
     if not np.isfinite(beside).any():
         return math.nan, math.nan
-    j = within.start + int(np.nanargmax(beside))
+    j = window.start + int(np.nanargmax(beside))
     return float(jumps.force[j]), float(jumps.time[j])
 
 

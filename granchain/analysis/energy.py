@@ -15,10 +15,10 @@ from granchain.plain_data import Numbers
 from granchain.store import Result
 from granchain.store.result import case_of
 
-# The ledger: all that is held - external - all that was held at the start = residual.
-ENERGIES_HELD = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
-# What is held in chains that have drag, on-site springs or resonators.
-ENERGIES_OF_SOME = (
+# The ledger: sum of the terms - external - that sum at the start = residual.
+LEDGER_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
+# Terms of chains that have drag, on-site springs or resonators.
+ENERGIES_OF_SITES = (
     "drag",
     "on_site",
     "on_site_damping",
@@ -26,7 +26,7 @@ ENERGIES_OF_SOME = (
     "resonator_elastic",
     "resonator_damping",
 )
-ENERGIES = (*ENERGIES_HELD, "external", "residual")
+ENERGIES = (*LEDGER_ENERGIES, "external", "residual")
 # Stored in springs without a force at rest.
 _SPRINGS = ("on_site", "resonator_elastic")
 # Part of the energy that contacts hold below which it is rounding that moves, ours: in chains of 20
@@ -41,8 +41,8 @@ class EnergyBalance(Numbers):
 
     Attributes
     ----------
-    put_in : float
-        See `energy_put_in`.
+    supplied : float
+        See `supplied_energy`.
     recoverable_at_start : float
         What a static start had stored in the contacts.
     kinetic, recoverable, plastic, viscous, clamp, external, residual : float
@@ -55,11 +55,11 @@ class EnergyBalance(Numbers):
     on_site, on_site_damping, resonator_kinetic, resonator_elastic, resonator_damping : float
         Stored in on-site springs at the end, and lost in their dashpots; of the resonators the
         kinetic energy, stored and lost; 0 in a chain without.
-    static_work, moving_recoverable, moving_put_in : float
+    static_work, moving_recoverable, moving_supplied : float
         At the end, and what is put in, see `moving_energy`.
     """
 
-    put_in: float
+    supplied: float
     recoverable_at_start: float
     kinetic: float
     recoverable: float
@@ -77,26 +77,26 @@ class EnergyBalance(Numbers):
     resonator_damping: float = 0.0
     static_work: float = 0.0
     moving_recoverable: float = 0.0
-    moving_put_in: float = 0.0
+    moving_supplied: float = 0.0
 
     @property
-    def parts(self) -> dict[str, float]:
+    def terms(self) -> dict[str, float]:
         """The ledger at the end by name beyond what rests, see `moving_energy`; drag and the like
         only where there is some [J]."""
-        some = [name for name in ENERGIES_OF_SOME if getattr(self, name)]
+        some = [name for name in ENERGIES_OF_SITES if getattr(self, name)]
         return {
-            name: getattr(self, name) for name in (*ENERGIES_HELD, *some, "external", "residual")
+            name: getattr(self, name) for name in (*LEDGER_ENERGIES, *some, "external", "residual")
         } | {
             "recoverable": self.moving_recoverable, "external": self.external - self.static_work
         }  # fmt: skip
 
 
-def energy_put_in(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
+def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
     """Energy that a run is given [J]: kinetic at the start, and the largest work from outside.
 
     Where more than that work is set free, as by beads that are displaced at the start, it is what
     the contacts set free at most, with the work. A chain at rest under load sets nothing free: its
-    energy is as low as can be, and what is below `OF_ROUNDING` of it is none.
+    energy is at a minimum, and a share below `OF_ROUNDING` of it counts as zero.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def energy_put_in(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLik
     work = np.asarray(external, dtype=float)
     stored = np.atleast_1d(np.asarray(recoverable, dtype=float))
     freed = max(np.abs(work).max(), (stored[0] - stored + work).max())
-    put_in = float(np.asarray(kinetic, dtype=float)[0] + freed)
-    return 0.0 if put_in < OF_ROUNDING * stored.max() else put_in
+    supplied = float(np.asarray(kinetic, dtype=float)[0] + freed)
+    return 0.0 if supplied < OF_ROUNDING * stored.max() else supplied
 
 
 def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +121,9 @@ def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarr
     return np.asarray(kinetic), np.asarray(stored)
 
 
-def residual_share(residual: ArrayLike, put_in: float, recoverable: ArrayLike = 0.0) -> np.ndarray:
+def residual_share(
+    residual: ArrayLike, supplied: float, recoverable: ArrayLike = 0.0
+) -> np.ndarray:
     """(n,) Size of the ledger's residual over the energy put in.
 
     Where nothing is put in, as in a loaded chain at rest, it is over `OF_ROUNDING` of what the
@@ -131,13 +133,13 @@ def residual_share(residual: ArrayLike, put_in: float, recoverable: ArrayLike = 
     ----------
     residual : array (n,)
         Of the ledger, over time [J].
-    put_in : float
-        See `energy_put_in` [J].
+    supplied : float
+        See `supplied_energy` [J].
     recoverable : array (n,)
         Of the ledger, over time [J].
     """
     size = np.abs(np.asarray(residual, dtype=float))
-    scale = max(put_in, OF_ROUNDING * float(np.max(recoverable)))
+    scale = max(supplied, OF_ROUNDING * float(np.max(recoverable)))
     with np.errstate(over="ignore"):
         return size / scale if scale > 0.0 else size
 
@@ -156,15 +158,15 @@ class MovingEnergy(NamedTuple):
         What they hold beyond that [J].
     total : array (n,)
         What there is: kinetic and recoverable at the start, and the work that is not static [J].
-    put_in : float
-        See `energy_put_in` [J].
+    supplied : float
+        See `supplied_energy` [J].
     """
 
     static_work: np.ndarray
     resting: float
     recoverable: np.ndarray
     total: np.ndarray
-    put_in: float
+    supplied: float
 
 
 def moving_energy(result: Result) -> MovingEnergy:
@@ -182,18 +184,18 @@ def moving_energy(result: Result) -> MovingEnergy:
         work, recoverable = external - static, recoverable - static
     resting = float(recoverable.min())
     recoverable = recoverable - resting
-    put_in = energy_put_in(kinetic, work, recoverable + springs)
-    if energy_put_in(kinetic, external, stored) == 0.0:
-        put_in = 0.0
+    supplied = supplied_energy(kinetic, work, recoverable + springs)
+    if supplied_energy(kinetic, external, stored) == 0.0:
+        supplied = 0.0
     total = kinetic[0] + (recoverable + springs)[0] + work
-    return MovingEnergy(static, resting, recoverable, total, put_in)
+    return MovingEnergy(static, resting, recoverable, total, supplied)
 
 
 def ledger_in(result: Result) -> dict[str, np.ndarray]:
     """The energies of a result by the names of the output file [J]."""
     return {
         f"energy_{name}": np.asarray(getattr(result, f"energy_{name}"), dtype=float)
-        for name in (*ENERGIES, *ENERGIES_OF_SOME)
+        for name in (*ENERGIES, *ENERGIES_OF_SITES)
         if f"energy_{name}" in result.variables
     }
 
@@ -241,15 +243,15 @@ def energy_balance(result: Result) -> EnergyBalance | None:
         return None
     ledger = ledger_in(result)
     kinetic, stored = in_motion_and_store(ledger)
-    put_in = energy_put_in(kinetic, ledger["energy_external"], stored)
-    share = residual_share(ledger["energy_residual"], put_in, stored)
+    supplied = supplied_energy(kinetic, ledger["energy_external"], stored)
+    share = residual_share(ledger["energy_residual"], supplied, stored)
     moving = moving_energy(result)
     return EnergyBalance(
-        put_in=put_in,
+        supplied=supplied,
         recoverable_at_start=float(ledger["energy_recoverable"][0]),
-        largest_residual=float(share.max()) if put_in > 0.0 else math.nan,
+        largest_residual=float(share.max()) if supplied > 0.0 else math.nan,
         **{name.removeprefix("energy_"): float(values[-1]) for name, values in ledger.items()},
         static_work=float(moving.static_work[-1]),
         moving_recoverable=float(moving.recoverable[-1]),
-        moving_put_in=moving.put_in,
+        moving_supplied=moving.supplied,
     )

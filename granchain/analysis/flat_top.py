@@ -20,7 +20,7 @@ FLAT_TOP = 1.8
 FLAT_DOUBTS = (1.5, 1.0, 0.75)
 # With fewer samples in the width, one or two at a limit of the instrument look like a top: a
 # Gaussian pulse falls by a tenth over .2 of its width.
-ONE_AT_LIMIT = 5.0
+FEW_IN_WIDTH = 5.0
 # Standard deviations from a top at a limit up to where the flanks would meet, and those that make a
 # flat top no round one.
 TO_FLANKS = 3.5
@@ -30,7 +30,7 @@ SURELY, PERHAPS = 2.0, 1.5
 def flat_top(
     force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float
 ) -> slice | None:
-    """The samples of a top that is flatter than that of any pulse; None where it is none.
+    """The samples of a top that is flatter than that of any pulse; None for a round one.
 
     Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is
     compared with what a parabola through the samples sags by, and with so many standard deviations
@@ -72,7 +72,7 @@ def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
     near = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
-    return near if near.stop - near.start >= 2 or width < ONE_AT_LIMIT else None
+    return near if near.stop - near.start >= 2 or width < FEW_IN_WIDTH else None
 
 
 def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
@@ -104,9 +104,9 @@ def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) 
     return highest
 
 
-def _stretch_about(trace: np.ndarray, i: int, within: float) -> slice:
+def _stretch_about(trace: np.ndarray, i: int, depth: float) -> slice:
     """Samples around one that are no more than this below it."""
-    low = trace < trace[i] - within
+    low = trace < trace[i] - depth
     before, after = np.flatnonzero(low[:i]), np.flatnonzero(low[i:])
     return slice(
         int(before[-1]) + 1 if len(before) else 0, i + int(after[0]) if len(after) else len(low)

@@ -43,7 +43,7 @@ LEAST_OF_ORDER, MEMORY_SAMPLES, FORGOTTEN = 6, 4096, 1e-4
 MOST_ALIKE = 0.99
 # From this part of the variance of noise about a straight line on a sine is looked for: ours; at so
 # many times as many frequencies as there are samples.
-SINE_TAKES, STEPS_OF_SINE = 0.5, 4
+SINE_SHARE, STEPS_OF_SINE = 0.5, 4
 # Of two descriptions, one whose criterion is so much higher has no support (Burnham & Anderson
 # 2002, Model selection and multimodel inference, sec. 2.6, doi:10.1007/b97636).
 NO_SUPPORT = 10.0
@@ -70,14 +70,14 @@ class Noise:
         return self.size * float(np.linalg.norm(self.response)) if len(self.response) else self.size
 
     @property
-    def samples_as_one(self) -> float:
-        """How many samples count as one where its size is found from them."""
+    def statistical_inefficiency(self) -> float:
+        """Samples for each degree of freedom of a variance found from them."""
         from scipy.signal import fftconvolve
 
         if not len(self.response):
             return 1.0
         row = fftconvolve(self.response, self.response[::-1])[len(self.response) - 1 :]
-        return samples_as_one(row)
+        return statistical_inefficiency(row)
 
     def of_sum(self, weights: np.ndarray) -> float:
         """Standard deviation of a weighted sum of consecutive samples [N]."""
@@ -108,9 +108,9 @@ class Noise:
         return self.of_sum(weights / weights.sum())
 
 
-def samples_as_one(covariance: np.ndarray) -> float:
-    """How many samples count as one where a variance is found from them, by the covariance of two
-    so many samples apart (Bayley & Hammersley 1946, doi:10.2307/2983560)."""
+def statistical_inefficiency(covariance: np.ndarray) -> float:
+    """Samples for each degree of freedom of a variance found from them, by their autocovariance
+    (Bayley & Hammersley 1946, doi:10.2307/2983560)."""
     return 2.0 * float(np.sum((covariance / covariance[0]) ** 2)) - 1.0
 
 
@@ -275,7 +275,7 @@ def sine_in(quiet: np.ndarray) -> Sine:
     power_at[:STEPS_OF_SINE] = 0.0
     highest = int(np.argmax(power_at))
     # a sine of amplitude a has a^2 n/2 in all, and (a n/2)^2 at its frequency
-    if not 2.0 * power_at[highest] / n > SINE_TAKES * float(off @ off):
+    if not 2.0 * power_at[highest] / n > SINE_SHARE * float(off @ off):
         return none
     # a line is two steps of the transform of n samples wide
     step = 2.0 * math.pi / n
@@ -294,11 +294,11 @@ def sine_in(quiet: np.ndarray) -> Sine:
     return sine if beside.criterion + more + NO_SUPPORT < alone.criterion else none
 
 
-def sines_of_one_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
+def sines_of_common_source(stretches: Sequence[np.ndarray]) -> list[Sine]:
     """The sines of several sensors, each with the turn that the others show.
 
-    That is their weighted mean, as sure as all agree (Birge 1932, doi:10.1103/PhysRev.40.207): what
-    its own samples tell of it is in these. Of a sine alone, the turn is its own, known half as
+    That is their weighted mean, as sure as all agree (Birge 1932, doi:10.1103/PhysRev.40.207): it
+    includes what its own samples show. Of a sine alone, the turn is its own, known half as
     well.
     """
     sines = [sine_in(one) for one in stretches]

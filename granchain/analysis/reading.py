@@ -25,7 +25,7 @@ from granchain.analysis.definition import (
     width_at,
 )
 from granchain.analysis.flat_top import (
-    ONE_AT_LIMIT,
+    FEW_IN_WIDTH,
     PERHAPS,
     SURELY,
     TO_FLANKS,
@@ -52,8 +52,9 @@ ALONE = 1.0
 # Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the
 # trigger.
 DISTURBANCE = 1.0 / 3.0
-# Two tops closer than this part of a width are at one time: waves take that from bead to bead.
-AT_ONE_TIME = 0.25
+# Two tops closer than this share of a width count as simultaneous: waves take that from bead to
+# bead.
+SIMULTANEOUS = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORTEST = 1.0 / 3.0
 # The top of a pulse is off the middle of what is above 0.4 to 0.95 of it by this part of the length
@@ -87,7 +88,7 @@ class SensorReading:
         distinguished from another.
     small : float
         Time of a pulse before a larger one, which may be no wave [s]; nan where there is none.
-    small_height, small_width, small_part : float
+    small_height, small_width, small_share : float
         Its height [N], its width [s], and its part of the larger one [1].
     disturbed : float
         Time of a disturbance that was not taken for the pulse [s]; nan where there is none.
@@ -106,7 +107,7 @@ class SensorReading:
     small: float = math.nan
     small_height: float = 0.0
     small_width: float = 0.0
-    small_part: float = 0.0
+    small_share: float = 0.0
     disturbed: float = math.nan
     messages: tuple[str, ...] = ()
 
@@ -224,7 +225,7 @@ def reading_of(
         small=float(time[small[0].top]),
         small_height=small[0].height,
         small_width=small[1],
-        small_part=small[2],
+        small_share=small[2],
     )
 
 
@@ -260,23 +261,23 @@ def _numbers_of_pulse(
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     top = pulse.top
     left, right = half_height(found.smooth, top)
-    sides = [side for side in (top - left, right - top) if math.isfinite(side)]
+    halves = [side for side in (top - left, right - top) if math.isfinite(side)]
     lacks = {
         "the trace ends before the pulse has fallen to half its height: its peak may be still to "
         "come, no number is given": pulse.stop >= len(force),
         "noise does not tell whether its first pulse is one or two: no number is given": (
             fell_before(found, pulse)
         ),
-        "the trace holds too little of the pulse: no number is given": not sides or top < 1,
+        "the trace holds too little of the pulse: no number is given": not halves or top < 1,
     }
     if any(lacks.values()):
         messages.append(next(sentence for sentence, holds in lacks.items() if holds))
         return SensorReading(baseline=baseline)
-    peak, place, of_peak = top_of(force, top, max(min(sides), 1.0), noise)
-    place = _other_tops(found, pulse, place)
+    peak, place, of_peak = top_of(force, top, max(min(halves), 1.0), noise)
+    place = _rival_tops(found, pulse, place)
     flat = flat_top(force, found, noise, top, right - left, SURELY)
-    whole = baseline.samples > 0
-    if not whole:
+    has_baseline = baseline.samples > 0
+    if not has_baseline:
         messages.append(
             "the trace begins on the rise of the pulse, which leaves no baseline: peak, width and "
             "impulse are withheld"
@@ -303,13 +304,13 @@ def _numbers_of_pulse(
     # its baseline is lost over the width of the pulse.
     tilt = (
         math.hypot(baseline.slope, baseline.slope_error, fall / max(right - left, 1.0))
-        * min(sides) ** 2
+        * min(halves) ** 2
         / max(pulse.height, found.doubt)
     )
     arrival = Number(
         float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt)
     )
-    if not whole or flat is not None or not math.isfinite(peak.value):
+    if not has_baseline or flat is not None or not math.isfinite(peak.value):
         return SensorReading(arrival=arrival, baseline=baseline)
     perhaps = flat_top(force, found, noise, top, right - left, PERHAPS)
     if perhaps is None and right - left < FEW_SAMPLES:
@@ -317,7 +318,7 @@ def _numbers_of_pulse(
     lost = 0.0
     if perhaps is not None:
         lost = max(meeting_of_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
-        if right - left >= ONE_AT_LIMIT:
+        if right - left >= FEW_IN_WIDTH:
             messages.append(
                 "its top may be flat, which noise hides: the uncertainty of the peak goes up to "
                 "where the flanks would meet"
@@ -412,7 +413,7 @@ def _without_lone_samples(
     return corrected
 
 
-def _other_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
+def _rival_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
     """The place of the peak, less sure where the pulse is as high elsewhere, within the doubt,
     with a dip between."""
     high = (
@@ -441,16 +442,16 @@ def _width_of(
     places = half_height(found.smooth, top, peak.value)
     if not all(map(math.isfinite, places)):
         return WITHHELD
-    crossings, others, by_height = [], [], 0.0
+    crossings, by_shape, by_height = [], [], 0.0
     # Noise moves both crossings and the peak, whose half they are of, together.
     weights = np.zeros(len(force))
-    for side, place in enumerate(places):
+    for flank, place in enumerate(places):
         at, slope, of_place = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
         if not math.isfinite(at.value) or not slope:
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
         high, low = (
-            half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side]
+            half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[flank]
             for sign in (1.0, -1.0)
         )
         # These are eight standard deviations apart; more than the slope explains, and the crossing
@@ -458,7 +459,7 @@ def _width_of(
         between = abs(high - low) if math.isfinite(high - low) else math.inf
         slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
         above, below = (
-            half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[side]
+            half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[flank]
             for sign in (1.0, -1.0)
         )
         wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
@@ -467,14 +468,14 @@ def _width_of(
         crossings.append(at.value)
         by_noise = noise.of_sum(of_place.row)
         alone = 0.5 * wide if jumps else between / (2.0 * DOUBT) if curved else 0.0
-        others.append(math.sqrt(max(max(at.uncertainty, alone) ** 2 - by_noise**2, 0.0)))
-        sign = -1.0 if side == 0 else 1.0
+        by_shape.append(math.sqrt(max(max(at.uncertainty, alone) ** 2 - by_noise**2, 0.0)))
+        sign = -1.0 if flank == 0 else 1.0
         of_place.added_to(weights, sign)
         of_peak.added_to(weights, sign * 0.5 / slope)
         by_height += 0.5 / abs(slope)
     of_samples = noise.of_sum(of_peak.row)
-    other_height = math.sqrt(max(peak.uncertainty**2 - of_samples**2, 0.0))
-    sure = math.hypot(*others, by_height * other_height, noise.of_sum(weights))
+    height_doubt = math.sqrt(max(peak.uncertainty**2 - of_samples**2, 0.0))
+    sure = math.hypot(*by_shape, by_height * height_doubt, noise.of_sum(weights))
     return (
         Number(interval * (crossings[1] - crossings[0]), interval * sure)
         if math.isfinite(sure)
@@ -627,27 +628,29 @@ def readings_of(
         at for reading in readings for at in (reading.small, reading.disturbed) if math.isfinite(at)
     ]
     for k, at in doubtful.items():
-        one, notes = readings[k], []
-        near = max(one.small_width, 2.0 * interval)
+        reading, notes = readings[k], []
+        near = max(reading.small_width, 2.0 * interval)
         # a wave is at two beads at two times, closer to each other than a width where they touch
-        alike = near if one.small_part < DISTURBANCE else max(AT_ONE_TIME * near, 2.0 * interval)
+        alike = (
+            near if reading.small_share < DISTURBANCE else max(SIMULTANEOUS * near, 2.0 * interval)
+        )
         # its own is one of them
         if sum(abs(at - other) < alike for other in known) > 1:
-            size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
+            size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
                 f"a disturbance of {size}, at other sensors too, is no wave and not taken for the "
                 "pulse"
             )
-            height, wide = one.small_height, one.small_width
-            one = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
-            one = _beside_disturbance(one, at, height, wide)
-        if math.isfinite(one.small) and one.small_part < DISTURBANCE:
-            size = f"{one.small_height:.3g} N at {1e6 * one.small:.4g} us"
+            height, wide = reading.small_height, reading.small_width
+            reading = reading_of(time, force[:, k], noises[k], filtered, at + near, high_pass)
+            reading = _beside_disturbance(reading, at, height, wide)
+        if math.isfinite(reading.small) and reading.small_share < DISTURBANCE:
+            size = f"{reading.small_height:.3g} N at {1e6 * reading.small:.4g} us"
             notes.append(
                 f"a pulse of {size} before a much larger one may be crosstalk: no number is given"
             )
-            one = SensorReading(baseline=one.baseline, messages=one.messages)
-        readings[k] = replace(one, messages=(*notes, *one.messages))
+            reading = SensorReading(baseline=reading.baseline, messages=reading.messages)
+        readings[k] = replace(reading, messages=(*notes, *reading.messages))
     return readings
 
 

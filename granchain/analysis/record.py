@@ -74,8 +74,8 @@ def bead_spectrum(
         for name, (_, axis) in places.items()
         if name in result.variables
     }
-    there = [name for name in labels if not isinstance(bead, bool) and bead in labels[name]]
-    if not there or of not in (None, *there):
+    recorded = [name for name in labels if not isinstance(bead, bool) and bead in labels[name]]
+    if not recorded or of not in (None, *recorded):
         known = " and ".join(
             f"{name} of {', '.join(map(str, beads[:20]))}{' ...' if len(beads) > 20 else ''}"
             for name, beads in labels.items()
@@ -85,10 +85,10 @@ def bead_spectrum(
             f"what was recorded: {known or 'nothing here'}; name another, or put the bead "
             "under [sensors], or set `interval` under [snapshots]"
         )
-    measured = of or there[0]
+    measured = of or recorded[0]
     time, interval = evenly_sampled(result, places[measured][0], "bead_spectrum")
     record = result.variables[measured].data[: len(time), labels[measured].index(bead)]
-    length = piece_of(len(time), segments, "bead_spectrum")
+    length = segment_length(len(time), segments, "bead_spectrum")
     frequency, density = welch(record, fs=1.0 / interval, nperseg=length)
     return BeadSpectrum(frequency, density, measured)
 
@@ -121,8 +121,8 @@ def check_segments(segments: Any, where: str) -> None:
         )
 
 
-def piece_of(instants: int, segments: int, where: str) -> int:
-    """Instants of each of a record's pieces; refuses a record that is too short."""
+def segment_length(instants: int, segments: int, where: str) -> int:
+    """Instants in each segment of a record; refuses a record that is too short."""
     length = 2 * instants // (segments + 1)
     if length < LEAST:
         raise GranchainError(

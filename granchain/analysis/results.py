@@ -22,7 +22,7 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.energy import (
     ENERGIES,
-    ENERGIES_OF_SOME,
+    ENERGIES_OF_SITES,
     EnergyBalance,
     energy_balance,
 )
@@ -49,7 +49,7 @@ SUMMARISED = (
     ),
     *(
         f"energy_{name}"
-        for name in (*ENERGIES, *ENERGIES_OF_SOME, "gravity", "precompression", "drives")
+        for name in (*ENERGIES, *ENERGIES_OF_SITES, "gravity", "precompression", "drives")
     ),
 )
 

@@ -14,7 +14,7 @@ MOST_APART = 0.04
 
 
 def between_snapshots(
-    time: ArrayLike, displacement: ArrayLike, velocity: ArrayLike, parts: int
+    time: ArrayLike, displacement: ArrayLike, velocity: ArrayLike, subdivisions: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Velocities between snapshots: nothing is smoothed, every snapshot is kept.
 
@@ -29,7 +29,7 @@ def between_snapshots(
         Of the snapshots, increasing [s].
     displacement, velocity : array (n, n_bodies)
         [m], [m/s].
-    parts : int
+    subdivisions : int
         Into how many parts an interval is divided.
 
     Returns
@@ -56,6 +56,6 @@ def between_snapshots(
     left = np.diff(u, axis=0) / h - 0.5 * (v[:-1] + v[1:]) - h / 12.0 * (a[:-1] - a[1:])
     if not np.abs(left).max(initial=0.0) <= MOST_APART * np.abs(v).max(initial=0.0):
         return None
-    times = np.append((t[:-1, None] + h * np.arange(parts) / parts).ravel(), t[-1])
+    times = np.append((t[:-1, None] + h * np.arange(subdivisions) / subdivisions).ravel(), t[-1])
     course = BPoly.from_derivatives(t, np.stack([u, v, a], axis=1)).derivative()
     return times, np.asarray(course(times))

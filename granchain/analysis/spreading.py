@@ -175,9 +175,13 @@ def _measured(result: Result, where: str) -> _Energies:
             "run the case again"
         )
     ((chain, contacts),) = contacts_of_cases([case])
-    there, model = chain.contacts, contacts.model
-    d = _overlaps(result, chain, contacts)[:, there]
-    c, static, force = contacts.c[:, there], contacts.overlaps[there], chain.static_forces()[there]
+    present, model = chain.contacts, contacts.model
+    d = _overlaps(result, chain, contacts)[:, present]
+    c, static, force = (
+        contacts.c[:, present],
+        contacts.overlaps[present],
+        chain.static_forces()[present],
+    )
 
     def stored_at(overlap: np.ndarray, deepest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         tiled = np.tile(c, (1, len(overlap)))
@@ -186,12 +190,12 @@ def _measured(result: Result, where: str) -> _Energies:
         return energy.reshape(overlap.shape), h.reshape(-1, *overlap.shape)
 
     deepest = np.broadcast_to(static, d.shape)
-    # an energy that reads a memory that is no number is none either
+    # an energy that depends on the history is nan for a history of nan
     blank = np.full((len(model.history), c.shape[1]), np.nan)
     plain = over_contacts(model.functions.energy, model, (static + 1e-9,), c, blank)
     if model.loses or model.forgets or not np.isfinite(plain).all():
         # what goes on from another run need not have come to rest under the load of this one
-        begun = np.full(d.shape[1], case.held is not None)
+        begun = np.full(d.shape[1], case.stored_state is not None)
         for k, new in zip((0, -1), new_walls(case), strict=True):
             begun[k] &= not (new and chain.contact_exists[k])
         deepest = np.maximum(np.where(begun, -np.inf, deepest), _deepest(result, model, where))
@@ -203,7 +207,7 @@ def _measured(result: Result, where: str) -> _Energies:
     bead += _own_energy(result, chain)
     # contact k lies between bodies k - 1 and k; a wall takes no half
     left, right = np.zeros((2, len(d), chain.n_bodies + 1))
-    left[:, there] = right[:, there] = 0.5 * energy
+    left[:, present] = right[:, present] = 0.5 * energy
     left[:, -1] *= 2.0
     right[:, 0] *= 2.0
     sizes = stored.max(initial=0.0), (static * force).max(initial=0.0), bead.max(initial=0.0)

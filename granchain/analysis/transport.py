@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 # Where local speeds differ by more than this part a wave has no one speed, ours: of an elastic
 # chain they differ by 0.001, of a dimer by 0.050, of one of 5 % taper by 0.26 (measured).
-ONE_SPEED = 0.1
+UNIFORM_SPEED = 0.1
 # Places whose slopes are taken, of more evenly spaced ones; ours, as many as a picture shows.
 MOST_ARRIVALS = 300
 
@@ -81,7 +81,7 @@ def speed_in_words(position: ArrayLike, arrival: ArrayLike) -> str:
     if not local.size:
         return "no speed"
     size = np.abs(local)
-    if size.max() <= (1.0 + ONE_SPEED) * size.min():
+    if size.max() <= (1.0 + UNIFORM_SPEED) * size.min():
         return f"speed {wave_speed(position, arrival):.4g} m/s"
     ends = local[sorted((int(np.argmin(size)), int(np.argmax(size))))]
     low, high = (f"{float(f'{end:.3g}'):.15g}" for end in ends)

@@ -113,14 +113,14 @@ def _fits_about(
     fitted: Callable[[slice, float], _LocalFit | None],
     place: float,
     reach: float,
-    parts: Sequence[float],
+    shares: Sequence[float],
     count: int,
 ) -> list[_LocalFit]:
     """Curves through ever shorter stretches of so many samples, each about the place of the last
     one."""
     fits: list[_LocalFit] = []
-    for part in parts:
-        near = _samples_near(count, place, part * reach)
+    for share in shares:
+        near = _samples_near(count, place, share * reach)
         if fits and near.stop - near.start >= round(2.0 * fits[-1].length):
             continue
         fit = fitted(near, place)

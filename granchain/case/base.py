@@ -137,13 +137,13 @@ def _key_alone(kind: type[Table], name: str) -> type[Table]:
     return create_model("Heading", __base__=Table, **keys)
 
 
-def law_values(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """Name and inputs of a contact law, defaults filled, in SI."""
-    law = chosen(given.get("law"))
+    law = chosen(table.get("law"))
     if isinstance(law, Slip):
         add_slips(where, [law], ["law"], problems)
         return {"law": ""}
-    inputs = {name: value for name, value in given.items() if name != "law"}
+    inputs = {name: value for name, value in table.items() if name != "law"}
     values, slips = filled(law, inputs, in_si)
     add_slips(where, slips, ["law"], problems)
     return {"law": law.name, **values}

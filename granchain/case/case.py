@@ -44,7 +44,7 @@ from granchain.case.drives import check_drive, check_signal
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import MECHANISMS, mechanism_names
 from granchain.case.signals import Drive, lines, signal_table
-from granchain.case.start import FIXED, Held, begun, same_of, state_in, state_text_of
+from granchain.case.start import FIXED, StoredState, begun, same_of, state_in, state_text_of
 from granchain.case.tables import (
     BeadDriveTable,
     ChainContactTable,
@@ -306,14 +306,14 @@ class Case(CheckedCase):
         return signal_table(end, self.time.end + before, period)
 
     @property
-    def held(self) -> Held | None:
+    def stored_state(self) -> StoredState | None:
         """The state that it goes on from; None where it begins anew."""
         text = None if self.initial is None else self.initial.state
         return None if text is None else state_in(text)
 
     def _check_start(self, problems: Problems) -> None:
-        held = self.held
-        if held is None:
+        stored = self.stored_state
+        if stored is None:
             for where, end in self.drives.items():
                 moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
                 if moved and problems.clear(where):
@@ -325,7 +325,7 @@ class Case(CheckedCase):
         mine = same_of(self)
         for name, what in FIXED.items():
             problems.check(
-                held.same[name] == mine[name],
+                stored.same[name] == mine[name],
                 "initial",
                 f"a state of another {what}",
                 "one of the same beads, radii, masses, materials, gaps and contact law with its "
@@ -334,14 +334,14 @@ class Case(CheckedCase):
                 "springs and what is recorded may change",
             )
         problems.check(
-            held.start.bodies.shape[1] == self.beads + (self.striker is not None),
+            stored.start.bodies.shape[1] == self.beads + (self.striker is not None),
             "initial",
             "a state of another chain",
             "one of its beads",
             "take another",
         )
         problems.check(
-            held.start.resonators.shape[1] == self.chain.resonators()[0].size,
+            stored.start.resonators.shape[1] == self.chain.resonators()[0].size,
             "initial",
             "a state of other resonators",
             "one of its own",
@@ -349,10 +349,10 @@ class Case(CheckedCase):
         )
         speed = None if self.striker is None else self.striker.speed
         problems.check(
-            speed == held.speed,
+            speed == stored.speed,
             "striker.speed",
             f"{speed} beside a state",
-            f"{held.speed}, that of the run that left it",
+            f"{stored.speed}, that of the run that left it",
             "take that one: the striker's motion is in the state",
         )
         for where, end in self.drives.items():
@@ -408,7 +408,7 @@ class Case(CheckedCase):
             not isinstance(value, float)
             or self.tolerance is not None
             or self.contact.pair
-            or self.held is not None
+            or self.stored_state is not None
             or law is None
             or law.inputs is not self._inputs_of_law
             or isinstance(inputs.get("restitution"), Mapping)
@@ -532,7 +532,7 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     return Case.model_validate(document, context={**context, "files": Files(path.parent)})
 
 
-def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
+def case_as_given(stored: Mapping[str, Any], toml: str = "") -> Case:
     """The case whose `as_given()` this is, with the text that it was read from.
 
     Raises
@@ -540,7 +540,7 @@ def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
     CaseError
         Where this version does not take it any more: a law that is not installed, say.
     """
-    files = given.get("files")
+    files = stored.get("files")
     if not isinstance(files, list) or not all(
         isinstance(file, list) and list(map(type, file)) == [str, str] for file in files
     ):
@@ -548,5 +548,5 @@ def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
             "case: got files that are no names with texts, allowed what Case.as_given gives; take "
             "another copy"
         )
-    context = {"files": Files(None, dict(files)), "toml": toml, "titled": given.get("titled")}
-    return Case.model_validate(given["tables"], context=context)
+    context = {"files": Files(None, dict(files)), "toml": toml, "titled": stored.get("titled")}
+    return Case.model_validate(stored["tables"], context=context)

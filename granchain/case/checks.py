@@ -288,33 +288,33 @@ def check_bead_drives(
     motion; their tables."""
     chain, ends, beads = tables["chain"], tables["ends"], tables["chain"].total()
     drives: dict[str, Drive] = {}
-    places = {f"drive.{i}": one for i, one in enumerate(tables.get("drive", ()))}
+    places = {f"drive.{i}": drive for i, drive in enumerate(tables.get("drive", ()))}
     pushed = {1: ends.left} if tables.get("striker") is None else {}
     pushed[beads] = ends.right
     ends_pushed = [bead for bead, end in pushed.items() if getattr(end, "drive", "") == "force"]
-    many = Counter([one.bead for one in places.values()] + ends_pushed)
-    for where, one in places.items():
-        drives |= drive_under(where, one, time, files, problems)
+    many = Counter([drive.bead for drive in places.values()] + ends_pushed)
+    for where, drive in places.items():
+        drives |= drive_under(where, drive, time, files, problems)
         inside = problems.check(
-            one.bead <= beads,
+            drive.bead <= beads,
             f"{where}.bead",
-            str(one.bead),
+            str(drive.bead),
             f"1 to {beads}",
             "name a bead of the chain; the striker is none",
         )
-        if one.drive != "displacement" or not inside:
+        if drive.drive != "displacement" or not inside:
             continue
         problems.check(
-            many[one.bead] == 1,
+            many[drive.bead] == 1,
             f"{where}.bead",
-            f"{one.bead}, whose displacement is given, with another drive or a force on it",
+            f"{drive.bead}, whose displacement is given, with another drive or a force on it",
             "one drive of a bead whose displacement is given",
             "take the other out: no force moves it",
         )
         problems.check(
-            not problems.clear("chain") or one.bead - 1 not in chain.resonators()[0],
+            not problems.clear("chain") or drive.bead - 1 not in chain.resonators()[0],
             f"{where}.bead",
-            f"{one.bead}, whose displacement is given, with resonators",
+            f"{drive.bead}, whose displacement is given, with resonators",
             "a bead without",
             "take its resonators out, or drive it with a force",
         )
@@ -325,12 +325,12 @@ def check_bead_drives(
         moved = [
             name
             for name in MOTION_COLUMNS
-            if bead_values(name, chain, tables.get("initial"))[one.bead - 1] != 0.0
+            if bead_values(name, chain, tables.get("initial"))[drive.bead - 1] != 0.0
         ]
         problems.check(
             not moved,
             f"{where}.bead",
-            f"{one.bead} with a {' and a '.join(moved)} at the start",
+            f"{drive.bead} with a {' and a '.join(moved)} at the start",
             "a bead that is at rest at the start, for its displacement is given",
             f"take out the {' and the '.join(moved)}, or drive it with a force",
         )
@@ -489,7 +489,7 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
         for one in group
     )
     size += 8.0 * ARRAYS * riders
-    parts = [(size, beads, f"{bodies} bodies", "take fewer beads")]
+    amounts = [(size, beads, f"{bodies} bodies", "take fewer beads")]
     # of every contact its overlaps and rate, and what its law remembers
     kept = (bodies + 1) * (3 + len(law.history)) if snapshots and snapshots.history else 0
     # Numbers per row: the time and what is recorded at it; the ledger has seven energies.
@@ -505,5 +505,5 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
         rows = time.end / max(interval, step)
         got = f"{rows:.3g} rows of {numbers} numbers"
         advice = "take a longer interval, or an earlier time.end"
-        parts.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
-    return parts
+        amounts.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
+    return amounts

@@ -53,41 +53,41 @@ def read_own_contacts(tables: dict[str, Any], problems: Problems) -> None:
                 "take it out: between two segments the law is that of [contact]",
             )
             continue
-        side = place.removesuffix("_contact")
+        end = place.removesuffix("_contact")
         tables["ends"] = tables["ends"].model_copy(update={place: contact})
         problems.check(
-            tables["ends"].has_wall(side),
+            tables["ends"].has_wall(end),
             where,
             "a law at an end without a wall",
             "one of a wall",
-            f'set {side} = "wall", or take it out',
+            f'set {end} = "wall", or take it out',
         )
 
 
 def read_pairs(
-    given: Any, law: type[ContactLaw] | None, problems: Problems
+    tables: Any, law: type[ContactLaw] | None, problems: Problems
 ) -> tuple[PairTable, ...] | None:
     """The tables [[contact.pair]] against the law, in SI; None where there are none. That they are
     tables with materials is known by now, or reported."""
     found = []
-    for i, one in enumerate(given if isinstance(given, (list, tuple)) else ()):
-        where, is_table = f"contact.pair.{i}", isinstance(one, Mapping)
+    for i, entry in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+        where, is_table = f"contact.pair.{i}", isinstance(entry, Mapping)
         # one that cannot be read keeps its place
-        materials = one["materials"] if problems.clear(f"{where}.materials") else ("", "")
-        values = own_inputs(where, one, law, problems) if is_table and law is not None else {}
+        materials = entry["materials"] if problems.clear(f"{where}.materials") else ("", "")
+        values = own_inputs(where, entry, law, problems) if is_table and law is not None else {}
         found.append(PairTable(materials=materials, **values))
     return tuple(found) or None
 
 
 def own_inputs(
-    where: str, given: Mapping[str, Any], law: type[ContactLaw], problems: Problems
+    where: str, table: Mapping[str, Any], law: type[ContactLaw], problems: Problems
 ) -> dict[str, Any]:
     """The inputs of a law that a pair gives, in SI."""
-    own = {name: value for name, value in given.items() if name not in ("materials", "law")}
+    own = {name: value for name, value in table.items() if name not in ("materials", "law")}
     problems.check(
-        "law" not in given,
+        "law" not in table,
         f"{where}.law",
-        shown(given.get("law")),
+        shown(table.get("law")),
         "no law: a chain has one",
         "set the law under [contact], and its inputs here",
     )

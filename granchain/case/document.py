@@ -229,40 +229,40 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
     The value is None if there is nothing at the key, or a table on the way is None.
     """
     value: Any = tables
-    part, names = "", [""]
-    for part in key.split("."):
+    word, names = "", [""]
+    for word in key.split("."):
         if isinstance(value, (list, tuple)):
             # as written, for 01 is no name
-            inside = part.isdecimal() and len(part) < 10 and str(int(part)) == part
-            inside = inside and int(part) < len(value)
-            names = [part] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
-            value = value[int(part)] if inside else None
+            inside = word.isdecimal() and len(word) < 10 and str(int(word)) == word
+            inside = inside and int(word) < len(value)
+            names = [word] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
+            value = value[int(word)] if inside else None
         else:
             is_table = isinstance(value, (Mapping, BaseModel))
             inner = vars(value) if isinstance(value, Material) else dict(value) if is_table else {}
-            names, value = [str(name) for name in inner], inner.get(part)
+            names, value = [str(name) for name in inner], inner.get(word)
         if value is None:
             break
-    return value, part, names
+    return value, word, names
 
 
 def set_value(document: dict[str, Any], where: str, value: Any) -> None:
     """Put a value at a dotted key, making tables on the way; None takes the key out. A named
     material is expanded first."""
-    *way, last = [part.strip() for part in where.split(".")]
+    *way, last = [word.strip() for word in where.split(".")]
     at: Any = document
     reached: list[str] = []
-    for part in way:
+    for word in way:
         if isinstance(at, dict):
-            inner = at.setdefault(part, {})
+            inner = at.setdefault(word, {})
         else:
-            inner = at[int(part)] if _is_place(part, at) else None
-        if part.endswith("material") and isinstance(inner, str) and inner in MATERIALS:
-            inner = at[part] = MATERIALS[inner].constants()
+            inner = at[int(word)] if _is_place(word, at) else None
+        if word.endswith("material") and isinstance(inner, str) and inner in MATERIALS:
+            inner = at[word] = MATERIALS[inner].constants()
         if inner is None:
             break
         at = inner
-        reached.append(part)
+        reached.append(word)
     on_way = len(reached) == len(way)
     if on_way and isinstance(at, dict) and last and all(way):
         at.pop(last, None)
@@ -278,8 +278,8 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         raise CaseError(f"{shown(where)}: got a key that leads nowhere, allowed {allowed}")
 
 
-def _is_place(part: str, entries: Any) -> bool:
-    return isinstance(entries, list) and part.isdecimal() and int(part) < len(entries)
+def _is_place(word: str, entries: Any) -> bool:
+    return isinstance(entries, list) and word.isdecimal() and int(word) < len(entries)
 
 
 def set_values(
@@ -294,10 +294,10 @@ def set_values(
         set_value(document, where, value)
 
 
-def flattened(given: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flattened(tables: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Keys with dots, also where TOML makes tables in tables of them; those of a list of tables
     by their places."""
-    for name, value in given.items():
+    for name, value in tables.items():
         key = f"{above}{name}"
         if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
             value = dict(enumerate(value))
@@ -309,7 +309,7 @@ def flattened(given: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, 
 
 def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """The keys in which resolved cases differ, with dots, each with its value in every case; None
-    where a case has it not. The title, which is written from them, is none."""
+    where a case lacks it. The title, which is written from them, is left out."""
     flats, absent = [dict(flattened(one)) for one in documents], object()
     first = flats[0]
     names = dict.fromkeys(
@@ -325,7 +325,7 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
     """Make changes; a new contact law drops the inputs that it does not know and that no change
     names, and pairs of materials of which no input is left; a shorter chain the recorded contacts
     that it has no more, where no change names contacts."""
-    before, there = copy.copy(document.get("contact")), _contact_numbers(document)
+    before, had = copy.copy(document.get("contact")), _contact_numbers(document)
     for where, value in changes.items():
         try:
             set_value(document, where, value)
@@ -337,10 +337,10 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
         if law is not None and after["law"] != before.get("law"):
             _drop_inputs(document, law, changes)
     sensors, now = document.get("sensors"), _contact_numbers(document)
-    if there != now and isinstance(sensors, dict):
+    if had != now and isinstance(sensors, dict):
         recorded = sensors.get("contacts")
         if isinstance(recorded, list) and not {"sensors", "sensors.contacts"} & set(changes):
-            kept = [k for k in recorded if k in now or k not in there]
+            kept = [k for k in recorded if k in now or k not in had]
             document["sensors"] = {**sensors, "contacts": kept}
 
 

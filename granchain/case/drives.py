@@ -143,11 +143,11 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
     # the coefficients of the cubics go with the third power of a knot's frequency
     many, step = knots(end, time.end), KNOTS_PER_PERIOD * highest(end)
     size = max(abs(end.amplitude or end.rms or 0.0), abs((end.ramp_from or (0.0,))[0]))
-    size, whole = size + abs(end.dc or 0.0), length(end, time.end)
+    size, span = size + abs(end.dc or 0.0), length(end, time.end)
     if not many <= MOST_KNOTS:
         problems.add(
             where,
-            f"{whole:g} s of a signal with {highest(end):.3g} Hz",
+            f"{span:g} s of a signal with {highest(end):.3g} Hz",
             f"{MOST_KNOTS // KNOTS_PER_PERIOD - 2} periods",
             "shorten the signal or the run, or take a lower frequency or a longer ramp",
         )
@@ -162,7 +162,7 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         first, last = lines(end, time.end)
         if first > last:
             got = f"{end.band[0]:g} to {end.band[1]:g} Hz"
-            allowed = f"a band that holds a multiple of {1.0 / whole:.6g} Hz, one over the length "
+            allowed = f"a band that holds a multiple of {1.0 / span:.6g} Hz, one over the length "
             problems.add(
                 f"{where}.band",
                 got,

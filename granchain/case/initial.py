@@ -21,15 +21,15 @@ OF_RESONATORS = ("resonator_velocity", "resonator_displacement")
 def read_initial(
     table: InitialTable, chain: ChainTable, files: Files, problems: Problems
 ) -> InitialTable:
-    """The numbers of all beads, also those that a file holds; what is wrong is told."""
+    """The numbers of all beads, also those that a file holds; mistakes are reported."""
     beads, state, text = chain.total(), table.state, ""
     riding = {name: own for name in OF_RESONATORS if (own := getattr(table, name)) is not None}
     resonators = chain.resonators()[0].size if riding else 0
     for name, numbers in riding.items():
         advice = "give one for each resonator of each bead, along the chain"
         check_length(f"initial.{name}", numbers, resonators, "resonator", advice, problems)
-    given = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
-    if table.file is not None and not given and state is None:
+    stated = {name: own for name in MOTION_COLUMNS if (own := getattr(table, name)) is not None}
+    if table.file is not None and not stated and state is None:
         content = files.text("initial.file", table.file, problems, state_of_file)
         if content is None:
             return table
@@ -44,7 +44,7 @@ def read_initial(
             "take out the motion, for the state has its own",
         )
         return read_state(table, state, problems)
-    if table.file is None and not given and not riding:
+    if table.file is None and not stated and not riding:
         problems.add(
             "initial",
             "neither file, nor velocity, nor displacement",
@@ -52,32 +52,32 @@ def read_initial(
             "give one, or take the table out",
         )
         return table
-    if table.file is not None and given:
+    if table.file is not None and stated:
         problems.add(
             "initial",
-            f"file beside {' and '.join(given)}",
+            f"file beside {' and '.join(stated)}",
             "one of the two",
             "put all into the file, or all here",
         )
         return table
-    for name, numbers in given.items():
+    for name, numbers in stated.items():
         advice = "give one for each bead, or a file with a column bead"
         check_length(f"initial.{name}", numbers, beads, "bead of the chain", advice, problems)
     if table.file is not None:
-        given = initial_columns(shown(table.file), text, beads, problems)
-    for name in given:
+        stated = initial_columns(shown(table.file), text, beads, problems)
+    for name in stated:
         twice = [place for place, one in chain.places() if getattr(one, name) is not None]
         if twice:
             problems.add(
                 f"initial.{name}", f"one beside {twice[0]}.{name}", "one of the two", "take one out"
             )
-    return table if table.file is None else InitialTable(**given, **riding)
+    return table if table.file is None else InitialTable(**stated, **riding)
 
 
 def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:
     """The table of a run that goes on from a state."""
     try:
-        held = state_in(state)
+        stored = state_in(state)
     except ValueError as error:
         problems.add(
             "initial.state",
@@ -86,7 +86,7 @@ def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTa
             "take it from the result once more: case.replace(initial=result)",
         )
         return table
-    first = {"velocity": held.velocity, "displacement": held.displacement}
+    first = {"velocity": stored.velocity, "displacement": stored.displacement}
     problems.check(
         all(getattr(table, name) in (None, own) for name, own in first.items()),
         "initial",
@@ -98,12 +98,12 @@ def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTa
 
 
 def check_length(
-    where: str, given: Sequence[float], length: int, each: str, advice: str, problems: Problems
+    where: str, numbers: Sequence[float], length: int, each: str, advice: str, problems: Problems
 ) -> None:
     """A list has a number for each bead, or for each gap."""
-    if len(given) != length and problems.clear(where):
+    if len(numbers) != length and problems.clear(where):
         allowed = f"{length}, one for each {each}"
-        problems.add(where, f"{len(given)} numbers", allowed, advice)
+        problems.add(where, f"{len(numbers)} numbers", allowed, advice)
 
 
 def initial_columns(

@@ -88,9 +88,9 @@ def card_of(case: Case) -> str:
     return card(case.title or "untitled case", table(("key", "value", "unit"), rows, styled=True))
 
 
-def flat_words(given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
     """Keys with dots and their values in words; long lists are counted."""
-    for name, value in given.items():
+    for name, value in tables.items():
         where = f"{above}{name}"
         if isinstance(value, Mapping):
             yield from flat_words(value, f"{where}.")

@@ -412,23 +412,23 @@ def mechanism_case(
     raise CaseError(problems.sentences)
 
 
-def mechanism_as_given(given: Mapping[str, Any], toml: str = "") -> MechanismCase:
+def mechanism_as_given(stored: Mapping[str, Any], toml: str = "") -> MechanismCase:
     """The case whose `as_given()` this is, with the text that it was read from."""
-    return mechanism_case(given["tables"], {"toml": toml, "titled": given.get("titled")})
+    return mechanism_case(stored["tables"], {"toml": toml, "titled": stored.get("titled")})
 
 
-def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
+def contact_table(table: Mapping[str, Any], problems: Problems) -> ContactTable:
     """The law and its inputs; what follows from the joint's geometry is not asked for."""
-    values = law_values("contact", given, problems)
+    values = law_values("contact", table, problems)
     for name, source in (
         ("contact", "the surface that is touched"),
         ("clearance", "the radii of the joint"),
     ):
         values.pop(name, None)
         problems.check(
-            name not in given,
+            name not in table,
             f"contact.{name}",
-            shown(given.get(name)),
+            shown(table.get(name)),
             "nothing in a mechanism",
             f"take it out: it follows from {source}",
         )
@@ -439,7 +439,7 @@ def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
         'a number above 0, or "onset"',
         "give the speed of the impacts that the law is meant for [m/s]",
     )
-    if "dents" in values and "dents" not in given:
+    if "dents" in values and "dents" not in table:
         # the spots of a journal and its bearing that have met do not meet again
         values["dents"] = "forget"
     return ContactTable(**values)

@@ -92,20 +92,20 @@ def signal_table(end: Any, run: float, period: float | None = None) -> Drive:
     """
     if end.signal == "noise":
         return _noise(end, run, period or run)
-    whole, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
-    n = math.ceil(whole / each)
+    duration, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
+    n = math.ceil(duration / each)
     time = (
-        np.linspace(0.0, whole, n + 1)
+        np.linspace(0.0, duration, n + 1)
         if end.duration is not None
         else each * np.arange(n + 2 * KNOTS_PER_PERIOD)
     )
     if end.signal == "pulse" and end.shape == "half-sine":
-        angle = math.pi * time / whole
-        value, slope = np.sin(angle), math.pi / whole * np.cos(angle)
+        angle = math.pi * time / duration
+        value, slope = np.sin(angle), math.pi / duration * np.cos(angle)
         value[-1] = 0.0
     elif end.signal == "pulse":
-        deviation = whole / GAUSSIAN_WIDTHS
-        x = (time - 0.5 * whole) / deviation
+        deviation = duration / GAUSSIAN_WIDTHS
+        x = (time - 0.5 * duration) / deviation
         foot = math.exp(-0.125 * GAUSSIAN_WIDTHS * GAUSSIAN_WIDTHS)
         bell = np.exp(-0.5 * x * x)
         value, slope = (bell - foot) / (1.0 - foot), -x * bell / (deviation * (1.0 - foot))
@@ -191,8 +191,8 @@ def lines(end: Any, run: float) -> tuple[int, int]:
 def _noise(end: Any, run: float, period: float) -> Drive:
     """Lines of equal amplitude and random phase at all whole numbers of periods in the band:
     their mean square is exact over the whole."""
-    whole, (first, last) = length(end, period), lines(end, period)
-    n = math.ceil(KNOTS_PER_PERIOD * highest(end) * whole)
+    duration, (first, last) = length(end, period), lines(end, period)
+    n = math.ceil(KNOTS_PER_PERIOD * highest(end) * duration)
     # the raw stream of a bit generator stays the same in all versions of NumPy (NEP 19), that of
     # random() need not
     raw = np.random.PCG64(end.seed).random_raw(last - first + 1)
@@ -200,12 +200,12 @@ def _noise(end: Any, run: float, period: float) -> Drive:
     spectrum = np.zeros(n // 2 + 1, dtype=complex)
     spectrum[first : last + 1] = 0.5 * n * end.rms * math.sqrt(2.0 / (last - first + 1)) * phases
     value = np.fft.irfft(spectrum, n)
-    slope = np.fft.irfft(spectrum * (2j * math.pi / whole) * np.arange(spectrum.size), n)
+    slope = np.fft.irfft(spectrum * (2j * math.pi / duration) * np.arange(spectrum.size), n)
     # the next period begins as this one did
     many = n + 1
     if end.duration is None:
-        many = (n if run == whole else math.ceil(run * n / whole)) + 2 * KNOTS_PER_PERIOD
+        many = (n if run == duration else math.ceil(run * n / duration)) + 2 * KNOTS_PER_PERIOD
     place = np.arange(many)
-    time = place * (whole / n)
+    time = place * (duration / n)
     value, slope = _with_ramps(end, time, value[place % n], slope[place % n])
     return _with_constant(end, Drive(time, value, slope))

@@ -26,7 +26,7 @@ STATE_MARK = '{"granchain_state":1,'
 SIDES = ("left", "right")
 ARRAYS = tuple(name for name in Start._fields if name != "steps")
 # Of chains that have them: others' states are texts without.
-_OF_SOME = {"resonators": (4, 0)}
+_OPTIONAL_ARRAYS = {"resonators": (4, 0)}
 # What may not change, as a message names it, and what may.
 FIXED = {"beads": "chain", "law": "law"}
 FREE = {
@@ -36,7 +36,7 @@ FREE = {
 }
 
 
-class Held(NamedTuple):
+class StoredState(NamedTuple):
     """A state, and where it comes from.
 
     Parameters
@@ -52,7 +52,7 @@ class Held(NamedTuple):
         Time of each drive there, and the period of its noise [s]: by "ends.left" and "ends.right",
         and the digests of the drives of beads.
     same : dict of str
-        Digests of what must be the same, or is told of.
+        Digests of what must be the same, or is named in a message.
     velocity, displacement : tuple of float or None
         Under [initial] of the first run's case.
     speed : float or None
@@ -91,7 +91,9 @@ def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     }
     arrays = {name: getattr(start, name) for name in ARRAYS}
     return {
-        name: values for name, values in arrays.items() if values.size or name not in _OF_SOME
+        name: values
+        for name, values in arrays.items()
+        if values.size or name not in _OPTIONAL_ARRAYS
     } | {"facts": canonical(facts)}
 
 
@@ -133,7 +135,7 @@ def _kind(name: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def state_in(text: str) -> Held:
+def state_in(text: str) -> StoredState:
     """The state that a text holds.
 
     Raises
@@ -145,7 +147,7 @@ def state_in(text: str) -> Held:
         found = json.loads(text)
         facts, arrays = found["facts"], {}
         for name in ARRAYS:
-            shape, data = found["arrays"].get(name) or (_OF_SOME[name], "")
+            shape, data = found["arrays"].get(name) or (_OPTIONAL_ARRAYS[name], "")
             values = np.frombuffer(base64.b64decode(data, validate=True), _kind(name))
             arrays[name] = values.reshape(shape)
         start = Start(**arrays, steps=int(facts["steps"]))
@@ -153,14 +155,17 @@ def state_in(text: str) -> Held:
         drives = {key: (float(time), float(long)) for key, (time, long) in facts["drives"].items()}
         moved = facts["velocity"], facts["displacement"]
         lists = [None if one is None else tuple(map(float, one)) for one in moved]
-        held = Held(
+        stored = StoredState(
             start, float(facts["time_step"]), asked, float(facts["began"]), drives,
             {name: same[name] for name in (*FIXED, *FREE, "walls")}, lists[0], lists[1],
             None if speed is None else float(speed),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise ValueError(f"it is cut off or changed ({type(error).__name__})") from None
-    n, times = start.bodies.shape[-1], [number for both in held.drives.values() for number in both]
+    n, times = (
+        start.bodies.shape[-1],
+        [number for both in stored.drives.values() for number in both],
+    )
     shapes = {
         "bodies": (4, n),
         "zero": (n + 1,),
@@ -181,14 +186,14 @@ def state_in(text: str) -> Held:
         and start.driven[-1] in (0.0, 1.0)
         and named.size == start.active.size
         and ((named >= 0) & (named <= n)).all()
-        and all(map(math.isfinite, (held.time_step, held.began, *times)))
-        and held.time_step > 0.0
+        and all(map(math.isfinite, (stored.time_step, stored.began, *times)))
+        and stored.time_step > 0.0
         and min(times, default=0.0) >= 0.0
         and 0 < start.steps < 2**53
     )
     if not good:
         raise ValueError("its arrays are none that a run can have left")
-    return held
+    return stored
 
 
 def same_of(case: Any) -> dict[str, Any]:
@@ -221,50 +226,51 @@ def same_of(case: Any) -> dict[str, Any]:
 def differences_of(case: Any, step: float) -> list[str]:
     """What a case that goes on from a state has that the run before had not, in words; where
     there is nothing, the two give the bits of one run."""
-    held, mine = case.held, same_of(case)
-    assert held is not None
-    other = [words for name, words in FREE.items() if held.same[name] != mine[name]]
-    return ["time step"] * (step != held.time_step) + other
+    stored, same = case.stored_state, same_of(case)
+    assert stored is not None
+    other = [words for name, words in FREE.items() if stored.same[name] != same[name]]
+    return ["time step"] * (step != stored.time_step) + other
 
 
 def new_walls(case: Any) -> list[bool]:
     """Whether the left and the right wall of a case are others than those of the run before, so
     that what their contacts had come to does not go on."""
-    held = case.held
-    if held is None:
+    stored = case.stored_state
+    if stored is None:
         return [True, True]
-    pairs = zip(held.same["walls"], same_of(case)["walls"], strict=True)
+    pairs = zip(stored.same["walls"], same_of(case)["walls"], strict=True)
     return [before != now for before, now in pairs]
 
 
 def times_of(case: Any, step: float) -> tuple[float, dict[str, tuple[float, float]]]:
-    """As `Held.began` and `Held.drives`, of a case at the first of its counted steps."""
-    held = case.held
-    if held is not None and not differences_of(case, step):
-        return held.began, held.drives
+    """As `StoredState.began` and `StoredState.drives`, of a case at the first of its counted
+    steps."""
+    stored = case.stored_state
+    if stored is not None and not differences_of(case, step):
+        return stored.began, stored.drives
     own = dict(zip(case.drives, _keys_of(case), strict=True))
     drives = {}
     for where, key in own.items():
         _, before, period = begun(case, where)
         drives[key] = before, period or case.time.end
-    return 0.0 if held is None else held.time, drives
+    return 0.0 if stored is None else stored.time, drives
 
 
 def begun(case: Any, where: str) -> tuple[float, float, float | None]:
     """How long a drive has run at the first of the steps that the state counts, and when the case
     begins, and the period of its noise [s]: one that was not there before begins at its own 0."""
-    held = case.held
-    if held is not None:
+    stored = case.stored_state
+    if stored is not None:
         mine, key = same_of(case), dict(zip(case.drives, _keys_of(case), strict=True))[where]
         table, _, name = where.partition(".")
-        if key in held.drives and (table == "drive" or held.same[name] == mine[name]):
-            time, period = held.drives[key]
-            return time, time + held.start.steps * held.time_step, period
+        if key in stored.drives and (table == "drive" or stored.same[name] == mine[name]):
+            time, period = stored.drives[key]
+            return time, time + stored.start.steps * stored.time_step, period
     return 0.0, 0.0, None
 
 
 def _keys_of(case: Any) -> list[str]:
-    """The keys in `Held.drives` of the drives of a case, in their order."""
+    """The keys in `StoredState.drives` of the drives of a case, in their order."""
     ends = [where for where in case.drives if where.startswith("ends.")]
     return [*ends, *same_of(case)["drives"]]
 

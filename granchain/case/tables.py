@@ -26,10 +26,10 @@ from granchain.keys import (
     TITLE_LENGTH,
     Table,
     choice,
+    integer_key,
     key,
     number_key,
     text_key,
-    whole_key,
 )
 from granchain.material import MATERIALS, Material
 
@@ -175,7 +175,7 @@ class SegmentTable(Table):
     """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which
     comes that many times in all."""
 
-    count: int = whole_key("the number of beads that follow one another")
+    count: int = integer_key("the number of beads that follow one another")
     radius: float | None = number_key("m", "the radius of these beads", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of each of these beads", None, above=0.0)
     taper: float | None = number_key(
@@ -202,7 +202,7 @@ class SegmentTable(Table):
     on_site_damping: float | None = on_site_key("kg/s", "damping of a dashpot", None)
     resonator: ResonatorKey | None = resonators_key(None)
     contact: ContactTable | None = own_contact("between these beads")
-    repeat: int | None = whole_key(
+    repeat: int | None = integer_key(
         "how many times the group of segments that ends here comes", None
     )
 
@@ -217,7 +217,7 @@ class ChainTable(Table):
     """The row of beads: equal ones, or segments, which take from here what is not given for
     them."""
 
-    beads: int | None = whole_key("the number of beads", None)
+    beads: int | None = integer_key("the number of beads", None)
     radius: float | None = number_key("m", "the radius of a bead", None, above=0.0)
     mass: float | None = number_key("kg", "the mass of a bead", None, above=0.0)
     material: MaterialKey | None = material_of("the beads")
@@ -282,13 +282,13 @@ class ChainTable(Table):
 
     def each(self, value: Callable[[SegmentTable], float]) -> np.ndarray:
         """(n_beads,) A number of each bead, from that of its segment."""
-        parts = [
+        values = [
             np.tile(
                 np.repeat([float(value(one)) for one in group], [one.count for one in group]), n
             )
             for n, group in self.groups()
         ]
-        return np.concatenate(parts)
+        return np.concatenate(values)
 
     def size_factors(self) -> np.ndarray:
         """What each bead's radius is multiplied by, and its mass by the cube of it: by its place
@@ -297,7 +297,7 @@ class ChainTable(Table):
         if all(segment.taper is None for segment in self.segment):
             return own
         # 1, t, t^2, ...: products, the same bits on every machine
-        parts = [
+        factors = [
             np.tile(
                 np.concatenate(
                     [np.cumprod([1.0] + [one.taper or 1.0] * (one.count - 1)) for one in group]
@@ -306,7 +306,7 @@ class ChainTable(Table):
             )
             for repeat, group in self.groups()
         ]
-        return own * np.concatenate(parts)
+        return own * np.concatenate(factors)
 
     def gaps(self) -> np.ndarray:
         """(n_beads - 1,) Free distance after each bead but the last, without what is added to
@@ -508,7 +508,7 @@ class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
     The forces of several drives of one bead are added.
     """
 
-    bead: int = whole_key("the number of the driven bead")
+    bead: int = integer_key("the number of the driven bead")
 
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ FORM = (
 Tolerance = float | dict[str, float]
 
 
-def tolerances_of(given: Any, where: str, problems: Problems) -> dict[str, Tolerance]:
+def tolerances_of(stated: Any, where: str, problems: Problems) -> dict[str, Tolerance]:
     """What each key's tolerance is, keys with dots; what is none is reported.
 
     Parameters
     ----------
-    given : mapping
+    stated : mapping
         Keys with dots, or as TOML makes tables in tables of them.
     where : str
         What it is called in sentences, "tolerance".
@@ -36,15 +36,15 @@ def tolerances_of(given: Any, where: str, problems: Problems) -> dict[str, Toler
         Takes every mistake.
     """
     found: dict[str, Tolerance] = {}
-    if not isinstance(given, (Mapping, BaseModel)):
+    if not isinstance(stated, (Mapping, BaseModel)):
         problems.add(
             where,
-            shown(given),
+            shown(stated),
             "keys of the case, each with its tolerance",
             'write for example "striker.speed" = 0.02',
         )
         return found
-    for key, value in flattened(dict(given)):
+    for key, value in flattened(dict(stated)):
         uniform = isinstance(value, Mapping) and list(value) == ["uniform"]
         size = value["uniform"] if uniform else value
         number = isinstance(size, (int, float)) and not isinstance(size, bool)
@@ -72,7 +72,7 @@ def check_tolerances(
                 PHYSICAL,
             )
             continue
-        value, part, names = entry_at(tables, key)
+        value, word, names = entry_at(tables, key)
         if value is None:
             if problems.clear(key):
                 problems.add(
@@ -80,8 +80,8 @@ def check_tolerances(
                     "a key that the case gives no value",
                     "a key with a number in this case",
                     "set the key in the case, or take the tolerance out",
-                    part,
-                    () if part in names else names,
+                    word,
+                    () if word in names else names,
                 )
         elif not isinstance(value, float):
             several = isinstance(value, (Mapping, BaseModel, Material, tuple, list))

@@ -156,21 +156,21 @@ def cycles(contact: Contact, count: int = 40) -> Creation:
     for _ in range(count):
         top = contact.scale * 10.0 ** random.uniform(-4.0, 0.0)
         turns = [0.0, *(top * random.uniform(0.0, 1.0, size=5)), top, 0.0, -0.05 * top]
-        h, taken, largest, doubt = contact.fresh(), 0.0, 0.0, 0.0
-        for here, there in pairwise(split_cycle(turns, nodes)):
-            work, off, h = work_along(contact, here, there, h, QUADRATURE * largest)
-            taken, doubt = taken + work, doubt + off
-            largest = max(largest, taken)
+        h, work_in, largest, doubt = contact.fresh(), 0.0, 0.0, 0.0
+        for before, after in pairwise(split_cycle(turns, nodes)):
+            work, off, h = work_along(contact, before, after, h, QUADRATURE * largest)
+            work_in, doubt = work_in + work, doubt + off
+            largest = max(largest, work_in)
         if largest > 0.0:
             created, error = (
-                max(created, float(-taken / largest)),
+                max(created, float(-work_in / largest)),
                 max(error, float(doubt / largest)),
             )
     return Creation(created, error)
 
 
 def work_along(
-    contact: Contact, here: float, there: float, h: tuple, allowed: float, halvings: int = HALVINGS
+    contact: Contact, begin: float, end: float, h: tuple, allowed: float, halvings: int = HALVINGS
 ) -> tuple[float, float, tuple]:
     """Work [J] that a contact takes along a path from one overlap to another, its error, and the
     history at the end.
@@ -179,17 +179,17 @@ def work_along(
     `allowed` [J], and above that part of its own work, is halved.
     """
     start, force = h, np.empty(_ONSET_PLACES.size)
-    for i, d in enumerate((here + (there - here) * _ONSET_PLACES).tolist()):
+    for i, d in enumerate((begin + (end - begin) * _ONSET_PLACES).tolist()):
         h = contact.load(d, h)
         force[i] = contact.force(d, h)
-    work = (there - here) * float(_FINE @ force)
-    error = abs(work - (there - here) * float(_COARSE @ force[::2]))
+    work = (end - begin) * float(_FINE @ force)
+    error = abs(work - (end - begin) * float(_COARSE @ force[::2]))
     allowed = max(allowed, QUADRATURE * abs(work)) if halvings == HALVINGS else allowed
     if not error > allowed or halvings == 0:
         return work, error, h
-    middle = 0.5 * (here + there)
-    first, off, h = work_along(contact, here, middle, start, 0.5 * allowed, halvings - 1)
-    second, more, h = work_along(contact, middle, there, h, 0.5 * allowed, halvings - 1)
+    middle = 0.5 * (begin + end)
+    first, off, h = work_along(contact, begin, middle, start, 0.5 * allowed, halvings - 1)
+    second, more, h = work_along(contact, middle, end, h, 0.5 * allowed, halvings - 1)
     return first + second, off + more, h
 
 

@@ -117,7 +117,7 @@ class Certificate:
     def _repr_html_(self) -> str:
         """What a notebook shows: where the law is from, what it was measured with, and what was
         found."""
-        given = [(name, toml(value)) for name, value in self.inputs.items()]
+        stated = [(name, toml(value)) for name, value in self.inputs.items()]
         facts = [
             ("source", str(self.law.source)),
             *findings(self),
@@ -126,7 +126,7 @@ class Certificate:
         return card(
             self.law.name,
             table((), facts, styled=True),
-            folded("inputs", table(("input", "value"), given, styled=True)),
+            folded("inputs", table(("input", "value"), stated, styled=True)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -288,32 +288,32 @@ def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
     random = np.random.default_rng(1960)
     metre, kilogram, second = 10.0 ** random.uniform(-1.0, 1.0, size=3)
     pair, units = example_pair(), {quantity.name: quantity.unit for quantity in law.inputs}
-    other_pair = Pair(
+    scaled_pair = Pair(
         **{
             name: value * conversion(PAIR_QUANTITIES[name], metre, kilogram, second)
             for name, value in pair.items().items()
         }
     )
-    other_values = {
+    scaled_values = {
         name: value * conversion(units[name], metre, kilogram, second)
         if isinstance(value, (int, float)) and not isinstance(value, bool)
         else value
         for name, value in vars(values).items()
     }
-    one, other = (
+    contact, scaled = (
         Contact(law, values, pair),
-        attempt(lambda: Contact(law, SimpleNamespace(**other_values), other_pair)),
+        attempt(lambda: Contact(law, SimpleNamespace(**scaled_values), scaled_pair)),
     )
-    if other is None:
+    if scaled is None:
         return False
     newton = conversion("N", metre, kilogram, second)
     for x in (0.01, 0.1, 0.5):
-        d, rate = x * one.scale, IMPACT_SPEEDS[1]
-        h, g = one.load(d, one.fresh()), other.load(d * metre, other.fresh())
-        force = one.force(d, h, rate) * newton
-        if not abs(other.force(d * metre, g, rate * metre / second) - force) <= 1e-9 * abs(force):
+        d, rate = x * contact.scale, IMPACT_SPEEDS[1]
+        h, g = contact.load(d, contact.fresh()), scaled.load(d * metre, scaled.fresh())
+        force = contact.force(d, h, rate) * newton
+        if not abs(scaled.force(d * metre, g, rate * metre / second) - force) <= 1e-9 * abs(force):
             return False
-    for quantity, a, b in zip(one.model.coefficients, one.c, other.c, strict=True):
+    for quantity, a, b in zip(contact.model.coefficients, contact.c, scaled.c, strict=True):
         expected = a * conversion(quantity.unit, metre, kilogram, second)
         # the guard's windows are found by a scan: to its refinement
         tolerance = 1e-5 if quantity.name.startswith("guard") else 1e-9

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from granchain.certificates.measure import Certificate
 
 
-def findings(one: Certificate) -> tuple[tuple[str, str], ...]:
+def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     """What a certificate found: names and results."""
-    speeds = [(v, f"{e:.4f}") for v, e in one.speeds]
+    speeds = [(v, f"{e:.4f}") for v, e in certificate.speeds]
     facts = []
     if len({e for _, e in speeds}) == 1:
         facts.append(
@@ -22,36 +22,38 @@ def findings(one: Certificate) -> tuple[tuple[str, str], ...]:
         )
     elif speeds:
         facts.append(("restitution", ", ".join(f"{e} at {v:g} m/s" for v, e in speeds)))
-    facts.append(("energy", energy_words(one)))
-    if one.created_as_printed is not None and "as_printed" in one.inputs:
-        facts.append(("energy, as printed", creation(one.created_as_printed)))
-    jumps = [f"at the onset, to {one.onset:.3g} N"] if one.onset else []
-    jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in one.jumps]
-    order = "-" if one.order is None else f"{one.order:.1f}"
-    if one.law.order != 2:
-        order += f" (stated: {one.law.order}, the force jumps)"
+    facts.append(("energy", energy_words(certificate)))
+    if certificate.created_as_printed is not None and "as_printed" in certificate.inputs:
+        facts.append(("energy, as printed", creation(certificate.created_as_printed)))
+    jumps = [f"at the onset, to {certificate.onset:.3g} N"] if certificate.onset else []
+    jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in certificate.jumps]
+    order = "-" if certificate.order is None else f"{certificate.order:.1f}"
+    if certificate.law.order != 2:
+        order += f" (stated: {certificate.law.order}, the force jumps)"
     consistent = (
-        "constants hold in the source's own units" if one.law.fixed_units else "NOT consistent"
+        "constants hold in the source's own units"
+        if certificate.law.fixed_units
+        else "NOT consistent"
     )
     facts += [("force jumps", ", ".join(jumps) or "none"), ("order in time", order)]
-    return (*facts, ("units", "consistent" if one.dimension else consistent))
+    return (*facts, ("units", "consistent" if certificate.dimension else consistent))
 
 
-def energy_words(one: Certificate) -> str:
+def energy_words(certificate: Certificate) -> str:
     """Whether cycles create energy, what was measured, and its error."""
-    error = f"to {max(one.created_error, QUADRATURE):.1e} of the work put in"
-    if not one.admissible:
+    error = f"to {max(certificate.created_error, QUADRATURE):.1e} of the work put in"
+    if not certificate.admissible:
         return (
-            f"{creation(one.created)}, measured {error}; the loss falls by up to "
-            f"{100.0 * one.falls:.2g} % of the work"
+            f"{creation(certificate.created)}, measured {error}; the loss falls by up to "
+            f"{100.0 * certificate.falls:.2g} % of the work"
         )
-    # what is below the error is none
+    # below its error it counts as zero
     found = (
-        f"{one.created:.1e}, {error}"
-        if one.created > max(one.created_error, QUADRATURE)
+        f"{certificate.created:.1e}, {error}"
+        if certificate.created > max(certificate.created_error, QUADRATURE)
         else f"none, {error}"
     )
-    if one.law.history:
+    if certificate.law.history:
         return f"no cycle creates any (measured: {found})"
     return (
         "no cycle creates any: without history the force at rest follows from the overlap alone "

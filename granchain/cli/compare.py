@@ -243,7 +243,7 @@ def equivalent(
     from granchain.pages.conclusions import equivalence_tables
 
     asked = loaded_case(case, changes, law_module, law_package)
-    shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, parts=2))
+    shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
     laws = read_laws(law)
     found = conclude(
         lambda: gc.equivalent(

@@ -25,8 +25,8 @@ from granchain.cli.options import (
     UnsealedOption,
     app,
     completion,
+    known_name,
     load_laws,
-    the_one,
 )
 from granchain.cli.run import facts_of, numbers_of
 from granchain.cli.text import print_result, print_text, text_table
@@ -85,7 +85,7 @@ def cases(
         rows = [(known, load(known).title) for known, load in loaders.items()]
         print_text(text_table(rows, "<<"))
         return
-    known = the_one(name, loaders, "built-in case", CaseError)
+    known = known_name(name, loaders, "built-in case", CaseError)
     print_text(loaders[known](known).toml.rstrip("\n"))
 
 
@@ -324,8 +324,8 @@ def data_of(folder: Path) -> Any:
     from granchain.traces.trace import CITED
 
     document = document_of(folder / ABOUT)
-    said = {name: value for name in CITED if isinstance(value := document.get(name), str)}
-    if not (said.get("title") or said.get("who") or said.get("doi")):
+    stated = {name: value for name in CITED if isinstance(value := document.get(name), str)}
+    if not (stated.get("title") or stated.get("who") or stated.get("doi")):
         raise FileError(
             f"{folder / ABOUT}: got neither title, who nor doi, allowed one of them; say whose "
             "data they are"
@@ -337,7 +337,7 @@ def data_of(folder: Path) -> Any:
         for one in listed
         if (words := one.get("printed") or one.get("name"))
     ]
-    return SimpleNamespace(about=SimpleNamespace(**said), works=works)
+    return SimpleNamespace(about=SimpleNamespace(**stated), works=works)
 
 
 def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:

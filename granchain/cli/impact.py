@@ -149,7 +149,7 @@ def impact(
     save_figure(next(iter(drawn.values())), out, overwrite)
     written: list[str] = []
     if figures_to is not None:
-        draw_all(drawn, figures_to, "png", None, overwrite, told=written.append)
+        draw_all(drawn, figures_to, "png", None, overwrite, report=written.append)
     facts = {
         "pair": pair.items(),
         "pair_source": source,
@@ -189,13 +189,13 @@ def read_numbers(
         problems.check(key not in found, key, "it twice", "one list of values", once)
         above, least = (" above 0 [m/s]", 0.0) if key == "speed" else ("", -math.inf)
         found[key] = []
-        for part in map(str.strip, text.split(",")):
+        for number in map(str.strip, text.split(",")):
             try:
-                value = float(part)
+                value = float(number)
             except ValueError:
                 value = math.nan
             good = least < value < math.inf
-            if problems.check(good, key, shown(part), f"a number{above}", f"write {key}=0.1,0.5"):
+            if problems.check(good, key, shown(number), f"a number{above}", f"write {key}=0.1,0.5"):
                 found[key].append(value)
     problems.check("speed" in found, "speed", "none", "a number above 0 [m/s]", once)
     return found
@@ -230,10 +230,10 @@ def read_bodies(document: dict[str, Any], problems: Problems) -> Any:
     from granchain.keys import read_table
 
     names = ("pair", "material", *SPHERES)
-    given = {name: document.pop(name) for name in names if name in document}
-    if SPHERES[1] in given:
-        given.setdefault(SPHERES[0], {})
-    bodies = read_table(bodies_table(), "", given, problems)
+    tables = {name: document.pop(name) for name in names if name in document}
+    if SPHERES[1] in tables:
+        tables.setdefault(SPHERES[0], {})
+    bodies = read_table(bodies_table(), "", tables, problems)
     return bodies if problems.clear(*names) else None
 
 
@@ -248,28 +248,30 @@ def read_pair(document: dict[str, Any], problems: Problems) -> tuple[str, gc.Pai
     first, second = SPHERES
     quantities = bodies.pair.model_dump(exclude_none=True)
     changed = [f"{name} = {value:g}" for name, value in quantities.items()]
-    one, material = getattr(bodies, first), bodies.material
+    sphere, material = getattr(bodies, first), bodies.material
     try:
-        if one is None:
+        if sphere is None:
             named = [] if material is None else [f"material = {name_of(material)}"]
             return EXAMPLE_PAIR, pair_with(quantities, material), [*named, *changed]
         got, advice = "a material beside spheres", "write sphere_1.material=steel-316"
         problems.check(material is None, "material", got, "none: each has its own", advice)
-        words, pair = pair_of_spheres(one, getattr(bodies, second))
+        words, pair = pair_of_spheres(sphere, getattr(bodies, second))
         return words, gc.Pair(**pair.items() | quantities), changed
     except LawError as error:
         problems.repeat(str(error).replace("pair: other_radius", f"{second}.radius").split("\n"))
         return EXAMPLE_PAIR, example_pair(), changed
 
 
-def pair_of_spheres(one: Any, other: Any) -> tuple[str, gc.Pair]:
+def pair_of_spheres(sphere_1: Any, sphere_2: Any) -> tuple[str, gc.Pair]:
     """A sphere and what it meets: in words, and as a pair."""
-    radius = one.radius if other.radius is None else other.radius
-    pair = gc.Pair.of_spheres(one.radius, one.material, radius, other.material, other.internal)
-    kind = "a hollow" if other.internal else "a sphere"
+    radius = sphere_1.radius if sphere_2.radius is None else sphere_2.radius
+    pair = gc.Pair.of_spheres(
+        sphere_1.radius, sphere_1.material, radius, sphere_2.material, sphere_2.internal
+    )
+    kind = "a hollow" if sphere_2.internal else "a sphere"
     kind = "a flat wall" if math.isinf(radius) else f"{kind} of {radius:g} m"
-    sphere = f"a sphere of {one.radius:g} m, {name_of(one.material)}"
-    return f"{sphere}, and {kind}, {name_of(other.material or one.material)}", pair
+    sphere = f"a sphere of {sphere_1.radius:g} m, {name_of(sphere_1.material)}"
+    return f"{sphere}, and {kind}, {name_of(sphere_2.material or sphere_1.material)}", pair
 
 
 def name_of(material: gc.Material) -> str:
@@ -376,11 +378,11 @@ def collisions(
     for law, place in sweep:
         here = dict(zip(numbers, place, strict=True))
         speed = here.pop("speed")
-        given = dict(inputs[law.name]) | here
+        own = dict(inputs[law.name]) | here
         result: gc.ImpactResult | None = None
         try:
             with blamed(law):
-                result = gc.impact(law=law, pair=pair, speed=speed, refine=REFINED, **given)
+                result = gc.impact(law=law, pair=pair, speed=speed, refine=REFINED, **own)
             end = (result.restitution, f"{result.restitution:.6f}", "")
         except (NeverOpens, NotEnded) as error:
             if len(sweep) == 1:
@@ -388,7 +390,7 @@ def collisions(
             opens = isinstance(error, NotEnded)
             end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
         along = tuple(v for v, all_ in zip(place, numbers.values(), strict=True) if len(all_) > 1)
-        rows.append(ImpactRow(law.name, given, speed, along, result, *end))
+        rows.append(ImpactRow(law.name, own, speed, along, result, *end))
     return rows
 
 
@@ -539,17 +541,21 @@ def ranking(found: gc.ImpactComparison) -> str:
     fit = [found.fit] if found.fit else []
     rows = [("law", *fit, f"rms of {ranked.pop().replace('_', ' ')}", "largest", "at")]
     for name in found.ranking:
-        one = found.laws[name]
+        entry = found.laws[name]
         worst = max(
-            (row for row in one.rows if row.measured.use != "show"),
+            (row for row in entry.rows if row.measured.use != "show"),
             key=lambda row: abs(row.residual),
         )
         fitted = "-"
-        if one.fitted is not None:
-            name_of_it = "" if one.parameter == "yield_stress_ratio" else f"{one.parameter} "
-            fitted = f"{name_of_it}{one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else "")
-        value = [fitted + (" (at the limit)" if at_bound(one) else "")] if found.fit else []
-        rows.append((name, *value, f"{one.rms:.4g}", f"{worst.residual:+.3g}", worst.measured.case))
+        if entry.fitted is not None:
+            name_of_it = "" if entry.parameter == "yield_stress_ratio" else f"{entry.parameter} "
+            fitted = f"{name_of_it}{entry.fitted:.4g}" + (
+                f" {entry.unit}" if entry.unit != "1" else ""
+            )
+        value = [fitted + (" (at the limit)" if at_bound(entry) else "")] if found.fit else []
+        rows.append(
+            (name, *value, f"{entry.rms:.4g}", f"{worst.residual:+.3g}", worst.measured.case)
+        )
     return text_table(rows, "<" + "<" * len(fit) + ">><")
 
 
@@ -558,36 +564,36 @@ def impact_tables(found: gc.ImpactComparison) -> list[str]:
     from granchain.comparison.impacts import shown_quantity
 
     able = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
-    some = able[:MOST_COLUMNS]
+    shown = able[:MOST_COLUMNS]
     tables: dict[str, list[tuple[str, ...]]] = {}
     for k, row in enumerate(found.data.rows):
         rows = tables.setdefault(
-            row.quantity, [("case", "measured", "+-", *(one.law for one in some))]
+            row.quantity, [("case", "measured", "+-", *(one.law for one in shown))]
         )
-        computed = [number_text(one.rows[k].computed) for one in some]
+        computed = [number_text(one.rows[k].computed) for one in shown]
         uncertain = number_text(row.uncertainty, ".2g")
         rows.append((row.case, number_text(row.measured), uncertain, *computed))
     parts = [
         f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1))
         for quantity, rows in tables.items()
     ]
-    hidden = len(able) - len(some)
+    hidden = len(able) - len(shown)
     return parts + ([f"{hidden} more laws are in the output of --json."] if hidden else [])
 
 
 def missing_words(found: gc.ImpactComparison) -> list[str]:
     """Why some numbers are missing: for each law each reason once, with its rows."""
     sentences = []
-    for one in found.laws.values():
+    for of_law in found.laws.values():
         reasons: dict[str, list[str]] = {}
-        for row in one.rows:
+        for row in of_law.rows:
             if row.problem:
                 reasons.setdefault(row.problem, []).append(
                     f"{row.measured.case} ({row.measured.quantity.replace('_', ' ')})"
                 )
         for reason, cases in reasons.items():
-            where = "no row" if len(cases) == len(one.rows) else "not " + ", ".join(cases)
-            sentences.append(paragraph(f"{one.law}: {where}: {reason}"))
-        if one.problem and one.problem not in reasons:
-            sentences.append(paragraph(f"{one.law}: {one.problem}"))
+            where = "no row" if len(cases) == len(of_law.rows) else "not " + ", ".join(cases)
+            sentences.append(paragraph(f"{of_law.law}: {where}: {reason}"))
+        if of_law.problem and of_law.problem not in reasons:
+            sentences.append(paragraph(f"{of_law.law}: {of_law.problem}"))
     return ["\n".join(sentences)] if sentences else []

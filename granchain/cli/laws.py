@@ -19,9 +19,9 @@ from granchain.cli.options import (
     blamed,
     chosen_laws,
     completion,
+    known_name,
     law_words,
     load_laws,
-    the_one,
 )
 from granchain.cli.text import (
     blocks_as_text,
@@ -153,7 +153,7 @@ def materials(
 
     known = MATERIALS
     if name is not None:
-        known = {name: MATERIALS[the_one(name, MATERIALS, "material", CaseError)]}
+        known = {name: MATERIALS[known_name(name, MATERIALS, "material", CaseError)]}
     heads = ("material", *(f"{called} [{unit}]" for called, unit in CONSTANTS.values()))
     rows = [
         (each, *("-" if one is None else f"{one:g}" for one in (getattr(it, k) for k in CONSTANTS)))

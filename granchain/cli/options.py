@@ -247,7 +247,7 @@ def start(
         print_text(context.get_help())
 
 
-def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
+def known_name(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
     """The name, if it is one of these."""
     known = list(names)
     if name not in known:
@@ -263,7 +263,7 @@ def chosen_laws(names: Iterable[str]) -> list[type[gc.ContactLaw]]:
     return [law_named(name) for name in dict.fromkeys(names)]
 
 
-def named_values(option: str, items: Iterable[str], example: str, parts: int = 1) -> dict[str, Any]:
+def named_values(option: str, items: Iterable[str], example: str, count: int = 1) -> dict[str, Any]:
     """NAME=VALUE as numbers, or NAME=LOW:HIGH as two; what they are called is for others to judge.
 
     Parameters
@@ -272,7 +272,7 @@ def named_values(option: str, items: Iterable[str], example: str, parts: int = 1
     items : iterable of str
     example : str
         For the message about what is none.
-    parts : int
+    count : int
         Numbers in a value.
     """
     found: dict[str, Any] = {}
@@ -282,12 +282,12 @@ def named_values(option: str, items: Iterable[str], example: str, parts: int = 1
             values = tuple(map(float, text.split(":")))
         except ValueError:
             values = ()
-        if len(values) != parts:
-            form = "NAME=VALUE" if parts == 1 else "KEY=LOW:HIGH"
+        if len(values) != count:
+            form = "NAME=VALUE" if count == 1 else "KEY=LOW:HIGH"
             raise CaseError(
                 f'{option}: got "{item[:60]}", allowed {form}; write for example {option} {example}'
             )
-        found[name.strip()] = values[0] if parts == 1 else values
+        found[name.strip()] = values[0] if count == 1 else values
     return found
 
 
@@ -327,7 +327,7 @@ def save_figure(
     draw: Callable[..., tuple[Any, Any]],
     target: str | None,
     overwrite: bool,
-    *parts: Any,
+    *drawn: Any,
     width: str | None = None,
     title: bool = True,
     traces: int | None = None,
@@ -337,7 +337,7 @@ def save_figure(
         return
 
     with gc.figures.page(width, title, traces):
-        figure, _ = draw(*parts)
+        figure, _ = draw(*drawn)
     gc.figures.save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
 
 

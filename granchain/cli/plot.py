@@ -28,10 +28,10 @@ from granchain.cli.options import (
     WidthOption,
     app,
     conclude,
+    known_name,
     load_laws,
     loaded_case,
     save_figure,
-    the_one,
     wanted_files,
 )
 from granchain.cli.text import blocks_as_text, notify, print_result, print_text, text_table
@@ -96,7 +96,7 @@ def plot(
     and forces; of a study curves and maps."""
     from granchain.figures.frame import labels_of
 
-    the_one(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
+    known_name(f".{ending}", gc.figures.FORMATS, "--format", CaseError)
     if label is not None and len(label) != len(files):
         raise CaseError(
             f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its "
@@ -107,7 +107,7 @@ def plot(
     asked = known
     if only is not None and known:
         names = [hyphened(name.strip()) for name in only.split(",") if name.strip()]
-        asked = [the_one(name, known, "--only", CaseError) for name in names]
+        asked = [known_name(name, known, "--only", CaseError) for name in names]
     stem = "-".join(stems)
     if len(stems) > MOST_NAMES_OF_A_FIGURE:
         stem = f"{stems[0]}-and-{len(stems) - 1}-more"
@@ -252,7 +252,7 @@ def draw_all(
     ending: str,
     width: str | None,
     overwrite: bool,
-    told: Callable[[str], Any] = print_text,
+    report: Callable[[str], Any] = print_text,
     title: bool = True,
     traces: int | None = None,
 ) -> None:
@@ -272,7 +272,7 @@ def draw_all(
                 # what one figure lacks is no reason to leave out the others
                 problems.append(error)
             else:
-                told(target)
+                report(target)
     if problems:
         raise type(problems[0])("\n".join(dict.fromkeys(map(str, problems))))
 
@@ -406,9 +406,9 @@ def spectrum(
 
     starts = [
         int(one) if one and one.isdecimal() and len(one) < 10 else one
-        for one in one_each(source, files, "--from")
+        for one in per_file(source, files, "--from")
     ]
-    stops = one_each(sensor, files, "--to")
+    stops = per_file(sensor, files, "--to")
     if out is not None and len(files) > 1:
         raise CaseError(
             f"--out: got {len(files)} files, allowed one; write the numbers of each by itself"
@@ -430,9 +430,9 @@ def spectrum(
     )
 
 
-def one_each(given: list[Any] | None, files: Sequence[str], option: str) -> list[Any]:
+def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> list[Any]:
     """A value of an option for each file, where one stands for all, and none for the default."""
-    values = given or [None]
+    values = stated or [None]
     if len(values) not in (1, len(files)):
         raise CaseError(
             f"{option}: got {len(values)}, allowed one, or {len(files)}, one for each file"
@@ -445,7 +445,7 @@ def print_spectrum(found: gc.Spectrum) -> str:
     from granchain.pages.rest import spectrum_table, spectrum_words
 
     grid = spectrum_table(found)
-    table = [text_table([grid.columns, *grid.rows], grid.sides)] if grid.rows else []
+    table = [text_table([grid.columns, *grid.rows], grid.alignment)] if grid.rows else []
     return "\n".join([*spectrum_words(found), *table])
 
 

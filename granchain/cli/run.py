@@ -194,23 +194,23 @@ def before(
     from granchain.store.reader import nothing
 
     try:
-        there = gc.open_result(target, nothing)
+        stored = gc.open_result(target, nothing)
     except FileError:
         if left:
             return None
         raise
-    same = there.provenance.get("case_sha256") == case.sha256
-    if left and (not same or there.status is Status.INTERRUPTED):
+    same = stored.provenance.get("case_sha256") == case.sha256
+    if left and (not same or stored.status is Status.INTERRUPTED):
         return None
     if not same:
         raise FileError(
             f"{target}: got the run of another case, or of one with other changes, and keeps it, "
             "allowed one of this case; name another file"
         )
-    if there.status is Status.INTERRUPTED:
+    if stored.status is Status.INTERRUPTED:
         return None
     (law,) = law_records([case])
-    record = LawRecord.of_text(there.provenance.get("law_json", ""))
+    record = LawRecord.of_text(stored.provenance.get("law_json", ""))
     changed = "" if law is None else law.difference(record)
     if changed:
         raise LawError(
@@ -257,7 +257,7 @@ class Progress(ProgressLine):
         from granchain.jit.cache import compiling
 
         words = f"compiling {law}, once, {COMPILING}"
-        compiling.told = partial(notify, words) if self._shown else None
+        compiling.on_compiling = partial(notify, words) if self._shown else None
 
     def begin(self, size: float) -> None:
         """Called before the first step with what will be recorded [bytes]: refuses what the
@@ -289,7 +289,7 @@ class Progress(ProgressLine):
         """Write how far it is, where it lasts."""
         if not self._lasts and time.monotonic() - self._started > LINE_AFTER:
             self._lasts = True
-            # From here on garbage counts; what was loaded until now is none.
+            # Garbage is collected from here on; what was loaded before is kept.
             garbage.freeze()
             garbage.enable()
             # What the end of the run needs: an interruption then need not wait for it.
@@ -301,10 +301,10 @@ class Progress(ProgressLine):
         """Gives a function to call with the part of a file that is written."""
         return lambda part: self._draw(f"writing {clean(file.name)[:50]}", part, 0.0)
 
-    def _draw(self, title: str, part: float, part_of_run: float) -> None:
+    def _draw(self, title: str, fraction: float, fraction_of_run: float) -> None:
         if self._shown and time.monotonic() - self._started > LINE_AFTER:
             self.title = title
-            self._write(f"{100.0 * part:.0f} %", part_of_run)
+            self._write(f"{100.0 * fraction:.0f} %", fraction_of_run)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def numbers_of(result: gc.Result) -> str:
     if "crank_angle" not in result.variables:
         return run_numbers(gc.analysis.summary(result))
     grid = check_grid(checks_or_notice(result))
-    return text_table([grid.columns, *grid.rows], grid.sides) if grid.rows else ""
+    return text_table([grid.columns, *grid.rows], grid.alignment) if grid.rows else ""
 
 
 def run_numbers(summary: gc.analysis.Summary) -> str:
@@ -384,7 +384,7 @@ def run_numbers(summary: gc.analysis.Summary) -> str:
     from granchain.pages.numbers import number_blocks
 
     return "\n".join(
-        text_table([row[:3] for row in (block.columns, *block.rows)], block.sides[:3])
+        text_table([row[:3] for row in (block.columns, *block.rows)], block.alignment[:3])
         if isinstance(block, Grid)
         else block.text
         for block in number_blocks(summary)

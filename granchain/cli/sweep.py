@@ -153,7 +153,7 @@ def print_sweep(
 ) -> None:
     """How the members ended, and where the file is."""
     messages = study.message.values.ravel().tolist()
-    told = list(dict.fromkeys(message for message in messages if message))
+    printed = list(dict.fromkeys(message for message in messages if message))
     notes = {
         name: study.attrs[name]
         for name in ("missing_note", "wave_speed_note")
@@ -165,12 +165,12 @@ def print_sweep(
         "members": asked.plan.members,
         "dimensions": dimensions(asked),
         "status": {one.label: ends.count(one) for one in dict.fromkeys(ends)},
-        "messages": told,
+        "messages": printed,
         **notes,
     }
-    more = len(told) - MOST_WARNINGS
+    more = len(printed) - MOST_WARNINGS
     warnings = [
-        *told[:MOST_WARNINGS],
+        *printed[:MOST_WARNINGS],
         *([f"and {more} more messages, in the variable message"] if more > 0 else []),
         *notes.values(),
     ]
@@ -228,9 +228,9 @@ def verification_text(found: gc.Verification) -> str:
             for step, residual in zip(found.steps, found.residuals, strict=True)
         ),
     ]
-    parts = [text_table(rows, ">>>"), paragraph(about_order(found))]
+    blocks = [text_table(rows, ">>>"), paragraph(about_order(found))]
     if not found.sensors:
-        return "\n".join([*parts, f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}"])
+        return "\n".join([*blocks, f"{NO_PEAK[0]}: no error bar; {NO_PEAK[1]}"])
     heads = (
         "sensor bead",
         "peak [N]",
@@ -254,7 +254,7 @@ def verification_text(found: gc.Verification) -> str:
         )
         for one in found.sensors
     ]
-    return "\n".join([*parts, text_table([heads, *bars], ">" * 8), paragraph(step_words(found))])
+    return "\n".join([*blocks, text_table([heads, *bars], ">" * 8), paragraph(step_words(found))])
 
 
 NO_PEAK = (
@@ -374,12 +374,12 @@ def optimize(
         from granchain.studies.optimize import optimize as optimized
 
         asked = loaded_case(case, changes, law_module, law_package)
-        limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", parts=2)
+        limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
         progress = Progress(interruption, Path(out or case), sys.stderr.isatty(), asked.title)
         with progress, blamed(asked.contact.law):
             found = optimized(
                 asked, named(minimize),
-                named_values("--over", over, "chain.radius_factor=0.7:1.3", parts=2),
+                named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
                 [(named(what), *bounds) for what, bounds in limits.items()],
                 generations=generations, seed=seed, out=out, resume=resume,
                 overwrite=overwrite, threads=threads,

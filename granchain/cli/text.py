@@ -66,7 +66,7 @@ def _print(text: str, stream: TextIO) -> None:
 
 def text_table(
     rows: Iterable[Sequence[object]],
-    sides: str = "",
+    alignment: str = "",
     columns: Sequence[str] = (),
     width: int = UNWRAPPED,
 ) -> str:
@@ -76,7 +76,7 @@ def text_table(
     ----------
     rows : iterable of sequence
         Without names of columns the first one may be the heading.
-    sides : str
+    alignment : str
         For each column < or >, to the left or to the right; all to the left.
     columns : sequence of str
         Names above a rule; all but the first column may be wrapped.
@@ -96,10 +96,10 @@ def text_table(
     )
     box, padding = (SIMPLE, (0, 1)) if columns else (None, (0, 2, 0, 0))
     grid = Table(box=box, padding=padding, show_header=bool(columns), pad_edge=False)
-    for i, name in enumerate(columns or sides):
+    for i, name in enumerate(columns or alignment):
         grid.add_column(
             name if columns else "",
-            justify="right" if sides[i : i + 1] == ">" else "left",
+            justify="right" if alignment[i : i + 1] == ">" else "left",
             no_wrap=i == 0 or not columns,
         )
     for row in rows:
@@ -120,19 +120,21 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
     from granchain.pages.blocks import Grid, Heading, Picture
 
     width = text_width()
-    parts = []
+    paragraphs = []
     for block in blocks:
-        if isinstance(block, Grid) and block.sides:
+        if isinstance(block, Grid) and block.alignment:
             title = f"{paragraph(block.title)}\n" if block.title else ""
-            parts.append(title + text_table([block.columns, *block.rows], block.sides))
+            paragraphs.append(title + text_table([block.columns, *block.rows], block.alignment))
         elif isinstance(block, Grid):
-            parts.append(text_table(block.rows, columns=block.columns, width=width).strip("\n"))
+            paragraphs.append(
+                text_table(block.rows, columns=block.columns, width=width).strip("\n")
+            )
         elif isinstance(block, Heading):
-            parts.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
+            paragraphs.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
         elif not isinstance(block, Picture):
             lines = clean(block.text).split("\n")
-            parts.append("\n".join(paragraph(line, width) for line in lines))
-    return "\n\n".join(parts)
+            paragraphs.append("\n".join(paragraph(line, width) for line in lines))
+    return "\n\n".join(paragraphs)
 
 
 def paragraph(text: str, width: int = TEXT_WIDTH) -> str:

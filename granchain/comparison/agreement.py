@@ -186,7 +186,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: peak and arrival at each sensor, measured and computed."""
-        parts = []
+        tables = []
         for name, factor, unit in (("peak", 1.0, "N"), ("arrival", 1e6, "us")):
             columns = [
                 "bead",
@@ -201,21 +201,27 @@ class Comparison:
                 rows.append(
                     (str(sensor.bead), measured, *(f"{factor * value:.5g}" for value in sides))
                 )
-            parts.append(table(columns, rows, styled=True))
+            tables.append(table(columns, rows, styled=True))
         heading = f"{self.trace.about.title}: {self.trace.words}"
-        return card(heading, *parts, notes=(*self.messages, *self.missed))
+        return card(heading, *tables, notes=(*self.messages, *self.missed))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
 
-        def number(one: Agreement) -> dict[str, float]:
-            return {**one._asdict(), "difference": one.difference, "relative": one.relative}
+        def number(agreement: Agreement) -> dict[str, float]:
+            return {
+                **agreement._asdict(),
+                "difference": agreement.difference,
+                "relative": agreement.relative,
+            }
 
-        def band(one: Band | None, measured: float) -> dict[str, float | bool | None] | None:
-            return None if one is None else {**one._asdict(), "within": one.holds(measured)}
+        def band(limits: Band | None, measured: float) -> dict[str, float | bool | None] | None:
+            return (
+                None if limits is None else {**limits._asdict(), "within": limits.holds(measured)}
+            )
 
         results = []
-        for one in self.results:
+        for result in self.results:
             sensors = [
                 {
                     "bead": sensor.bead,
@@ -235,19 +241,23 @@ class Comparison:
                     "force_band": sensor.force_band,
                     **{name: getattr(sensor, name) for name in ("time", "measured", "computed")},
                 }
-                for sensor in one.sensors
+                for sensor in result.sensors
             ]
-            bands = {"tolerance": dict(one.tolerance), "members": one.members, "part": IN_BAND}
+            bands = {
+                "tolerance": dict(result.tolerance),
+                "members": result.members,
+                "part": IN_BAND,
+            }
             results.append(
                 {
-                    "label": one.label,
-                    "law": one.law,
-                    "time_shift": one.shift,
-                    "time_shift_uncertainty": one.shift_uncertainty,
-                    "wave_speed": number(one.wave_speed),
-                    "bands": bands if one.members else None,
+                    "label": result.label,
+                    "law": result.law,
+                    "time_shift": result.shift,
+                    "time_shift_uncertainty": result.shift_uncertainty,
+                    "wave_speed": number(result.wave_speed),
+                    "bands": bands if result.members else None,
                     "sensors": sensors,
-                    "missed": list(one.missed),
+                    "missed": list(result.missed),
                 }
             )
         return dict(

@@ -135,22 +135,22 @@ class ImpactComparison:
         """All of it in plain types, for JSON."""
         found = {
             name: {
-                "rms": one.rms,
+                "rms": of_law.rms,
                 "fitted": None
-                if one.fitted is None
-                else {"name": one.parameter, "value": one.fitted, "unit": one.unit},
-                "inputs": one.inputs,
+                if of_law.fitted is None
+                else {"name": of_law.parameter, "value": of_law.fitted, "unit": of_law.unit},
+                "inputs": of_law.inputs,
                 "rows": [
                     {
                         part: getattr(row.measured, part)
                         for part in ("case", "quantity", "measured", "uncertainty")
                     }
                     | {"computed": row.computed, "problem": row.problem or None}
-                    for row in one.rows
+                    for row in of_law.rows
                 ],
-                "problem": one.problem or None,
+                "problem": of_law.problem or None,
             }
-            for name, one in self.laws.items()
+            for name, of_law in self.laws.items()
         }
         about = self.data.about
         return {
@@ -483,13 +483,13 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
     return best if square(best) <= values[k] else float(places[k])
 
 
-def at_bound(one: LawAgainstImpacts) -> bool:
+def at_bound(fitted_law: LawAgainstImpacts) -> bool:
     """Whether a fitted ratio or restitution ended at the limit of what was looked through."""
-    bounds = {YIELD_STRESS_RATIO: RATIOS, "restitution": RESTITUTIONS}.get(one.parameter)
+    bounds = {YIELD_STRESS_RATIO: RATIOS, "restitution": RESTITUTIONS}.get(fitted_law.parameter)
     return (
-        one.fitted is not None
+        fitted_law.fitted is not None
         and bounds is not None
-        and any(abs(one.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
+        and any(abs(fitted_law.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
     )
 
 

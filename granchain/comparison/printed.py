@@ -199,21 +199,21 @@ def _constants_of(
 ) -> dict[str, float]:
     """Numbers of `about.toml` in SI, by name."""
     found: dict[str, float] = {}
-    for one in tables:
-        where = f"{kind}.{one.name}"
-        _check_source(one.source, sources, f"{where}.source", problems)
-        if one.name in found:
+    for table in tables:
+        where = f"{kind}.{table.name}"
+        _check_source(table.source, sources, f"{where}.source", problems)
+        if table.name in found:
             problems.add(where, "a second value", "one", "take one out")
-        elif one.name not in units:
+        elif table.name not in units:
             problems.add(
                 where,
                 "an unknown name",
                 ", ".join(units),
-                suggestion(one.name, units, "take it out"),
+                suggestion(table.name, units, "take it out"),
             )
         else:
-            found[one.name] = _number_in(
-                repr(one.value), one.unit, units[one.name], where, problems
+            found[table.name] = _number_in(
+                repr(table.value), table.unit, units[table.name], where, problems
             )
     return found
 

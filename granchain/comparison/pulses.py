@@ -78,16 +78,18 @@ def compare_pulses(
         )
     sensor = needed_sensor(measured, cutoff, messages)
     measured.filter(sensor)
-    sides = [Computed(result, beads, sensor, stated, messages) for result in results]
+    computed = [Computed(result, beads, sensor, stated, messages) for result in results]
     shifts = [
         _shift_between(measured, side, word, messages)
-        for side, word in zip(sides, words, strict=True)
+        for side, word in zip(computed, words, strict=True)
     ]
-    windows = [_window_of_pulse(measured, k, sides, shifts) for k in range(len(beads))]
-    seen = [all(math.isfinite(side.pulses[k].arrival) for side in sides) for k in range(len(beads))]
+    windows = [_window_of_pulse(measured, k, computed, shifts) for k in range(len(beads))]
+    seen = [
+        all(math.isfinite(side.pulses[k].arrival) for side in computed) for k in range(len(beads))
+    ]
     found = tuple(
         _result_against(measured, side, shift, windows, seen, word, bounds, messages)
-        for side, shift, word in zip(sides, shifts, words, strict=True)
+        for side, shift, word in zip(computed, shifts, words, strict=True)
     )
     return Comparison(
         trace, sensor, found, _nearest_laws(measured, found), tuple(dict.fromkeys(messages))
@@ -404,7 +406,7 @@ def _result_against(
 
 
 def _window_of_pulse(
-    measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Number]
+    measured: Measured, k: int, computed: Sequence[Computed], shifts: Sequence[Number]
 ) -> slice:
     """Samples of a measured pulse and half a width on both sides, whatever it is compared with.
 
@@ -420,7 +422,7 @@ def _window_of_pulse(
     else:
         pulses = [
             (side.pulses[k], shift.value)
-            for side, shift in zip(sides, shifts, strict=True)
+            for side, shift in zip(computed, shifts, strict=True)
             if math.isfinite(side.pulses[k].arrival)
         ]
         if not pulses:
@@ -484,10 +486,10 @@ def _missed(
     return missed
 
 
-def _doubt(noise: Noise, nearest: SensorAgreement, other: SensorAgreement) -> float:
+def _doubt(noise: Noise, nearest: SensorAgreement, rival: SensorAgreement) -> float:
     """By which noise may let the residuals of two results differ; see `_nearest_laws`."""
-    n = min(len(nearest.computed), len(other.computed))
-    apart = nearest.computed[:n] - other.computed[:n]
+    n = min(len(nearest.computed), len(rival.computed))
+    apart = nearest.computed[:n] - rival.computed[:n]
     size = float(np.linalg.norm(apart))
     sigma = noise.of_sum(apart) / size if size > 0.0 else noise.sample
     return 4.0 * sigma / float(np.linalg.norm(nearest.measured))

@@ -65,21 +65,21 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
     measures = f'"granchain laws {law.name}{"" if ours else " --law-module FILE"}" measures it'
     entry = certified().get(law.name) if ours else None
     if entry is None:
-        told = f"has no certificate: what it delivers was not measured; {measures}"
-        return Message(f'contact law "{law.name}" {told}')
+        words = f"has no certificate: what it delivers was not measured; {measures}"
+        return Message(f'contact law "{law.name}" {words}')
     try:
         same = source_of(law) == entry["source"]
     except OSError:
         same = False
     if not same:
-        told = f"has no certificate: its source is not the one that was measured; {measures}"
+        words = f"has no certificate: its source is not the one that was measured; {measures}"
     elif entry["problems"]:
-        told = f"failed its certificate: {'; '.join(entry['problems'])}"
+        words = f"failed its certificate: {'; '.join(entry['problems'])}"
     elif as_printed and entry["created_as_printed"]:
-        told = (
+        words = (
             "as printed, without the energy guard, failed its certificate: a cycle returns up to "
             f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
         )
     else:
         return None
-    return Message(f'contact law "{law.name}" {told}', warning=True)
+    return Message(f'contact law "{law.name}" {words}', warning=True)

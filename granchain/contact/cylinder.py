@@ -122,7 +122,7 @@ def inverse_log_root(ratio: float) -> float:
     but for h^2, after which y is right to 2e-9. The second is Newton's. Its logarithm is the first
     and that of 1 + x: x - x^2/2 + ..., six terms; the first one left out is x^7/7 = 1e-17.
     """
-    m, k = elementary.parts(ratio)
+    m, k = elementary.mantissa_exponent(ratio)
     s = (m - 1.0) / (m + 1.0)
     t = elementary.LN2_HIGH * k + 2.0 * s * (1.0 + s * s * (1.0 / 3.0 + 0.2 * s * s))
     s = math.sqrt(2.0 * t)

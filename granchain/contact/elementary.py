@@ -3,7 +3,7 @@ and taken in vectors by the engine.
 
 A machine's own log, exp and pow differ from those of the next one in the last digit, and are called
 number by number. These are made of +, -, *, /, comparisons, and three functions that take a double
-apart by powers of two, exactly: `parts`, `power_of_two` and `leading`, of which
+apart by powers of two, exactly: `mantissa_exponent`, `power_of_two` and `leading`, of which
 granchain.jit.accessors has a form that works on bits. Both forms have the same bits.
 
 Relative errors are at most 3e-16 for log, 2e-16 for exp, 2e-15 for power, and 4e-16 for power where
@@ -68,7 +68,7 @@ SMALLEST_EXPONENT = -708.8
 INF, NAN = math.inf, math.nan
 
 
-def parts(x: float) -> tuple[float, float]:
+def mantissa_exponent(x: float) -> tuple[float, float]:
     """Mantissa m and exponent k of x = m 2^k, k whole, sqrt(1/2) <= m < sqrt 2; some such
     numbers where x is not normal and above 0."""
     m, k = math.frexp(x) if x >= SMALLEST and x <= LARGEST else (1.0, 0)
@@ -108,7 +108,7 @@ def log(x: float) -> float:
     float
         ln x, within 3e-16 of it.
     """
-    m, k = parts(x)
+    m, k = mantissa_exponent(x)
     # ln m = 2 s + s R, and 2 s = f - s f with f = m - 1, exact: so the first term carries no error.
     # s f = f^2/2 - s f^2/2.
     f = m - 1.0
@@ -170,7 +170,7 @@ def power(x: float, y: float) -> float:
         x^y, within 2e-15 of it where that is a normal number, and within 4e-16 where |y ln x| is
         below 10. 1 where y is 0; inf and 0 as for `exp`, of y ln x.
     """
-    m, k = parts(x)
+    m, k = mantissa_exponent(x)
     # s = (m - 1)/(m + 1) as s_high + s_low: s_high has 26 bits, and m_high + 1 has 27, so that
     # their product is exact
     f = m - 1.0

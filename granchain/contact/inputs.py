@@ -68,7 +68,9 @@ def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] |
 
 
 def filled(
-    law: type[ContactLaw], given: Mapping[str, Any], read: Callable[[str, str], float] | None = None
+    law: type[ContactLaw],
+    stated: Mapping[str, Any],
+    read: Callable[[str, str], float] | None = None,
 ) -> tuple[dict[str, Any], list[Slip]]:
     """A value for each input of a law, and the mistakes; a required input that is not given has no
     value.
@@ -77,14 +79,14 @@ def filled(
     ----------
     law : type of ContactLaw
         The law.
-    given : mapping
+    stated : mapping
         Values by name; None stands for the default. A restitution may be a table {"law": ..., ...}:
         that elastoplastic law's inputs.
     read : callable, optional
         Reads a text as a number in a unit; its ValueError says what to do.
     """
     inputs = {quantity.name: quantity for quantity in law.inputs}
-    homes = {name: _homes(name) for name in given if name not in inputs}
+    homes = {name: _homes(name) for name in stated if name not in inputs}
     slips = [
         Slip(
             law.name,
@@ -95,17 +97,17 @@ def filled(
             tuple(inputs),
             True,
         )
-        for name, value in given.items()
+        for name, value in stated.items()
         if name not in inputs
     ]
     values: dict[str, Any] = {}
     for name, quantity in inputs.items():
-        value = given.get(name)
+        value = stated.get(name)
         if value is None and not quantity.required:
             values[name] = quantity.default
             continue
         if name == "restitution" and isinstance(value, Mapping):
-            values[name], inner = of_another(value, read)
+            values[name], inner = of_law_table(value, read)
             slips += [slip._replace(place=f"{name}.{slip.place}") for slip in inner]
             continue
         number, advice = value, f"give {name}: {quantity.meaning}{in_unit(quantity.unit)}"
@@ -137,14 +139,14 @@ def _homes(name: str) -> str:
     return f'; it is an input of law = "{homes[0]}"' if len(homes) == 1 else ""
 
 
-def of_another(
-    given: Mapping[str, Any], read: Callable[[str, str], float] | None
+def of_law_table(
+    table: Mapping[str, Any], read: Callable[[str, str], float] | None
 ) -> tuple[dict[str, Any], list[Slip]]:
     """The table of an elastoplastic law that gives a restitution."""
-    law = chosen(given.get("law"), Elastoplastic)
+    law = chosen(table.get("law"), Elastoplastic)
     if isinstance(law, Slip):
         return {"law": ""}, [law]
     values, slips = filled(
-        law, {name: value for name, value in given.items() if name != "law"}, read
+        law, {name: value for name, value in table.items() if name != "law"}, read
     )
     return {"law": law.name, **values}, slips

@@ -126,21 +126,21 @@ class Pair:
         materials = {"material": material}
         if other_material is not None:
             materials["other_material"] = other_material
-        for name, given in materials.items():
-            if not isinstance(given, Material) and not (
-                isinstance(given, str) and given in MATERIALS
+        for name, stated in materials.items():
+            if not isinstance(stated, Material) and not (
+                isinstance(stated, str) and stated in MATERIALS
             ):
                 problems.append(
-                    f'pair: {name}: got "{given}", allowed: {", ".join(MATERIALS)}, or a '
-                    f"granchain.Material; {suggestion(given, MATERIALS, 'name one of them')}"
+                    f'pair: {name}: got "{stated}", allowed: {", ".join(MATERIALS)}, or a '
+                    f"granchain.Material; {suggestion(stated, MATERIALS, 'name one of them')}"
                 )
         if problems:
             raise LawError("\n".join(problems))
-        one, other = (
+        first, second = (
             given if isinstance(given, Material) else MATERIALS[given]
             for given in (material, materials.get("other_material", material))
         )
-        if not one.compliance + other.compliance > 0.0:
+        if not first.compliance + second.compliance > 0.0:
             raise LawError(
                 "pair: material: got two rigid bodies, allowed: one at most; give one of them a "
                 "Young's modulus"
@@ -148,13 +148,13 @@ class Pair:
         curved = (
             1.0 / radius - 1.0 / other_radius if internal else 1.0 / radius + 1.0 / other_radius
         )
-        held = internal or math.isinf(other_radius)
-        softer = min(one, other, key=yields_at)
+        fixed = internal or math.isinf(other_radius)
+        softer = min(first, second, key=yields_at)
         return cls(
             effective_radius=1.0 / curved,
-            effective_modulus=1.0 / (one.compliance + other.compliance),
+            effective_modulus=1.0 / (first.compliance + second.compliance),
             effective_mass=effective_mass(
-                sphere_mass(radius, one), math.inf if held else sphere_mass(other_radius, other)
+                sphere_mass(radius, first), math.inf if fixed else sphere_mass(other_radius, second)
             ),
             **{name: getattr(softer, name) for name in OF_THE_SOFTER},
             radius_1=other_radius if internal else radius,
@@ -202,9 +202,9 @@ def sphere_mass(radius: float, material: Material) -> float | None:
     return 4.0 / 3.0 * math.pi * (radius * radius * radius) * material.density
 
 
-def effective_mass(one: float | None, other: float | None) -> float | None:
+def effective_mass(mass_1: float | None, mass_2: float | None) -> float | None:
     """1/(1/m1 + 1/m2) [kg]; None where one is not known."""
-    return None if one is None or other is None else 1.0 / (1.0 / one + 1.0 / other)
+    return None if mass_1 is None or mass_2 is None else 1.0 / (1.0 / mass_1 + 1.0 / mass_2)
 
 
 def hertz_stiffness(modulus: Any, radius: Any) -> Any:

@@ -447,7 +447,7 @@ class JankowskiBothPhases(Quarter):
         )
 
 
-def given(a: float) -> Quantity:
+def measured_damping(a: float) -> Quantity:
     """Input for a damping coefficient that no restitution gives."""
     return positive("chi", f"N s/m^{1.0 + a:g}", "damping coefficient, to be measured")
 
@@ -463,7 +463,7 @@ class KuwabaraKono(Half):
 
     name = "kuwabara-kono"
     source = Source("Kuwabara & Kono 1987", "", "10.1143/JJAP.26.1230")
-    inputs = (given(0.5), STIFFNESS, SEPARATION)
+    inputs = (measured_damping(0.5), STIFFNESS, SEPARATION)
     validity = "viscoelastic spheres; rates far below the sound's"
     status = (
         "verified against the series of the restitution for weak damping; compared with printed "
@@ -489,7 +489,7 @@ class SchwagerPoeschel(PowerOfSchwagerPoeschel):
 
     name = "schwager-poschel"
     source = Source("Schwager & Pöschel 1998; " + REVIEW, "table 2", "10.1103/PhysRevE.57.650")
-    inputs = (given(_SCHWAGER_POESCHEL), STIFFNESS, SEPARATION)
+    inputs = (measured_damping(_SCHWAGER_POESCHEL), STIFFNESS, SEPARATION)
     validity = "empirical"
     status = "verified against an independent integration; not validated against experiment"
     coefficients_of = KuwabaraKono.coefficients_of
@@ -498,7 +498,7 @@ class SchwagerPoeschel(PowerOfSchwagerPoeschel):
 class Proportional(ContactLaw):
     """Base of F = K d^1.5 + chi d rate; a damping that begins like d needs no onset weight."""
 
-    inputs = (given(1.0), STIFFNESS, SEPARATION)
+    inputs = (measured_damping(1.0), STIFFNESS, SEPARATION)
     coefficients = hertzian_coefficients(1.0)
     validity = "empirical"
     status = "verified against an independent integration; not validated against experiment"

@@ -20,19 +20,19 @@ from granchain.engine.fields import beads_of
 from granchain.engine.loop import next_stops
 from granchain.engine.row import behind_front, sweeps_of
 from granchain.engine.state import State
-from granchain.jit.accessors import held
+from granchain.jit.accessors import by_address
 from granchain.jit.cache import compiled
 from granchain.jit.options import VECTOR
 from granchain.status import Status
 
-# Pieces of a band: at two threads, what one waits for the other is then some percent of a block.
-PIECES = 24
-# Pieces that a thread needs, to have one to do while others are two ahead of it.
+# Groups of tiles in a band: of two threads, each then waits some percent of a block for the other.
+TILE_GROUPS = 24
+# Tiles that a thread needs, to have one to do while others are two ahead of it.
 TILES_APART = 4
 
 
 @cache
-def piece_of(law: Functions, features: Features) -> Callable:
+def tiles_march(law: Functions, features: Features) -> Callable:
     """Compiled function (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
     tiles from contact `ahead` on.
 
@@ -40,16 +40,16 @@ def piece_of(law: Functions, features: Features) -> Callable:
     """
     _, advance_tile = sweeps_of(contact_step(law, features))
 
-    def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
-        row, records, total = beads_of(tables), held(records), 0
-        for one in range(tiles):
+    def march_tiles(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):
+        row, records, total = beads_of(tables), by_address(records), 0
+        for tile in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(
-                row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending
+                row, clock, records, begun, steps, ahead + tile * clock.tile, n, 0, sample, pending
             )
             total += clamped
         return total
 
-    return compiled(piece)
+    return compiled(march_tiles)
 
 
 class Bands:
@@ -66,12 +66,14 @@ class Bands:
         self._state = state
         tiles = state.chain.n_bodies // int(state.clock.tile)
         self.threads = max(1, min(threads, tiles // TILES_APART)) if state.features.tiled else 1
-        self._piece = piece_of(state.functions, state.features) if self.threads > 1 else None
+        self._march_tiles = (
+            tiles_march(state.functions, state.features) if self.threads > 1 else None
+        )
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """As State.advance; an interruption is raised when the block is done, so that the state
         is that of a step."""
-        if self._piece is None:
+        if self._march_tiles is None:
             return self._state.advance(steps, looks)
         ended: list[Status | BaseException] = []
 
@@ -108,8 +110,13 @@ class Bands:
     def _march(self, until: int) -> None:
         """Steps with nothing whole among them."""
         state, clock = self._state, self._state.clock
-        begun, steps, tile, piece = state.step, until - state.step, int(clock.tile), self._piece
-        assert piece is not None
+        begun, steps, tile, march_tiles = (
+            state.step,
+            until - state.step,
+            int(clock.tile),
+            self._march_tiles,
+        )
+        assert march_tiles is not None
         # tiles make lists of their own of the contacts with an event
         state.events.listed[state.events.active[: int(clock.n_active)]] = 0
         clock.n_active = 0
@@ -118,7 +125,7 @@ class Bands:
         band = max(1, min(int(clock.band), tile // VECTOR - 2, -(-steps // (2 * self.threads))))
         starts = range(begun, until, band)
         tiles = -(-(n + VECTOR * (band - 1)) // tile)
-        each = max(1, tiles // PIECES)
+        each = max(1, tiles // TILE_GROUPS)
         pending = [
             float(clock.pending),
             float(clock.dt) if state.features.rate else float(clock.pending),
@@ -127,7 +134,7 @@ class Bands:
 
         def do(b: int, j: int) -> None:
             start = starts[b]
-            clamped[b] += piece(
+            clamped[b] += march_tiles(
                 start,
                 min(band, until - start),
                 j * each * tile,
@@ -145,9 +152,9 @@ class Bands:
         clock.sample, clock.pending, clock.step = samples_before(state, until), pending[1], until
 
 
-def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int], None]) -> None:
-    """Do all pieces of all bands: thread k the bands k, k + threads, ..., a piece once the band
-    before is two pieces ahead.
+def in_wavefront(bands: int, groups: int, threads: int, do: Callable[[int, int], None]) -> None:
+    """Do all groups of tiles of all bands: thread k the bands k, k + threads, ..., a group once the
+    band before is two groups ahead.
 
     Raises
     ------
@@ -158,10 +165,10 @@ def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int],
 
     def follow(k: int) -> None:
         for b in range(k, bands, threads):
-            for j in range(pieces):
+            for j in range(groups):
                 if b > 0:
                     with turn:
-                        while done[b - 1] < min(j + 2, pieces) and not failed:
+                        while done[b - 1] < min(j + 2, groups) and not failed:
                             turn.wait()
                 if failed:
                     return

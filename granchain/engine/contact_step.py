@@ -130,7 +130,7 @@ class ContactStep(NamedTuple):
         (overlap, half, rate, past, dt, last, viscous, c, h) -> history, the force that kicks, the
         force that is recorded, the loss of a forgotten dent, and the work that goes from the clamp
         to the dashpot.
-    parts : callable
+    force_terms : callable
         (overlap, rate, c, h) -> force, its elastic part, what the clamp adds.
     onset, end : callable
         The jump of the force in this step, at a contact's onset or at the end of one that pulls, as
@@ -153,7 +153,7 @@ class ContactStep(NamedTuple):
     history_at: Callable
     happened: Callable
     event: Callable
-    parts: Callable
+    force_terms: Callable
     onset: Callable
     end: Callable
     inside: Callable
@@ -304,7 +304,7 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
     )
 
     @hot
-    def parts(d, r, c, h):
+    def force_terms(d, r, c, h):
         f = force(d, r, c, h)
         elastic = clamp = 0.0
         if LEDGER:
@@ -330,7 +330,7 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
                 damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
         return stiffness, damping
 
-    return parts, read_as, read, slopes
+    return force_terms, read_as, read, slopes
 
 
 def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callable]:
@@ -396,28 +396,28 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
         # the rate there, less what the force has grown by since the step before
         rate = r - behind * dt * bend
-        first_side = passed(near, rate, c, h)
+        near_force = passed(near, rate, c, h)
         if RATE:
             middle = passed(0.5 * (before + near), rate, c, h)
             # Simpson's mean: a damping may rise by orders within a step
-            grown = (4.0 * middle + first_side - 5.0 * last) / 6.0
+            grown = (4.0 * middle + near_force - 5.0 * last) / 6.0
             rate -= (1.0 - behind) * dt * push * grown
-            first_side = passed(near, rate, c, h)
+            near_force = passed(near, rate, c, h)
             # the path's bend at the jump itself
-            bend -= push * (first_side - last)
-        second_side = passed(far, rate, c, h)
+            bend -= push * (near_force - last)
+        far_force = passed(far, rate, c, h)
         if KINKS:
-            return (True, behind, first_side, second_side, 0.0, 0.0), NO_LEAP, 0.0, 0.0
-        bent, lapse = bend - push * (second_side - first_side), LAPSE * dt
+            return (True, behind, near_force, far_force, 0.0, 0.0), NO_LEAP, 0.0, 0.0
+        bent, lapse = bend - push * (far_force - near_force), LAPSE * dt
         # a lapse before the jump, and after it
         d_before, r_before = near - lapse * rate, rate - lapse * bend
         d_after, r_after = far + lapse * rate, rate + lapse * bent
         grows, grew = (
-            passed(d_after, r_after, c, h) - second_side,
-            first_side - passed(d_before, r_before, c, h),
+            passed(d_after, r_after, c, h) - far_force,
+            near_force - passed(d_before, r_before, c, h),
         )
         growth = (grows - grew) / lapse
-        there = (True, behind, first_side, second_side, 1.0, growth)
+        kicked = (True, behind, near_force, far_force, 1.0, growth)
         # a body that has just come through is back after 2 rate/-bent, and through once more
         back = behind + 2.0 * rate / (dt * bent) if bent != 0.0 else 0.0
         again = NO_LEAP
@@ -440,7 +440,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
                 damped, clamped = losses(overlap, speed, c, h)
                 viscous += share * damped
                 clamp += share * clamped
-        return there, again, viscous, clamp
+        return kicked, again, viscous, clamp
 
     return inside
 

@@ -114,7 +114,7 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
     the bodies that are placed; the work of each over the step's `time`, of which `half` a step is
     over at an entry of the ledger [s]."""
     bodies, force, driven, drives = row.bodies, row.contacts.force, row.driven, row.drives
-    power = taken = 0.0
+    power = own_energy = 0.0
     several = energy_due and records.drive_work.shape[1] > 0
     for e in range(drives.kind.size):
         i = int(drives.body[e])
@@ -128,11 +128,11 @@ def power_of_drives(row, clock, records, back, half, time, energy_due):
             own = (right - left) * speed + dragged
             power += (right - left) * speed
             power += dragged
-            taken += dragged
+            own_energy += dragged
         if several:
             records.drive_work[clock.entry, e] = driven.work[e] + driven.rest[e] + half * own
         driven.work[e], driven.rest[e] = added(driven.work[e], driven.rest[e], time * own)
-    return power, taken
+    return power, own_energy
 
 
 def work_of_jump(row, clock, k, kick):
@@ -145,13 +145,13 @@ def work_of_jump(row, clock, k, kick):
 
 def jolting(step: ContactStep) -> Callable:
     """Function for a step in which the speed of what is driven jumps."""
-    features, parts = step.features, step.parts
+    features, force_terms = step.features, step.force_terms
     RATE, LEDGER, ONSET = features.rate, features.ledger, features.weight
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def jolt_contact(row, clock, k, body, inwards, e):
         """What a jump of a drive's speed does at one of its two contacts, to the body beyond."""
-        part, before, speed = row.driven.part[e], row.driven.before[e], row.driven.speed[e]
+        share, before, speed = row.driven.part[e], row.driven.before[e], row.driven.speed[e]
         if ONSET >= 0 and row.h[ONSET, k] != 1.0:
             return
         bodies, contacts, dt = row.bodies, row.contacts, clock.dt
@@ -159,20 +159,20 @@ def jolting(step: ContactStep) -> Callable:
         r = predicted(half, da, 0.5 * dt)
         r_before = r - inwards * (speed - before)
         ck, hk = coefficients_at(row.c, k), history_at(row.h, k)
-        f, elastic, clamp = parts(d, r if RATE else 0.0, ck, hk)
-        f_before, _, clamp_before = parts(d, r_before if RATE else 0.0, ck, hk)
-        bodies.v[body] += part * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
-        give(row, clock, e, part * inwards * dt * (f * speed - f_before * before))
+        f, elastic, clamp = force_terms(d, r if RATE else 0.0, ck, hk)
+        f_before, _, clamp_before = force_terms(d, r_before if RATE else 0.0, ck, hk)
+        bodies.v[body] += share * inwards * dt * bodies.inverse_mass[body] * (f - f_before)
+        give(row, clock, e, share * inwards * dt * (f * speed - f_before * before))
         if bodies.inverse_mass[body] == 0.0:
             # what is placed itself goes on, and its drive, if any, takes the force
-            other = bodies.v[body] + 0.5 * dt * bodies.a[body]
+            beyond = bodies.v[body] + 0.5 * dt * bodies.a[body]
             for e in range(row.drives.kind.size):
                 if row.drives.kind[e] != FORCE and row.drives.body[e] == body:
-                    give(row, clock, e, -part * inwards * dt * (f - f_before) * other)
+                    give(row, clock, e, -share * inwards * dt * (f - f_before) * beyond)
         if LEDGER:
-            contacts.clamp_work[k] += part * dt * (r * clamp - r_before * clamp_before)
+            contacts.clamp_work[k] += share * dt * (r * clamp - r_before * clamp_before)
             viscous, viscous_before = f - elastic - clamp, f_before - elastic - clamp_before
-            contacts.viscous_work[k] += part * dt * (r * viscous - r_before * viscous_before)
+            contacts.viscous_work[k] += share * dt * (r * viscous - r_before * viscous_before)
 
     def jolt(row, clock):
         """Kick, work and losses of the step: by a part of their jumps more.

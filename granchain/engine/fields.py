@@ -416,10 +416,10 @@ def _member_reader(count: int) -> Callable:
         return _no_member
     before, last = _member_reader(count - 1), count - 1
 
-    def take(arrays, m):
+    def read(arrays, m):
         return before(arrays, m) + (arrays[last][m],)
 
-    return take
+    return read
 
 
 def _no_member(arrays, m):
@@ -446,15 +446,15 @@ def motion_of(row, k):
 
 
 @hot
-def put_changed(force, values, events, first, changed):
-    """Give the contacts whose kick is not the recorded force these values."""
+def write_changed(force, values, events, first, changed):
+    """Write these values to the contacts whose kick differs from the recorded force."""
     for e in range(changed):
         k = events.changed[first + e]
         force[k] = values[k]
 
 
 def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:
-    """Put the start value into each row, the last axis but one, zeros too.
+    """Fill each row, the last axis but one, with its start value, zeros too.
 
     Memory that nothing was written to is one page of zeros that all rows share, and a store with an
     empty mask, which is what a peak that does not rise comes to, goes the processor's slow way

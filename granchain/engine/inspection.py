@@ -77,8 +77,8 @@ def lost_body(bodies, n):
 
 @shared
 def lost_contact(row, n):
-    """The first contact with a number that is none where no force shows it, or -1: a force that
-    compares hides what it is given."""
+    """The first contact with a nan that its force does not show, or -1: a force with comparisons
+    may hide one."""
     for k in range(n):
         for quantity in range(row.h.shape[0]):
             if math.isnan(row.h[quantity, k]):

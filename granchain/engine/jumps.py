@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, predicted
 from granchain.engine.drives import work_of_jump
-from granchain.engine.fields import motion_of, put_changed
+from granchain.engine.fields import motion_of, write_changed
 from granchain.jit.options import shared
 
 
@@ -107,7 +107,7 @@ def correcting(step: ContactStep) -> Callable:
         dt, n_jumps = clock.dt, clock.n_jumps
         for k in range(n):
             kick[k] = force[k]
-        put_changed(kick, row.contacts.kicked, row.events, 0, changed)
+        write_changed(kick, row.contacts.kicked, row.events, 0, changed)
         if RATE:
             for k in range(n):
                 shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]

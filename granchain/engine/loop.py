@@ -29,7 +29,7 @@ from granchain.engine.row import (
     sweeps_of,
 )
 from granchain.engine.sites import complete_sites, kick_on_sites
-from granchain.jit.accessors import held
+from granchain.jit.accessors import by_address
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot, shared
 
@@ -43,7 +43,7 @@ def loop_of(law: Functions, features: Features) -> Callable:
 
 @shared
 def keep_history(row, records, clock, back):
-    """What every contact has come to, in this snapshot."""
+    """History of every contact, in this snapshot."""
     b, k, shot = row.bodies, row.contacts, clock.snapshot
     for i in range(records.snapshot_reach.shape[1]):
         records.snapshot_reach[shot, i] = k.reach[i]
@@ -104,7 +104,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
 
     def loop(stop, looks, tables, clock, followed, records):
         """Advance to step `stop`, and look at the state where asked to; the status."""
-        row, records = beads_of(tables), held(records)
+        row, records = beads_of(tables), by_address(records)
         force, n_steps = row.contacts.force, clock.n_steps
         while clock.step < stop:
             step = clock.step

@@ -43,17 +43,17 @@ def mixture(models: tuple[Model, ...]) -> Model:
     for model, count in zip(models, counts, strict=True):
         c_of = _picked(_places(model.coefficients, coefficients))
         h_of = _picked(_places(model.history, history))
-        given = {
+        bound = {
             name: fitted(getattr(where, name), c_of, h_of, shape)
             for name, shape in MIXED_SHAPES.items()
             for where in [model.functions if name in Functions._fields else model.law]
         }
         spread = _spread(_places(model.history, history), len(history))
         idle = tuple(_IDLE.get(quantity.name, 0.0) for quantity in history)
-        given["history_of"] = _history_begun(given["history_of"], spread, idle)
-        given["update"] = _renewed(given["update"], spread)
-        given["jumps"] = _padded_jumps(given["jumps"], (math.inf,) * (max(counts) - count))
-        own.append(given)
+        bound["history_of"] = _history_begun(bound["history_of"], spread, idle)
+        bound["update"] = _renewed(bound["update"], spread)
+        bound["jumps"] = _padded_jumps(bound["jumps"], (math.inf,) * (max(counts) - count))
+        own.append(bound)
     functions = own[-1]
     for place in range(len(models) - 2, -1, -1):
         functions = {
@@ -79,7 +79,7 @@ def mixture(models: tuple[Model, ...]) -> Model:
 
 
 def models_of(model: Model) -> tuple[Model, ...]:
-    """The models of a mixture, in the order of the places; one that is none is alone."""
+    """The models of a mixture, in the order of the places; a plain model alone."""
     return getattr(model.law, "models", (model,))
 
 
@@ -159,18 +159,18 @@ def _spread(places: tuple[int, ...], width: int) -> Callable:
     if width == 0:
         return _neither
     before, last = _spread(places, width - 1), width - 1
-    mine = places.index(last) if last in places else -1
-    if mine < 0:
+    source = places.index(last) if last in places else -1
+    if source < 0:
 
         def keep(values, own):
             return before(values, own) + (values[last],)
 
         return keep
 
-    def put(values, own):
-        return before(values, own) + (float(own[mine]),)
+    def spread_last(values, own):
+        return before(values, own) + (float(own[source]),)
 
-    return put
+    return spread_last
 
 
 def _neither(values, own):
@@ -196,20 +196,20 @@ def fitted(own: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callabl
     return made[shape]
 
 
-def _either(place: float, one: Callable, other: Callable, shape: str) -> Callable:
+def _either(place: float, own: Callable, rest: Callable, shape: str) -> Callable:
     """One function where the contact has this law, else the other."""
 
     def of_c(c):
-        return one(c) if c[0] == place else other(c)
+        return own(c) if c[0] == place else rest(c)
 
     def of_ch(c, h):
-        return one(c, h) if c[0] == place else other(c, h)
+        return own(c, h) if c[0] == place else rest(c, h)
 
     def of_xch(x, c, h):
-        return one(x, c, h) if c[0] == place else other(x, c, h)
+        return own(x, c, h) if c[0] == place else rest(x, c, h)
 
     def of_xych(x, y, c, h):
-        return one(x, y, c, h) if c[0] == place else other(x, y, c, h)
+        return own(x, y, c, h) if c[0] == place else rest(x, y, c, h)
 
     made: dict[str, Callable] = {"c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych}
     return made[shape]

@@ -1,5 +1,4 @@
-"""What the contacts of a run have come to: energy lost for good, the largest circle of contact, and
-what each is doing.
+"""State of the contacts at the end of a run: dissipated energy, largest contact radius, and phase.
 
 Plain functions of one contact each; compiled for a long row, or many runs at once, to the same
 bits.
@@ -16,7 +15,7 @@ import numpy as np
 from granchain.contact.law import OPEN, PHASES
 from granchain.contact.model import Model
 from granchain.engine.contact_step import overlap_of
-from granchain.engine.scans import compiled_scan, in_parts, kinds_of_columns
+from granchain.engine.scans import compiled_scan, kinds_of_columns, split_columns
 from granchain.engine.setup import start_histories
 from granchain.engine.state import State
 from granchain.errors import LawError
@@ -36,7 +35,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     if not model.loses:
         return lost
     c, h = _tables(states)
-    dents = in_parts(over_contacts(model.functions.plastic, model, (), c, h), lost)
+    dents = split_columns(over_contacts(model.functions.plastic, model, (), c, h), lost)
     for place, (state, dented) in enumerate(zip(states, dents, strict=True)):
         lost[place] = dented + lost[place]
         if (
@@ -69,7 +68,7 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     met = np.flatnonzero(deepest > OPEN)
     sizes = deepest[met], np.concatenate(radii)[met]
     found[met] = over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
-    return in_parts(found, radii)
+    return split_columns(found, radii)
 
 
 def final_phases(states: Sequence[State]) -> list[np.ndarray]:
@@ -85,7 +84,7 @@ def final_phases(states: Sequence[State]) -> list[np.ndarray]:
         for u, v in [(row[: state.chain.n_bodies + 2] for row in state.bodies[:2])]
     ]
     overlap, rate = (np.concatenate(parts) for parts in zip(*motions, strict=True))
-    return in_parts(
+    return split_columns(
         phases(states[0].model, *_tables(states), overlap, rate), [d for d, _ in motions]
     )
 

@@ -23,10 +23,10 @@ from granchain.engine.scans import (
     alike,
     at_rest,
     halfway,
-    in_parts,
     over_kinds,
     settled,
     shared_models,
+    split_columns,
 )
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
@@ -135,7 +135,9 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         speeds = np.repeat(np.array([one.speeds for one in of]).T, sizes, axis=1)
         energies = 0.5 * np.concatenate(mass) * speeds**2
         scanned = over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
-        for place, part in zip(places, in_parts(scanned, [one.limits for one in of]), strict=True):
+        for place, part in zip(
+            places, split_columns(scanned, [one.limits for one in of]), strict=True
+        ):
             found[place] = part
     return found
 

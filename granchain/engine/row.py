@@ -24,11 +24,11 @@ from granchain.engine.contact_step import (
     predicted,
     replaced,
 )
-from granchain.engine.fields import motion_of, put_changed
+from granchain.engine.fields import motion_of, write_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.ledger import dissipate
 from granchain.engine.mixture import UNTIL
-from granchain.jit.accessors import put_rows, rows_from
+from granchain.jit.accessors import rows_from, store_rows
 from granchain.jit.options import VECTOR, hot, rows, shared
 
 # A step that no run reaches.
@@ -100,7 +100,7 @@ def kick_row(row, first, count, changed, corrected, scale, dt, flags):
     b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
     rate, loaded, _, drag = flags
     raise_peaks(k.force, k.peak, count)
-    put_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
+    write_changed(row.contacts.force, row.contacts.kicked, row.events, first, changed)
     if corrected:
         for i in range(count):
             k.force[i] = row.corrections.kick[i]
@@ -173,14 +173,14 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
 
         return coefficients_at
 
-    def either(law, one, other):
+    def either(law, own, rest):
         @hot
-        def take(which, row, first, count, dt, half_dt, pending):
+        def dispatch(which, row, first, count, dt, half_dt, pending):
             if which == law:
-                return one(row, first, count, dt, half_dt, pending)
-            return other(which, row, first, count, dt, half_dt, pending)
+                return own(row, first, count, dt, half_dt, pending)
+            return rest(which, row, first, count, dt, half_dt, pending)
 
-        return take
+        return dispatch
 
     @hot
     def of_law(which, row, first, count, dt, half_dt, pending):
@@ -191,7 +191,7 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
         of_law = either(law, taking(reader(law), features.ledger and rate), of_law)
 
     @hot
-    def take(row, first, count, dt, half_dt, pending):
+    def sweep_runs(row, first, count, dt, half_dt, pending):
         found, after, at, stop = 0, first, first, first + count
         while at < stop:
             until = row.c[UNTIL, at]
@@ -202,13 +202,13 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
             after = last if more > 0 else after
         return found, after
 
-    return take
+    return sweep_runs
 
 
 def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
     """The pass that takes nearly all of a run's time, through contacts first..first + count - 1 of
     a row: one source for a whole row and for a part of it."""
-    features, parts, history_at = step.features, step.parts, step.history_at
+    features, force_terms, history_at = step.features, step.force_terms, step.history_at
     RATE, LOADED, LEDGER = features.rate, features.loaded, features.ledger
     CLAMPS = features.lowest >= 0
 
@@ -231,7 +231,7 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
                 d = overlap_of(u[k], u[k + 1], start[k])
                 half, da = v[k] - v[k + 1], a[k] - a[k + 1]
                 rate = predicted(half, da, half_dt) if RATE else 0.0
-                f, still, lifted = parts(
+                f, still, lifted = force_terms(
                     d, rate, coefficients_at(c, first + k), history_at(h, first + k)
                 )
                 if LOSES:
@@ -257,7 +257,7 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
             return clamped
 
         @hot
-        def take(row, first, count, dt, half_dt, pending):
+        def sweep_contacts(row, first, count, dt, half_dt, pending):
             b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
             left = row.contacts.force[first - 1] if first > 0 else 0.0
             clamped = sweep(
@@ -267,7 +267,7 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
             )  # fmt: skip
             return clamped, first + count
 
-        return take
+        return sweep_contacts
 
     return by_law(step, taking)
 
@@ -294,11 +294,11 @@ def detecting(step: ContactStep) -> Callable:
             return events, first + after
 
         @hot
-        def take(row, first, count, dt, half_dt, pending):
+        def detect_contacts(row, first, count, dt, half_dt, pending):
             b, k = rows_from(row.bodies, first), rows_from(row.contacts, first)
             return detect(b.u, b.v, b.a, k.start, row.c, row.h, dt, half_dt, first, count)
 
-        return take
+        return detect_contacts
 
     return by_law(step, taking)
 
@@ -366,7 +366,7 @@ def renewal(step: ContactStep) -> Callable:
                 renewed, kick, record, lost, work = event(
                     d, half, r, past_rate(half, da, half_dt), dt, last, viscous, ck, hk
                 )
-                put_rows(h, k, renewed)
+                store_rows(h, k, renewed)
                 if FORGETS:
                     contacts.lost[k] += lost
                 if work != 0.0:
@@ -450,7 +450,7 @@ def tile_march(step: ContactStep, forces: Callable, renew: Callable) -> Callable
                 return done, changed, length, slot, clamped, pending
             if changed > 0:
                 lifted, _ = forces(row, first, count, dt, half_dt, pending)
-                put_changed(contacts.force, contacts.recorded, events, first, changed)
+                write_changed(contacts.force, contacts.recorded, events, first, changed)
             else:
                 lifted, _ = sweep(row, first, count, dt, half_dt, pending)
             clamped += lifted
@@ -528,7 +528,7 @@ def sweeps_of(step: ContactStep) -> tuple[Callable, Callable]:
             move(row, clock)
         lifted, _ = forces(row, 0, n, dt, half_dt, pending)
         clock.clamped += lifted
-        put_changed(contacts.force, contacts.recorded, row.events, 0, changed)
+        write_changed(contacts.force, contacts.recorded, row.events, 0, changed)
         clock.pending = 0.0
         return done, changed, n
 

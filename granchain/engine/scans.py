@@ -161,7 +161,7 @@ def alike(keys: Iterable[Hashable]) -> list[list[int]]:
     return list(places.values())
 
 
-def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
+def split_columns(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
     """A table cut along its last axis into as many columns as each of some rows has."""
     return np.split(table, np.cumsum([row.size for row in like])[:-1], axis=-1)
 

@@ -28,13 +28,13 @@ from granchain.engine.scans import (
     alike,
     at_rest,
     halfway,
-    in_parts,
     over_kinds,
     settled,
     shared_models,
+    split_columns,
 )
 from granchain.errors import CaseError, LawError
-from granchain.jit.accessors import gatherer, put_rows
+from granchain.jit.accessors import gatherer, store_rows
 
 # All contacts of a row.
 ALL: Any = slice(None)
@@ -79,7 +79,7 @@ class RowInputs(NamedTuple):
         Overlap at which the run stops [m].
     inputs : namespace
         A value for each of the law's inputs.
-    others : tuple of ((n_contacts,) boolean array, namespace)
+    of_pairs : tuple of ((n_contacts,) boolean array, namespace)
         Contacts that have other inputs, and these; no contact is in two.
     own : tuple of ((n_contacts,) boolean array, type of ContactLaw, namespace)
         Contacts that have a law of their own, and its inputs.
@@ -89,15 +89,15 @@ class RowInputs(NamedTuple):
     pair: Pair
     limits: np.ndarray
     inputs: SimpleNamespace
-    others: tuple[tuple[np.ndarray, SimpleNamespace], ...] = ()
+    of_pairs: tuple[tuple[np.ndarray, SimpleNamespace], ...] = ()
     own: tuple[tuple[np.ndarray, type[ContactLaw], SimpleNamespace], ...] = ()
 
 
 @dataclass(frozen=True)
-class Part:
+class ContactGroup:
     """Contacts of a row that have one law and one set of inputs."""
 
-    there: Any
+    selected: Any
     pair: Pair
     law: type[ContactLaw]
     inputs: SimpleNamespace
@@ -131,84 +131,87 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     LawError, CaseError
         As `contacts_between`, for the first row that cannot be set up.
     """
-    parts = [parts_of(law, row) for row in rows]
-    given = iter(
+    groups = [groups_of(law, row) for row in rows]
+    inputs = iter(
         with_restitutions(
             [
-                (part.inputs, part.pair, row.limits[part.there], row.masses.velocity)
-                for row, those in zip(rows, parts, strict=True)
-                for part in those
+                (group.inputs, group.pair, row.limits[group.selected], row.masses.velocity)
+                for row, those in zip(rows, groups, strict=True)
+                for group in those
             ]
         )
     )
-    parts = [[replace(part, inputs=next(given)) for part in those] for those in parts]
+    groups = [[replace(group, inputs=next(inputs)) for group in those] for those in groups]
     # members of a study mostly differ in what no contact is made of, such as the striker's speed:
     # they share their contacts
     keys = []
-    for place, (row, (first, *others)) in enumerate(zip(rows, parts, strict=True)):
+    for place, (row, (first, *rest)) in enumerate(zip(rows, groups, strict=True)):
         values = vars(first.inputs)
         scalar = all(
             value is None or isinstance(value, (str, float, int)) for value in values.values()
         )
-        alone = scalar and not others and not row.own
+        alone = scalar and not rest and not row.own
         keys.append((id(row.pair), id(row.limits), repr(values) if alone else place))
     same = alike(keys)
     firsts = [places[0] for places in same]
-    models = shared_models([model_of(rows[place], parts[place]) for place in firsts])
+    models = shared_models([model_of(rows[place], groups[place]) for place in firsts])
     found: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
         model, places = models[members[0]], [firsts[m] for m in members]
         made = _contacts_of_model(
-            model, [rows[place] for place in places], [parts[place] for place in places]
+            model, [rows[place] for place in places], [groups[place] for place in places]
         )
         for m, contacts in zip(members, made, strict=True):
             found |= dict.fromkeys(same[m], contacts)
     return [found[place] for place in range(len(rows))]
 
 
-def parts_of(law: type[ContactLaw], row: RowInputs) -> list[Part]:
+def groups_of(law: type[ContactLaw], row: RowInputs) -> list[ContactGroup]:
     """Of a row all its contacts, and then those that have inputs of their own; where some have a
     law of their own, those that there are, law by law."""
     found: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
     if not row.own:
         found = [(ALL, law, row.inputs)]
-        found += [(there, law, inputs) for there, inputs in row.others]
+        found += [(selected, law, inputs) for selected, inputs in row.of_pairs]
     else:
         rest = np.zeros(row.limits.size, dtype=bool)
         rest[row.masses.contacts] = True
-        for there, _, _ in row.own:
-            rest &= ~there
+        for selected, _, _ in row.own:
+            rest &= ~selected
         found = [(rest, law, row.inputs)]
-        found += [(there & rest, law, inputs) for there, inputs in row.others]
+        found += [(selected & rest, law, inputs) for selected, inputs in row.of_pairs]
         found = [one for one in [*found, *row.own] if one[0].any()]
-    return [Part(there, pair_at(row.pair, there), law, inputs) for there, law, inputs in found]
+    return [
+        ContactGroup(selected, pair_at(row.pair, selected), law, inputs)
+        for selected, law, inputs in found
+    ]
 
 
-def model_of(row: RowInputs, parts: Sequence[Part]) -> Model:
+def model_of(row: RowInputs, groups: Sequence[ContactGroup]) -> Model:
     """What the contacts of a row run under: a mixture where some have a law of their own, or
     another form of it."""
-    models = dict.fromkeys(part.model for part in (parts if row.own else parts[:1]))
+    models = dict.fromkeys(group.model for group in (groups if row.own else groups[:1]))
     return mixture(tuple(models)) if len(models) > 1 else next(iter(models))
 
 
-def pair_at(pair: Pair, there: Any) -> Pair:
-    """The pair of some of the contacts."""
-    if there is ALL:
+def pair_at(pair: Pair, selected: Any) -> Pair:
+    """The pair of the selected contacts."""
+    if selected is ALL:
         return pair
     return Pair(
         **{
-            name: np.asarray(values)[there] if np.ndim(values) else values
+            name: np.asarray(values)[selected] if np.ndim(values) else values
             for name, values in pair.items().items()
         }
     )
 
 
 def _contacts_of_model(
-    model: Model, rows: Sequence[RowInputs], parts: Sequence[Sequence[Part]]
+    model: Model, rows: Sequence[RowInputs], groups: Sequence[Sequence[ContactGroup]]
 ) -> list[Contacts]:
     """The contacts of rows that run under one model; each row has one column more while it is set
     up, of a fresh contact like its last."""
-    begun = [_own_and_limits(model, row, those) for row, those in zip(rows, parts, strict=True)]
+    begun = [_own_and_limits(model, row, those) for row, those in zip(rows, groups, strict=True)]
     limits = np.concatenate([most for _, most in begun])
     c = with_windows(model, np.hstack([own for own, _ in begun]), limits)
     static = static_overlaps(model, c, limits, [row.masses for row in rows])
@@ -217,7 +220,9 @@ def _contacts_of_model(
         for row, overlaps in zip(rows, static, strict=True)
     ]
     history = start_histories(model, c, np.concatenate(static), np.concatenate(begin))
-    columns = zip(in_parts(c, static), static, begun, in_parts(history, static), strict=True)
+    columns = zip(
+        split_columns(c, static), static, begun, split_columns(history, static), strict=True
+    )
     return [
         Contacts(model, own[:, :-1], overlaps[:-1], most[:-1], first)
         for own, overlaps, (_, most), first in columns
@@ -225,30 +230,35 @@ def _contacts_of_model(
 
 
 def _own_and_limits(
-    model: Model, row: RowInputs, parts: Sequence[Part]
+    model: Model, row: RowInputs, groups: Sequence[ContactGroup]
 ) -> tuple[np.ndarray, np.ndarray]:
     """A law's own coefficients of a row, and its limits, each with the last column twice; the
-    inputs of the parts have the restitutions in them."""
-    limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
+    inputs of the groups include the restitutions."""
+    limits, present = np.append(row.limits, row.limits[-1]), row.masses.contacts
     own, models = np.zeros((len(model.own), limits.size)), models_of(model)
-    for part in parts:
-        most, mine = row.limits[part.there], part.model
-        if not row.own and mine != parts[0].model:
+    for group in groups:
+        most, own_model = row.limits[group.selected], group.model
+        if not row.own and own_model != groups[0].model:
             raise LawError(
                 f"contact law {model.name}: got inputs of a pair of materials that make it another "
                 "law, allowed: one form of the law for all "
                 "contacts; set these inputs for all of them"
             )
-        table = own_coefficients(mine, part.pair, part.inputs, most.size)
+        table = own_coefficients(own_model, group.pair, group.inputs, most.size)
         if len(models) == 1:
-            own[:, :-1][:, part.there] = table
+            own[:, :-1][:, group.selected] = table
             continue
-        columns = np.flatnonzero(part.there)
-        own[0, columns] = models.index(mine)
-        own[np.ix_(coefficient_rows(mine, model), columns)] = with_windows(mine, table, most)
+        columns = np.flatnonzero(group.selected)
+        own[0, columns] = models.index(own_model)
+        own[np.ix_(coefficient_rows(own_model, model), columns)] = with_windows(
+            own_model, table, most
+        )
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no
     # kind of its own
-    for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):
+    for k, neighbour, exists in (
+        (0, 1, present.start == 0),
+        (-2, -3, present.stop == row.limits.size),
+    ):
         if not exists:
             own[:, k], limits[k] = own[:, neighbour], limits[neighbour]
     own[:, -1], limits[-1] = own[:, -2], limits[-2]
@@ -283,15 +293,15 @@ def static_overlaps(
     found = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
     if np.isnan(found).any():
         k = int(np.argmax(np.isnan(found)))
-        within = min(float(limits[k]), model.functions.overlap_limit(tuple(c[:, k])))
+        largest = min(float(limits[k]), model.functions.overlap_limit(tuple(c[:, k])))
         labels = np.concatenate([np.append(masses.contact_labels, 0) for masses in rows])
         raise CaseError(
             f"chain.precompression: got {force[k]:.6g} N that contact {int(labels[k])} has to "
             f"carry at rest, allowed: at most the force of the law {model.name} at its largest "
-            f"overlap, {within:.6g} m{largest_force(model, c[:, k], within)}; lower the "
+            f"overlap, {largest:.6g} m{largest_force(model, c[:, k], largest)}; lower the "
             "precompression or gravity, or take another law"
         )
-    return in_parts(found, forces)
+    return split_columns(found, forces)
 
 
 def _static_scan(model: Model) -> Callable:
@@ -342,7 +352,7 @@ def _history_scan(model: Model) -> Callable:
         model.functions.needs_update,
         model.functions.update,
     )
-    gather, store = gatherer(len(model.coefficients)), put_rows
+    gather, store = gatherer(len(model.coefficients)), store_rows
 
     def scan(c, overlaps, out):
         for k in range(c.shape[1]):

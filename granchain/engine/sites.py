@@ -69,7 +69,7 @@ def complete_sites(row, clock, records, snapshot_due, energy_due):
     back, half = 0.5 * dt if step < n_steps else 0.0, 0.5 * dt if step > 0 else 0.0
     time = dt if 0 < step < n_steps else 0.5 * dt
     if energy_due:
-        stored = lost = kinetic = stretched = taken = 0.0
+        stored = lost = kinetic = stretched = absorbed = 0.0
         for k in range(clock.n_bodies + 1):
             stored += 0.5 * sites.stiffness[k] * bodies.u[k] * bodies.u[k]
             lost += sites.work[k] + sites.rest[k] + half * sites.power[k]
@@ -78,8 +78,8 @@ def complete_sites(row, clock, records, snapshot_due, energy_due):
             stretch = bodies.u[int(own.body[j])] - own.u[j]
             kinetic += 0.5 * own.mass[j] * velocity * velocity
             stretched += 0.5 * own.stiffness[j] * stretch * stretch
-            taken += own.work[j] + own.rest[j] + half * own.power[j]
-        entry = stored, lost, kinetic, stretched, taken
+            absorbed += own.work[j] + own.rest[j] + half * own.power[j]
+        entry = stored, lost, kinetic, stretched, absorbed
         for i in range(len(entry)):
             records.site_energies[clock.entry, i] = entry[i]
     for k in range(clock.n_bodies + 1):

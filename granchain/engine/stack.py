@@ -143,8 +143,8 @@ class Copies:
             memory.tables.h[:, :, : n + 1] = history
         beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving(BODY)]
         riding = slice(0, state.chain.n_resonators)
-        others = [memory.tables.resonators[:, row, riding] for row in _moving(RESONATOR)]
-        for bodies, resonators, given in zip(beads, others, (displacement, velocity), strict=True):
+        riders = [memory.tables.resonators[:, row, riding] for row in _moving(RESONATOR)]
+        for bodies, resonators, given in zip(beads, riders, (displacement, velocity), strict=True):
             bodies[:], resonators[:] = given[:, :n], given[:, n:]
         steps = min(state.time_step.n_steps + 1, max(1, int(AT_ONCE / (count * n))))
         while (self.status == RUNNING).any() and not stopped():
@@ -153,7 +153,7 @@ class Copies:
                 self.status, False,
             )  # fmt: skip
         self.displacement, self.velocity = (
-            np.hstack(both) for both in zip(beads, others, strict=True)
+            np.hstack(both) for both in zip(beads, riders, strict=True)
         )
 
 

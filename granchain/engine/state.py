@@ -133,7 +133,7 @@ class State:
             time_step,
             recording,
         )
-        self._given, self._loads = contacts, chain.loads()
+        self._prepared, self._loads = contacts, chain.loads()
         self._kept: tuple[np.ndarray, ...] | None = None
         self._drive_rows, self.followed_tables = self._drives_of(chain)
         loaded, driven = bool(self._loads.any()), self._drive_rows.size > 0
@@ -158,7 +158,7 @@ class State:
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
         c, width, wide = (
-            self._given.c,
+            self._prepared.c,
             fields.pitch_of(self._width),
             fields.pitch_of(self._width + VECTOR),
         )
@@ -277,17 +277,17 @@ class State:
         self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self.tables.drives[:] = self._drive_rows
-        self._put_bodies()
-        self._put_contacts(self._given)
-        self._put_clock()
+        self._set_bodies()
+        self._set_contacts(self._prepared)
+        self._set_clock()
         if self.chain.start is not None:
-            self._put_start(self.chain.start)
+            self._set_start(self.chain.start)
         for mine, start in zip(self.followed, self.followed_tables, strict=True):
             mine[:] = start
         for name, values in self.plan.items():
             getattr(self.records, name)[:] = values
 
-    def _put_clock(self) -> None:
+    def _set_clock(self) -> None:
         tile, band = (
             (TILE_CONTACTS, TILE_STEPS)
             if self.features.tiled
@@ -305,7 +305,7 @@ class State:
             band=band,
         )
 
-    def _put_bodies(self) -> None:
+    def _set_bodies(self) -> None:
         bodies, chain = self.bodies, self.chain
         inside = slice(1, chain.n_bodies + 1)
         inverse = 1.0 / chain.mass
@@ -335,26 +335,26 @@ class State:
         body, kind = self._drive_rows[:2]
         return body[kind == fields.DISPLACEMENT].astype(int)
 
-    def _put_contacts(self, given: Contacts) -> None:
+    def _set_contacts(self, prepared: Contacts) -> None:
         contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
-        contacts.start[: n + 1] = given.overlaps
+        contacts.start[: n + 1] = prepared.overlaps
         contacts.start[1:n] -= chain.gap
-        contacts.limit[: n + 1] = given.limits
+        contacts.limit[: n + 1] = prepared.limits
         contacts.endwise[1:n] = 2.0
         for k, exists in ((0, chain.left.has_wall), (n, chain.right.has_wall)):
             contacts.endwise[k] = float(exists)
             if not exists:
                 contacts.start[k] = -np.inf
-        self.c[:, : n + 1] = given.c
-        self.c[:, n + 1 :] = given.c[:, -1:]
+        self.c[:, : n + 1] = prepared.c
+        self.c[:, n + 1 :] = prepared.c[:, -1:]
         if self.features.laws:
             self.c[UNTIL] = run_ends(self.c[0])
-        self.h[:, : n + 1] = given.history[:, :-1]
-        self.h[:, n + 1 :] = given.history[:, -1:]
+        self.h[:, : n + 1] = prepared.history[:, :-1]
+        self.h[:, n + 1 :] = prepared.history[:, -1:]
 
-    def _put_start(self, start: Start) -> None:
-        """What the run that it goes on from had come to; the velocity at the step where the first
-        kick is half a one."""
+    def _set_start(self, start: Start) -> None:
+        """Set the end state of the run that it continues; the velocity belongs to the step whose
+        first kick is half a one."""
         n, clock = self.chain.n_bodies, self.clock
         for name, values in zip(STARTED_BODIES, start.bodies, strict=False):
             getattr(self.bodies, name)[1 : n + 1] = values
@@ -428,7 +428,7 @@ class State:
     def first_history(self) -> np.ndarray:
         """(n_history, n_contacts) History of the contacts at the start."""
         start = self.chain.start
-        return self._given.history[:, :-1] if start is None else start.history
+        return self._prepared.history[:, :-1] if start is None else start.history
 
     @property
     def step(self) -> int:
@@ -452,7 +452,7 @@ class State:
 
     def law_record(self, functions: str = "") -> LawRecord:
         """What the law is, for whoever goes on with what this run computes; see `record_of`."""
-        return record_of(self.model, self._given.c[:, self.chain.contacts], functions)
+        return record_of(self.model, self._prepared.c[:, self.chain.contacts], functions)
 
     @property
     def set_up(self) -> str:
@@ -517,7 +517,7 @@ class State:
             "one": 1,
         }
 
-    def take(self, arrays: Mapping[str, Any]) -> None:
+    def restore(self, arrays: Mapping[str, Any]) -> None:
         """Go on from the `arrays` of a state with the same `set_up`.
 
         Parameters
@@ -528,8 +528,7 @@ class State:
         Raises
         ------
         ValueError
-            Where a name, type, shape or count is none that this run could have reached; the state
-            is then as it was.
+            For a name, type, shape or count that this run cannot have; the state is then unchanged.
         """
         names = self._views(self._clock)
         if set(arrays) != set(names):
@@ -537,21 +536,20 @@ class State:
                 f"holds the arrays {', '.join(sorted(arrays))}, and must hold "
                 f"{', '.join(sorted(names))}"
             )
-        mine = names["clock"]
-        if arrays["clock"].dtype != mine.dtype or arrays["clock"].shape != mine.shape:
+        own = names["clock"]
+        if arrays["clock"].dtype != own.dtype or arrays["clock"].shape != own.shape:
             raise ValueError(
                 f"clock is {arrays['clock'].dtype} {arrays['clock'].shape}, and must be "
-                f"{mine.dtype} {mine.shape}"
+                f"{own.dtype} {own.shape}"
             )
         clock = np.array(arrays["clock"]).view(fields.CLOCK)
         self._check(clock)
         views = self._views(clock)
-        for name, mine in views.items():
-            theirs = arrays[name]
-            if theirs.dtype != mine.dtype or theirs.shape != mine.shape:
+        for name, own in views.items():
+            values = arrays[name]
+            if values.dtype != own.dtype or values.shape != own.shape:
                 raise ValueError(
-                    f"{name} is {theirs.dtype} {theirs.shape}, and must be {mine.dtype} "
-                    f"{mine.shape}"
+                    f"{name} is {values.dtype} {values.shape}, and must be {own.dtype} {own.shape}"
                 )
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
@@ -561,8 +559,8 @@ class State:
         if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
             # the loop would write beyond the list
             raise ValueError("active and listed do not name the same contacts, each once")
-        for name, mine in views.items():
-            mine[:] = arrays[name]
+        for name, own in views.items():
+            own[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
         """Refuse whole numbers with which the loop would write where it must not, and what the
@@ -619,8 +617,8 @@ class Memory:
     """
 
     def __init__(self, states: Sequence[State]):
-        one, n = states[0], len(states)
-        shapes = tuple((n, *shape) for shape in one.table_shapes)
+        first, n = states[0], len(states)
+        shapes = tuple((n, *shape) for shape in first.table_shapes)
         made = fields.page_aligned(
             tuple(shape for place, shape in enumerate(shapes) if place != EVENTS)
         )
@@ -630,7 +628,7 @@ class Memory:
         fields.fill_starts(self.tables.contacts, fields.CONTACT)
         fields.fill_starts(self.tables.resonators, fields.RESONATOR)
         self.followed = fields.Followed(
-            *(np.zeros((n, *values.shape)) for values in one.followed_tables)
+            *(np.zeros((n, *values.shape)) for values in first.followed_tables)
         )
         self.clocks = np.zeros(n, fields.CLOCK)
         self.records = fields.Records(

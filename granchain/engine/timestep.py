@@ -18,7 +18,7 @@ import numpy as np
 from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.scans import alike, at_rest, halfway, in_parts, over_kinds, settled
+from granchain.engine.scans import alike, at_rest, halfway, over_kinds, settled, split_columns
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
@@ -122,9 +122,9 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         )
         limits = np.concatenate([run.contacts.limits for run in of])
         demand = np.vstack([energy, force, np.concatenate(overlaps), limits])
-        slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
-        for m, run, mine in zip(members, of, slopes, strict=True):
-            steps[m] = choose_step(run, mine)
+        slopes = split_columns(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
+        for m, run, own in zip(members, of, slopes, strict=True):
+            steps[m] = choose_step(run, own)
     return [steps[m] for m in range(len(planned))]
 
 
@@ -169,7 +169,7 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
             else f"{AUTO_GAMMA:g}/{named[fastest]}"
         )
         if math.isfinite(run.known) and run.known <= KNOWN * value:
-            n_steps = whole_steps(end, run.known)
+            n_steps = step_count(end, run.known)
             return TimeStep(run.known, n_steps, limit, f"{step}: that of the state; {shown}")
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
@@ -179,7 +179,7 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
                 f"{BEAD_STEPS:g} bead-steps; check "
                 "radius, mass, modulus and their units, or take an earlier time.end"
             )
-        n_steps = whole_steps(end, value)
+        n_steps = step_count(end, value)
         return TimeStep(
             end / n_steps,
             n_steps,
@@ -192,14 +192,14 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
             f"({shown}); "
             'take step = "auto", or set force_step = true'
         )
-    n_steps = whole_steps(end, step)
+    n_steps = step_count(end, step)
     return TimeStep(
         float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {shown}"
     )
 
 
-def whole_steps(end: float, step: float) -> int:
-    """Steps to the end; a step that divides it up to rounding does not gain one more."""
+def step_count(end: float, step: float) -> int:
+    """Steps to the end; a step that divides it up to rounding gives no extra one."""
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 

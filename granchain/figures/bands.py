@@ -52,16 +52,16 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     sheet, places, columns, note = panel_each(ax, beads, 1.1, [1.0], head=0.12)
     by_force, newton = scaled(largest(bands.force.values), "N")
     by_time, second = time_unit(float(bands.time[-1]))
-    parts = 100.0 * bands["quantile"].values
+    percent = 100.0 * bands["quantile"].values
     # of pairs of quantiles the widest first
-    edges = [(i, len(parts) - 1 - i) for i in range(len(parts) // 2)]
+    edges = [(i, len(percent) - 1 - i) for i in range(len(percent) // 2)]
     colour, before = palette()[0], "\n" if narrow() else " "
     for i, (axes, k) in enumerate(zip(sheet.panels, places, strict=True)):
-        piece = shown_piece(bands, k)
-        time, force = by_time * bands.time.values[piece], by_force * bands.force.values[:, piece, k]
+        span = shown_span(bands, k)
+        time, force = by_time * bands.time.values[span], by_force * bands.force.values[:, span, k]
         for low, high in edges:
             axes.fill_between(time, force[low], force[high], color=colour, alpha=0.22, lw=0.0)
-        nominal = by_force * bands.nominal_force.values[piece, k]
+        nominal = by_force * bands.nominal_force.values[span, k]
         axes.plot(time, nominal, color=colour, linewidth=1.0)
         words = f"peak {by_force * float(bands.nominal_peak[k]):.4g},{before}"
         low, high = by_force * bands.peak.values[[0, -1], k]
@@ -71,13 +71,13 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         set_panel(axes, ticks="y", most=5, ylim=(min(0.0, float(axes.dataLim.y0)), None))
         if i % columns == 0:
             axes.set_ylabel(f"force [{newton}]")
-        if sheet.given:
+        if sheet.on_callers_axes:
             axes.set_xlabel(f"time [{second}]")
-    if not sheet.given:
+    if not sheet.on_callers_axes:
         sheet.figure.supxlabel(f"time [{second}]", fontsize="medium")
-    held = ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges)
+    held = ", ".join(f"{percent[low]:g} to {percent[high]:g} %" for low, high in edges)
     words = f"bands: {held} of the members" if edges else ""
-    return put_bands_heading(bands, sheet, words, note)
+    return write_bands_heading(bands, sheet, words, note)
 
 
 def need_bands(bands: Any, name: str) -> None:
@@ -90,7 +90,7 @@ def need_bands(bands: Any, name: str) -> None:
         )
 
 
-def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, Any]:
+def write_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, Any]:
     """Title, law, members and the keys with their standard deviations."""
     parts = 100.0 * np.abs(bands.standard_deviation.values / bands["value"].values)
     keys = [f"{key} {part:.3g} %" for key, part in zip(bands["key"].values, parts, strict=True)]
@@ -100,7 +100,7 @@ def put_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, An
     return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
 
 
-def shown_piece(bands: Any, k: int) -> slice:
+def shown_span(bands: Any, k: int) -> slice:
     """Samples around the pulse at a sensor; all of them where there is none."""
     time, force = bands.time.values, bands.nominal_force.values[:, k]
     at, peak = float(bands.nominal_arrival[k]), float(bands.nominal_peak[k])
@@ -159,8 +159,8 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
     set_panel(axes, zero=True, xlabel="bead", ylabel=f"part of the variance of the {name}")
     low, high = axes.get_ylim()
     limits = (0.0, 1.04 * float(beads.max())), (min(-0.02, low), max(1.02, high))
-    set_panel(axes, whole="x", xlim=limits[0], ylim=limits[1])
+    set_panel(axes, integer="x", xlim=limits[0], ylim=limits[1])
     sheet.legend(axes, beside=True)
     lines = "lines: first order, with bars of 95 % confidence", "dashed: total, with bands"
     most = note + ", those that matter most" if note else ""
-    return put_bands_heading(bands, sheet, *lines, most)
+    return write_bands_heading(bands, sheet, *lines, most)

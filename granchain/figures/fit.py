@@ -18,15 +18,15 @@ from granchain.figures.frame import (
     evenly_spaced,
     largest,
     narrow,
-    need_some,
     palette,
+    refuse_empty,
     set_panel,
     side_by_side,
     styled,
     time_unit,
 )
 from granchain.figures.laws import indent_of, ranked_bars
-from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN, put_trace_heading
+from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN, write_trace_heading
 from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     else:
         sheet = Sheet(ax, 9.6, 7.4, [*pulses, 2.6], columns, head=0.02, wide=2)
     force, rest, values, left, matrix = sheet.panels
-    note = _over_each_other(force, rest, found.samples)
+    note = _pulses_and_residuals(force, rest, found.samples)
     sheet.legend(force, inside={"ncols": 2})
     beads = [one.bead for one in found.sensors]
     by_time = found.measure == "arrivals"
@@ -92,7 +92,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     most = 1.15 * max(3.0, largest(found.residuals))
     set_panel(left, zero=True, ylabel="what is left [deviations]", ylim=(-most, most))
     for axes in (values, left):
-        set_panel(axes, whole="x", xlabel="bead", xmargin=0.05)
+        set_panel(axes, integer="x", xlabel="bead", xmargin=0.05)
     keys = list(found.values)
     names = [textwrap.fill(key_words(key), MOST_LETTERS) for key in keys]
     matrix.imshow(np.nan_to_num(found.correlation), cmap="RdBu", vmin=-1.5, vmax=1.5)
@@ -113,7 +113,7 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     # names of keys push the axes to the right, where these are one below the other
     longest = max(len(line) for name in names for line in name.splitlines())
     indent = 26.0 + LETTER * 8.0 * longest if narrow() else 46.0
-    return put_trace_heading(
+    return write_trace_heading(
         sheet, found.trace, f"fitted to {found.measure}", note, *numbers, indent=indent
     )
 
@@ -136,7 +136,7 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
         Ranking; what is left bead by bead.
     """
     drawn = list(found)[: len(palette())]
-    need_some(drawn, "fit", "fit a law")
+    refuse_empty(drawn, "fit", "fit a law")
     first = min(drawn, key=lambda one: one.aic if math.isfinite(one.aic) else math.inf)
     sheet = side_by_side(ax, 9.0, max(3.4, 2.0 + 0.28 * len(drawn)), [1.2, 1.0])
     ranking, beads = sheet.panels
@@ -162,9 +162,9 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
         left = [sensor.residual for sensor in one.sensors]
         beads.plot(at, left, "o-", color=colour, linewidth=width, ms=3.0 + width, label=one.law)
     words = "what is left [standard deviations]"
-    set_panel(beads, zero=True, whole="x", xlabel="bead", ylabel=words, xmargin=0.05)
+    set_panel(beads, zero=True, integer="x", xlabel="bead", ylabel=words, xmargin=0.05)
     beads.legend(loc="best", fontsize=7)
-    return put_trace_heading(
+    return write_trace_heading(
         sheet,
         first.trace,
         f"fitted to {first.measure}",
@@ -173,24 +173,26 @@ def fits(found: Sequence[Fit], ax: Sequence[Axes] | None = None) -> tuple[Figure
     )
 
 
-def _over_each_other(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any]]) -> str:
+def _pulses_and_residuals(force: Axes, rest: Axes, samples: Sequence[Mapping[str, Any]]) -> str:
     """The pulses of the sensors side by side, measured and fitted, and under them the fitted less
     the measured samples: noise has no shape, and what the case lacks has. Gives a note where some
     are not shown."""
     from matplotlib.ticker import MultipleLocator
 
     places, note = evenly_spaced(len(samples), MOST_PULSES, "pulses")
-    parts = [{key: np.asarray(samples[i][key], dtype=float) for key in FORCES} for i in places]
-    if not parts:
+    sensor_samples = [
+        {key: np.asarray(samples[i][key], dtype=float) for key in FORCES} for i in places
+    ]
+    if not sensor_samples:
         force.annotate("no pulse was read whole", (0.5, 0.5), xycoords="axes fraction", ha="center")
-    times = [one["time"] - 0.5 * (one["time"][0] + one["time"][-1]) for one in parts]
+    times = [one["time"] - 0.5 * (one["time"][0] + one["time"][-1]) for one in sensor_samples]
     factor, unit = time_unit(largest(*times))
     wide = factor * max((float(np.ptp(time)) for time in times), default=1.0)
     every = max(1, math.ceil(max(map(len, times), default=1) / MOST_SAMPLES_DRAWN))
     ring = MEASURED | {"ms": 2.4, "mew": 0.6, "markevery": every, "zorder": 2}
     fitted: dict[str, Any] = {"color": palette()[0], "zorder": 3}
     middles = []
-    for k, (time, one) in enumerate(zip(times, parts, strict=True)):
+    for k, (time, one) in enumerate(zip(times, sensor_samples, strict=True)):
         middles.append(1.15 * k * wide)
         at = factor * time + middles[-1]
         force.plot(at, one["measured"], **ring, label="_" * (k > 0) + "measured")

@@ -17,7 +17,7 @@ import numpy as np
 
 from granchain.case.document import keys_that_differ
 from granchain.errors import GranchainError, clean, suggestion
-from granchain.store import Result, write_whole
+from granchain.store import Result, write_atomically
 from granchain.store.files import file_ending
 from granchain.store.result import case_of
 
@@ -34,7 +34,7 @@ _P = ParamSpec("_P")
 _Drawn = TypeVar("_Drawn")
 
 # Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many
-# as are told apart, and as fit a page.
+# as can be distinguished, and as fit a page.
 MOST_LINES = 10
 MOST_LEGEND_ROWS = 12
 # Of so many lines each has its own colour and dashes: 9 colours, 6 kinds of dashes.
@@ -63,7 +63,7 @@ ABOVE: dict[str, Any] = {
 ON_CURVES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none"}
 # How it is stated that a run failed.
 FAILURE = "RUN FAILED"
-# Keys in which cases may differ to be told apart by them in a legend.
+# Largest number of differing keys by which a legend names cases.
 MOST_KEYS = 2
 
 # File formats of `save`, by the end of the name: their first bytes, as nothing else is replaced;
@@ -137,7 +137,7 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
         simulated. That a run failed is stated all the same.
     traces : int, optional
         How many sensors, beads or contacts of many are drawn, evenly spaced; default: as many as
-        are told apart.
+        can be distinguished.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def page(width: str | None = None, title: bool = True, traces: int | None = None
 
 
 def unknown(where: str, got: Any, known: Any, allowed: str = "") -> GranchainError:
-    """What is said of a name that is none of those known."""
+    """Error message for an unknown name."""
     advice = suggestion(str(got), known, "name one of them")
     return GranchainError(
         f'{where}: got "{str(got)[:60]}", allowed {allowed or ", ".join(known)}; {advice}'
@@ -175,7 +175,7 @@ def need_found(found: Any, of: type, maker: str) -> None:
         )
 
 
-def need_some(found: Sized, what: str, advice: str = "give one") -> None:
+def refuse_empty(found: Sized, what: str, advice: str = "give one") -> None:
     """Refuse a figure of nothing."""
     if not len(found):
         raise GranchainError(f"figure: got no {what}, allowed one at least; {advice}")
@@ -190,13 +190,13 @@ def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
     """Run a function with our settings; the user's come back afterwards."""
 
     @wraps(function)
-    def within(*args: _P.args, **kwargs: _P.kwargs) -> _Drawn:
+    def drawn_in_style(*args: _P.args, **kwargs: _P.kwargs) -> _Drawn:
         import matplotlib
 
         with matplotlib.rc_context(rc=dict(style()) | (NARROW if narrow() else {})):
             return function(*args, **kwargs)
 
-    return within
+    return drawn_in_style
 
 
 def setting(name: str) -> Any:
@@ -285,9 +285,9 @@ class Sheet:
         rows, columns = rows or (1.0,), columns or (1.0,)
         every = (len(rows) // each - wide) * len(columns) + wide
         count = every if count is None else count
-        self.given, self.aside = ax is not None, 0.0
-        if self.given:
-            panels = given_panels(ax, count * each)
+        self.on_callers_axes, self.aside = ax is not None, 0.0
+        if self.on_callers_axes:
+            panels = panels_of_axes(ax, count * each)
             figure: Any = panels[0].figure
         else:
             figure = new_figure(width, height)
@@ -305,7 +305,7 @@ class Sheet:
         self.figure: Figure = figure
         self.panels: np.ndarray = panels[: count * each]
         self.top: Axes = self.panels[0]
-        if head > 0.0 and not self.given:
+        if head > 0.0 and not self.on_callers_axes:
             self.top = figure.add_subplot(grid[0, 0].get_gridspec()[0, :])
             self.top.set_axis_off()
 
@@ -313,7 +313,7 @@ class Sheet:
         """Title of the case; under it, that it is simulated, the law, the step and, where it is so,
         that the run failed; of axes that were given no more than a failure is stated."""
         failures = [f"{FAILURE}: {one.status.label}" for one in results if one.status.failed]
-        if self.given:
+        if self.on_callers_axes:
             self.top.annotate(
                 "\n".join(failures),
                 (0.02, 0.98),
@@ -330,28 +330,30 @@ class Sheet:
         return self.write(title, *parts, *notes, *failures, failed=bool(failures))
 
     def write(
-        self, title: str, *parts: str, failed: bool = False, indent: float = 46.0
+        self, title: str, *phrases: str, failed: bool = False, indent: float = 46.0
     ) -> tuple[Figure, Any]:
         """A title, and under it the parts of a sentence in as many lines as they take, where the
         figure is ours; `indent` is where the axes begin [points]. Gives the figure and its axes,
         whose labels are in line."""
         # what a caption says where there is no heading
-        self.figure.set_label("  \N{MIDDLE DOT}  ".join(filter(None, parts)))
+        self.figure.set_label("  \N{MIDDLE DOT}  ".join(filter(None, phrases)))
         self.figure.align_ylabels(self.panels)
         drawn = self.figure, self.top if self.alone else self.panels
         if not _PAGE.get().title:
-            parts = tuple(part for part in parts if part.startswith((FAILURE, "SYNTHETIC")))
+            phrases = tuple(
+                phrase for phrase in phrases if phrase.startswith((FAILURE, "SYNTHETIC"))
+            )
             title = ""
-        if self.given or not (title or parts):
+        if self.on_callers_axes or not (title or phrases):
             return drawn
         wide = 72.0 * self.figure.get_figwidth() - indent - self.aside
         room, size = wide / LETTER, small_type()
         most = int(room / size)
         lines = [""]
-        for part in filter(None, parts):
-            longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}" if lines[-1] else part
+        for phrase in filter(None, phrases):
+            longer = f"{lines[-1]}  \N{MIDDLE DOT}  {phrase}" if lines[-1] else phrase
             lines[-1:] = (
-                [longer] if len(longer) <= most else [lines[-1], *textwrap.wrap(part, most)]
+                [longer] if len(longer) <= most else [lines[-1], *textwrap.wrap(phrase, most)]
             )
         words = "\n".join(filter(None, lines))
         above = ABOVE | {"color": FAILED if failed else GREY, "fontsize": size, "parse_math": False}
@@ -392,24 +394,24 @@ class Sheet:
             one.set_label(textwrap.fill(str(one.get_label()), most_letters))
         rows = [row for one in shown for row in str(one.get_label()).splitlines()]
         letters = max(map(len, rows), default=1) + 6
-        part = LETTER * small_type() * letters / wide
+        width = LETTER * small_type() * letters / wide
         place = {} if narrow() or inside is None else inside
-        if self.given and any(isinstance(one, QuadMesh) for one in panels[0].collections):
+        if self.on_callers_axes and any(isinstance(one, QuadMesh) for one in panels[0].collections):
             look |= {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
             panels[0].legend(handles=shown, **look)
-        elif self.given or place:
+        elif self.on_callers_axes or place:
             panels[0].legend(handles=shown, **{"loc": "best", **place, **look})
-        elif beside and not narrow() and part <= LEGEND_ROOM:
+        elif beside and not narrow() and width <= LEGEND_ROOM:
             look |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
             panels[0].legend(handles=shown, loc="upper left", **look)
         else:
-            columns = max(1, min(most, len(shown), int(1.0 / part)))
+            columns = max(1, min(most, len(shown), int(1.0 / width)))
             self.figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
 
     def legends(self, *panels: Axes, **look: Any) -> None:
         """A legend beside each panel that has something to name; one column wide one below the
         figure for all."""
-        if narrow() and not self.given:
+        if narrow() and not self.on_callers_axes:
             self.legend(*panels, most=2)
             return
         for axes in panels:
@@ -437,7 +439,7 @@ def name_sensor(axes: Axes, name: str, words: str, pad: float) -> None:
     axes.annotate(words, xytext=(0.0, 3.0), fontsize=7, **ABOVE)
 
 
-def given_panels(ax: Any, count: int) -> np.ndarray:
+def panels_of_axes(ax: Any, count: int) -> np.ndarray:
     """Axes that are given to be drawn into, as many as the figure has panels."""
     from matplotlib.axes import Axes
 
@@ -470,7 +472,7 @@ def figure_title(results: Sequence[Result]) -> str:
     """The titles of results, what they share once; inputs of contact laws stand in a file's own
     title, and in the labels what these say: laws, or what titles of one law do not share."""
     titles = [title.split("; ") for title in dict.fromkeys(one.title for one in results) if title]
-    shared = shared_parts(titles)
+    shared = shared_phrases(titles)
     if shared and 1 < len(titles) == len(results) > len({one.law for one in results}):
         return "; ".join(shared)
     rest = [
@@ -482,7 +484,7 @@ def figure_title(results: Sequence[Result]) -> str:
     return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
-def shared_parts(titles: Sequence[Sequence[str]]) -> list[str]:
+def shared_phrases(titles: Sequence[Sequence[str]]) -> list[str]:
     """The parts that all of some titles have."""
     return [part for part in (titles or [[]])[0] if all(part in other for other in titles)]
 
@@ -492,7 +494,7 @@ def shared_parts(titles: Sequence[Sequence[str]]) -> list[str]:
 
 
 def set_panel(
-    axes: Axes, zero: bool = False, whole: str = "", ticks: str = "", most: int = 5, **named: Any
+    axes: Axes, zero: bool = False, integer: str = "", ticks: str = "", most: int = 5, **named: Any
 ) -> None:
     """Labels, limits, margins and whatever else `Axes.set` takes; a line at zero; ticks.
 
@@ -501,7 +503,7 @@ def set_panel(
     axes : Axes
     zero : bool
         Whether there is a line at 0.
-    whole, ticks : str
+    integer, ticks : str
         Axes, such as "xy", that have ticks at whole numbers, and at `most` steps.
     """
     from matplotlib.category import StrCategoryLocator
@@ -509,7 +511,7 @@ def set_panel(
     if zero:
         axes.axhline(0.0, **AT_ZERO)
     axes.set(**named)
-    for names, asked in ((whole, {"integer": True}), (ticks, {"nbins": most})):
+    for names, asked in ((integer, {"integer": True}), (ticks, {"nbins": most})):
         for axis in names:
             # an axis of words has a tick at each
             if not isinstance(getattr(axes, f"{axis}axis").get_major_locator(), StrCategoryLocator):
@@ -659,10 +661,10 @@ def evenly_spaced(count: int, most: int, what: str) -> tuple[list[int], str]:
 
 
 def chosen_labels(
-    asked: Sequence[int] | None, there: np.ndarray, most: int, what: str
+    asked: Sequence[int] | None, available: np.ndarray, most: int, what: str
 ) -> tuple[list[int], str]:
     """Places of the asked labels, or of evenly spaced ones and a note."""
-    labels = there.tolist()
+    labels = available.tolist()
     most = _PAGE.get().traces or most
     if asked is None:
         return evenly_spaced(len(labels), most, what)
@@ -683,7 +685,7 @@ def labels_of(
     """A word for each of several results: the one that is given, else its law, what differs between
     the cases, or what of its title the others do not share.
 
-    Where none of these tells all of them apart: `otherwise`, or their number.
+    Where none of these distinguishes all of them: `otherwise`, or their number.
     """
     if labels is not None:
         if len(labels) != len(results):
@@ -692,7 +694,7 @@ def labels_of(
             )
         return [str(label) for label in labels]
     laws, titles = [result.law for result in results], [one.title.split("; ") for one in results]
-    shared = shared_parts(titles)
+    shared = shared_phrases(titles)
     own = ["; ".join(part for part in one if part not in shared) or one[0] for one in titles]
     for words in (laws, case_differences(results), own):
         if len(set(words)) == len(results) and all(words):
@@ -733,19 +735,23 @@ class Loop(NamedTuple):
 
 
 def draw_loops(
-    axes: Axes, loops: Sequence[Loop], there: str, back: str, overlap: str = "overlap"
+    axes: Axes,
+    loops: Sequence[Loop],
+    loading_label: str,
+    unloading_label: str,
+    overlap: str = "overlap",
 ) -> list[Line2D]:
     """Loops of force over overlap: full where the overlap grows, dashed where it does not, a mark
     at the residual overlap; what their legend has to show."""
     from matplotlib.lines import Line2D
 
-    need_some(loops, "loop")
+    refuse_empty(loops, "loop")
     factor, unit = scaled(largest(*(loop.overlap for loop in loops)), "m")
     mark: dict[str, Any] = {"ls": "", "marker": "|", "mew": 1.6}
     handles: list[Line2D] = []
     # The later the thinner: contacts of one law load along one curve, and none shall hide another.
     widths = np.linspace(2.4 if len(loops) > 1 else 1.3, 1.0, len(loops))
-    # of more loops than colours the dashes tell which, and the way back is thin
+    # with more loops than colours the dashes distinguish them, and the way back is thin
     crowded = len(loops) > len(palette())
     way_back: dict[str, Any] = {"linewidth": 0.6} if crowded else {"linestyle": "--"}
     for i, (loop, width) in enumerate(zip(loops, widths, strict=True)):
@@ -763,8 +769,8 @@ def draw_loops(
     dent = Line2D([], [], **mark, ms=9, color=GREY, label=f"residual {overlap}")
     return [
         *handles,
-        Line2D([], [], color=GREY, label=there),
-        Line2D([], [], color=GREY, **({"linewidth": 1.0} | way_back), label=back),
+        Line2D([], [], color=GREY, label=loading_label),
+        Line2D([], [], color=GREY, **({"linewidth": 1.0} | way_back), label=unloading_label),
         *([dent] if any(loop.residual != 0.0 for loop in loops) else []),
     ]
 
@@ -809,7 +815,7 @@ def save(
         For another ending, a folder that is missing, a file that must stay or a full disk.
     """
     ending = file_ending(path, FORMATS)
-    write_whole(path, image_of(figure, ending, dpi), overwrite, (FORMATS[ending],))
+    write_atomically(path, image_of(figure, ending, dpi), overwrite, (FORMATS[ending],))
 
 
 def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:

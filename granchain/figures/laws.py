@@ -23,9 +23,9 @@ from granchain.figures.frame import (
     make_log,
     named_laws,
     narrow,
-    need_some,
     over_time,
     palette,
+    refuse_empty,
     scaled,
     set_panel,
     side_by_side,
@@ -72,7 +72,7 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
 
 
 def impact_labels(results: Sequence[ImpactResult]) -> list[str]:
-    """What tells impacts apart, law or speed, and what each returns."""
+    """Labels by which impacts differ, law or speed, with the restitution of each."""
     laws, speeds = {one.law for one in results}, {one.speed for one in results}
     labels = []
     for one in results:
@@ -123,7 +123,7 @@ def impact_history(
     -------
     Figure, array of Axes
     """
-    need_some(results, "impact")
+    refuse_empty(results, "impact")
     across = 2 if narrow() else 3
     rows, columns = [1.0] * (len(HISTORIES) // across), [1.0] * across
     height = (9.0 if narrow() else 5.6) + LEGEND_ROW * (len(results) // 4)
@@ -166,7 +166,7 @@ def phase_curve(results: Sequence[ImpactResult], ax: Axes | None = None) -> tupl
     -------
     Figure, Axes
     """
-    need_some(results, "impact")
+    refuse_empty(results, "impact")
     sheet = Sheet(ax, 6.4 if len(results) <= FEW else 8.0, legend_height(results))
     factor, unit = scaled(largest(*(one.overlap for one in results)), "m")
     for label, one, line in zip(
@@ -285,7 +285,7 @@ def damping_transition(q: Sequence[float] = USUAL_Q, ax: Axes | None = None) -> 
     -------
     Figure, Axes
     """
-    need_some(q, "q", "usual are 2, 3 and 4")
+    refuse_empty(q, "q", "usual are 2, 3 and 4")
     sheet = Sheet(ax, 6.4, 4.4)
     # twice the width of the transition: its end, a kink, is in the middle
     overlap = np.linspace(0.0, 2.0, POINTS)[1:]
@@ -329,41 +329,46 @@ def equivalence(
     Figure, array of Axes
         Ranking; residual over the free input, where it is one; bead by bead.
     """
-    drawn = [one for one in found if one.inputs][: len(palette())]
-    need_some(drawn, "law with an answer", "see the messages of each")
+    drawn = [answer for answer in found if answer.inputs][: len(palette())]
+    refuse_empty(drawn, "law with an answer", "see the messages of each")
     first = drawn[0]
-    free = list(dict.fromkeys(name for one in drawn for name in one.free))
+    free = list(dict.fromkeys(name for answer in drawn for name in answer.free))
     one_free = len(free) == 1
     height = max(3.4, 2.0 + 0.28 * len(drawn))
     widths = [1.0] * (3 if one_free else 2)
     sheet = side_by_side(ax, 10.2 if one_free else 7.6, height, widths)
     ranking, *over, beads = sheet.panels
-    residuals = [100.0 * one.residual for one in drawn]
-    alike = all(list(one.inputs) == free for one in drawn)
+    residuals = [100.0 * answer.residual for answer in drawn]
+    alike = all(list(answer.inputs) == free for answer in drawn)
     notes = [
         ", ".join(
-            f"{value:.3g}" if alike else f"{name} {value:.3g}" for name, value in one.inputs.items()
+            f"{value:.3g}" if alike else f"{name} {value:.3g}"
+            for name, value in answer.inputs.items()
         )
-        + (" (at an end)" if one.at_bound else "")
-        for one in drawn
+        + (" (at an end)" if answer.at_bound else "")
+        for answer in drawn
     ]
     ranked_bars(ranking, drawn, residuals, notes)
     # The later the thinner: laws that tie lie on each other, and none shall hide another.
     widths = np.linspace(2.2, 1.0, len(drawn)).tolist()
-    for one, percent, colour, width in zip(drawn, residuals, palette(), widths, strict=False):
+    for answer, percent, colour, width in zip(drawn, residuals, palette(), widths, strict=False):
         beads.plot(
-            one.sensor_bead, 100.0 * one.per_bead, color=colour, linewidth=width, label=one.law
+            answer.sensor_bead,
+            100.0 * answer.per_bead,
+            color=colour,
+            linewidth=width,
+            label=answer.law,
         )
         for axes in over:
-            curve = one.grid[:, 0], 100.0 * one.grid_residual
-            axes.plot(*curve, color=colour, linewidth=1.1, label=one.law)
-            mark = list(one.inputs.values()), [percent]
+            curve = answer.grid[:, 0], 100.0 * answer.grid_residual
+            axes.plot(*curve, color=colour, linewidth=1.1, label=answer.law)
+            mark = list(answer.inputs.values()), [percent]
             axes.plot(*mark, "|", color=colour, markersize=10, markeredgewidth=1.5)
     label = f"residual [%], with {', '.join(free)}" if alike else "residual [%]"
     longest = max(map(len, notes))
     ranking.set(xlim=(0.0, (1.35 if longest < 22 else 2.2) * max(residuals)), xlabel=label)
     for axes in over:
-        make_log(axes, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
+        make_log(axes, "y", 100.0 * np.concatenate([answer.grid_residual for answer in drawn]))
         axes.set(xlabel=free[0], ylabel="residual [%]")
     of_traces = "norm of the difference [%]" if first.measure == "traces" else "difference [%]"
     set_panel(beads, zero=True, xlabel="bead", ylabel=of_traces)

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 TICK: dict[str, Any] = {"marker": "|", "ls": "", "mew": 1.8}
 # Dots of a measured trace in one panel.
 MOST_SAMPLES_DRAWN = 60
-# Laws in a figure of measured impacts: more marks beside one measured number are not told apart.
+# Laws in a figure of measured impacts: more marks beside one measured number cannot be
+# distinguished.
 MOST_LAWS = 6
 # How what was measured is drawn, and the bar of its uncertainty.
 MEASURED: dict[str, Any] = {"color": BLACK, "marker": "o", "ls": "", "mfc": "none"}
@@ -80,13 +81,13 @@ def comparison(
     panels = sheet.panels.reshape(-1, 2)
     last = len(places) - columns if narrow() else len(places)
     for i, (k, (force, rest)) in enumerate(zip(places, panels, strict=True)):
-        if not sheet.given:
+        if not sheet.on_callers_axes:
             force.sharex(rest)
-        _forces_over_each_other(force, rest, found, k, factor)
-        if i % columns == 0 or sheet.given:
+        _forces_and_residuals(force, rest, found, k, factor)
+        if i % columns == 0 or sheet.on_callers_axes:
             force.set_ylabel("force [N]")
             rest.set_ylabel("difference [N]")
-        if i >= last or sheet.given:
+        if i >= last or sheet.on_callers_axes:
             rest.set_xlabel(f"time from peak [{unit}]")
     noisy = any(sensor.noise > 0.0 for sensor in sensors)
     caption = found.trace.words + (" (band: twice the noise)" if noisy else "")
@@ -94,12 +95,12 @@ def comparison(
         Line2D([], [], **MEASURED, ms=3.0, mew=0.6, label=caption),
         *(Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)),
     ]
-    if not narrow() and not sheet.given:
+    if not narrow() and not sheet.on_callers_axes:
         sheet.figure.supxlabel(f"time from the measured peak [{unit}]", fontsize="medium")
-    put_legend(sheet, handles, 5)
+    add_legend(sheet, handles, 5)
     about, sensor = found.trace.about, found.sensor
     cutoff = sensor.cutoff
-    figure, _ = put_trace_heading(
+    figure, _ = write_trace_heading(
         sheet,
         found.trace,
         about.who,
@@ -118,19 +119,19 @@ def comparison(
     return figure, panels
 
 
-def put_trace_heading(
-    sheet: Sheet, trace: Trace, *parts: str, indent: float = 46.0
+def write_trace_heading(
+    sheet: Sheet, trace: Trace, *phrases: str, indent: float = 46.0
 ) -> tuple[Figure, Any]:
     """Title and lines over what a trace is drawn in; a synthetic one is named as such, in red."""
     first = "SYNTHETIC TRACE, no experiment" if trace.synthetic else trace.words
     title = trace.about.title or "untitled trace"
-    return sheet.write(title, first, *parts, failed=trace.synthetic, indent=indent)
+    return sheet.write(title, first, *phrases, failed=trace.synthetic, indent=indent)
 
 
-def put_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
+def add_legend(sheet: Sheet, handles: list[Line2D], most: int) -> None:
     """A legend under the heading, one column wide below the figure."""
     corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 0.0), "borderaxespad": 0.0}
-    under = None if sheet.given else {**corner, "ncols": min(most, len(handles))}
+    under = None if sheet.on_callers_axes else {**corner, "ncols": min(most, len(handles))}
     sheet.legend(sheet.top, handles=handles, inside=under)
 
 
@@ -168,25 +169,25 @@ def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[
         times = np.array([one.arrival.computed for one in ours])
         arrivals.plot(beads, factor * (times - arrival), **look(i))
     peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
-    set_panel(arrivals, whole="x", ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
+    set_panel(arrivals, integer="x", ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
     edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
     arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
     sheet.legend(peaks, inside={"ncols": 2})
-    return put_trace_heading(sheet, found.trace, "bars: one standard deviation")
+    return write_trace_heading(sheet, found.trace, "bars: one standard deviation")
 
 
-def _forces_over_each_other(
+def _forces_and_residuals(
     force: Axes, rest: Axes, found: Comparison, k: int, factor: float
 ) -> None:
     """One sensor: the measured force and the computed ones, and what is left of each."""
     sensor = found.results[0].sensors[k]
-    ours = [one.sensors[k] for one in found.results]
+    ours = [agreement.sensors[k] for agreement in found.results]
     noise = 2.0 * max(sensor.noise, 0.0)
     rest.axhspan(-noise, noise, color="#d8d8d8", linewidth=0.0, zorder=0)
     # Where no pulse was measured, time counts from the first computed one.
-    arrivals = [sensor.arrival.measured, *(one.arrival.computed for one in ours), 0.0]
+    arrivals = [sensor.arrival.measured, *(agreement.arrival.computed for agreement in ours), 0.0]
     origin = next(at for at in arrivals if math.isfinite(at))
-    longest = max(ours, key=lambda one: len(one.time))
+    longest = max(ours, key=lambda agreement: len(agreement.time))
     # Below the lines, and few enough to see them.
     every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES_DRAWN))
     force.plot(
@@ -200,27 +201,27 @@ def _forces_over_each_other(
         zorder=2,
     )
     nearest = found.nearest.get(sensor.bead, ())
-    for i, (one, result) in enumerate(zip(ours, found.results, strict=True)):
+    for i, (agreement, result) in enumerate(zip(ours, found.results, strict=True)):
         # Nearest on top.
         near = result.label in nearest
         line: dict[str, Any] = look(i) | {"label": result.label, "zorder": 4 if near else 3}
-        since, left = factor * (one.time - origin), one.computed - one.measured
-        force.plot(since, one.computed, linewidth=1.5 if near else 1.0, **line)
+        since, left = factor * (agreement.time - origin), agreement.computed - agreement.measured
+        force.plot(since, agreement.computed, linewidth=1.5 if near else 1.0, **line)
         rest.plot(since, left, linewidth=0.9, **line)
-        if one.force_band is not None:
-            low, high = one.force_band.low, one.force_band.high
-            for axes, zero in ((force, 0.0), (rest, one.measured)):
+        if agreement.force_band is not None:
+            low, high = agreement.force_band.low, agreement.force_band.high
+            for axes, zero in ((force, 0.0), (rest, agreement.measured)):
                 area = {"color": line["color"], "alpha": 0.22, "zorder": 1, "linewidth": 0.0}
                 axes.fill_between(since, low - zero, high - zero, **area)
     if nearest:
-        smallest = min((one.residual.computed for one in ours), default=math.nan)
+        smallest = min((agreement.residual.computed for agreement in ours), default=math.nan)
         before = f"{' or '.join(nearest)}: " if len(ours) > 1 else ""
         words = f"{before}residual {100.0 * smallest:.2g} %"
     else:
         seen = math.isfinite(sensor.arrival.measured)
         words = "not recorded whole" if seen else "no pulse measured"
     # Two lines: beside each other they would not fit.
-    merged = ", merged" if any(one.merged for one in ours) else ""
+    merged = ", merged" if any(agreement.merged for agreement in ours) else ""
     words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)
     name_sensor(force, body_name(sensor.bead) + merged, words, pad=20.0)
     force.tick_params(axis="x", labelbottom=False)
@@ -293,7 +294,7 @@ def impact_comparison(
             for word, colour in zip(words, palette(), strict=False)
         ),
     ]
-    put_legend(sheet, handles, 3)
+    add_legend(sheet, handles, 3)
     fit = {
         "yield_stress_ratio": "hardness over yield stress fitted",
         "damping": "one damping constant fitted",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, residual_share
+from granchain.analysis import residual_share, supplied_energy
 from granchain.case import MechanismCase
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
@@ -284,22 +284,22 @@ def impact_of(force: np.ndarray) -> slice:
     """Samples of one impact, with one on either side: of those in which the force rises once from
     zero and falls to it, the largest.
 
-    Where there is none such, the largest of those that begin and end at zero.
+    Without one, the largest of those that begin and end at zero.
     """
     closed = np.concatenate([[False], force > 0.0, [False]])
     edges = np.flatnonzero(closed[1:] != closed[:-1]).reshape(-1, 2).tolist()
-    whole = [slice(a - 1, b + 1) for a, b in edges if a > 0 and b < force.size]
-    if not whole:
+    complete = [slice(a - 1, b + 1) for a, b in edges if a > 0 and b < force.size]
+    if not complete:
         raise GranchainError(
             "impact: got samples without an impact from opening to opening, allowed: one at "
             "least; take a longer run, or other crank angles"
         )
 
-    def rises_once_and_far(part: slice) -> tuple[bool, float]:
-        turns = np.diff(np.sign(np.diff(force[part]))) < 0.0
-        return np.count_nonzero(turns) == 1, float(force[part].max())
+    def rises_once_and_far(span: slice) -> tuple[bool, float]:
+        turns = np.diff(np.sign(np.diff(force[span]))) < 0.0
+        return np.count_nonzero(turns) == 1, float(force[span].max())
 
-    return max(whole, key=rises_once_and_far)
+    return max(complete, key=rises_once_and_far)
 
 
 @of_results("contact_force", "penetration", "crank_angle")
@@ -363,8 +363,8 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
         if np.any(values != 0.0):
             lost.plot(turned, scale * values, color=colour, label=word)
     lost.set_ylabel(f"lost [{joule}]")
-    put_in = energy_put_in(result.energy_kinetic, work)
-    draw_residual(rest, turned, residual_share(result.energy_residual, put_in))
+    supplied = supplied_energy(result.energy_kinetic, work)
+    draw_residual(rest, turned, residual_share(result.energy_residual, supplied))
     rest.set_xlabel("crank angle since the start of the run [deg]")
     round_end(rest)
     sheet.legends(ledger, lost)

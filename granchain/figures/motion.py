@@ -24,7 +24,7 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.registry import need
-from granchain.store import Result, write_whole
+from granchain.store import Result, write_atomically
 from granchain.store.files import check_new
 from granchain.store.result import case_of
 
@@ -340,11 +340,11 @@ def animate(
     with page(width, title), tempfile.TemporaryDirectory() as folder:
         film, dots = Path(folder, f"animation{ending}"), NARROW_DOTS if narrow() else DOTS_PER_INCH
         animation(result, magnify, frames, beads).save(film, writer=writer, dpi=dots)
-        write_whole(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
+        write_atomically(path, film.read_bytes(), overwrite, marks=(MOVING[ending],))
 
 
 def film_writer() -> FFMpegWriter:
-    """What writes an MP4, with the ffmpeg of imageio-ffmpeg; a missing one is said."""
+    """What writes an MP4, with the ffmpeg of imageio-ffmpeg; a missing one is reported."""
     import matplotlib
     from matplotlib.animation import FFMpegWriter
 

@@ -47,7 +47,7 @@ from granchain.store import Result
 # Part of the largest force that is there before the wave, from which it is left out of the picture,
 # ours: the wave takes up less than half of it.
 AT_REST = 0.5
-# A fitted power law that a bead misses by more than this part is none, ours.
+# A fitted power law that a bead misses by more than this share is not drawn; ours.
 MOST_MISFIT = 0.1
 # A number that a fitted power law changes by less than this part from the first bead to the last
 # does not decay: ours, some ten times what the step `fast` leaves of a peak.
@@ -92,7 +92,7 @@ def force_traces(
     factor, unit = time_unit(max(float(result.time[-1]) for result in results))
     height = 1.5 + (0.8 if narrow() else 0.62) * len(beads)
     sheet = Sheet(ax, 7.0, height, [1.0] * len(beads), sharex=True, sharey=True)
-    if not sheet.given:
+    if not sheet.on_callers_axes:
         sheet.figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
     words = labels_of(results, labels)
     # a force that was there before the wave may take up most of the traces
@@ -131,7 +131,7 @@ def force_traces(
     _share_limits(sheet.panels)
     name = "sensor force beyond that at rest [N]" if beyond else "sensor force [N]"
     sheet.panels[-1].set_xlabel(f"time [{unit}]")
-    if sheet.given:
+    if sheet.on_callers_axes:
         sheet.panels[len(beads) // 2].set_ylabel(name)
     else:
         sheet.figure.supylabel(name, fontsize="medium")
@@ -255,7 +255,7 @@ def peaks(
     words = labels_of(results, labels)
     # long words stand in the legend alone, with a number
     numbered = max(map(len, words)) > LONGEST_AXIS
-    said: list[list[str]] = [[], [], [], []]
+    texts: list[list[str]] = [[], [], [], []]
     notes = ["speeds by peaks of force"]
     powers = "dotted: power law of the bead's number"
     for i, ((seen, left_out), word) in enumerate(zip(courses, words, strict=True)):
@@ -269,7 +269,7 @@ def peaks(
         )
         speeds = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
         quantities = (bead, peak), (bead, factor * arrival), (bead, by_width * width), speeds
-        for axes, (x, values), found in zip(sheet.panels, quantities, said, strict=True):
+        for axes, (x, values), found in zip(sheet.panels, quantities, texts, strict=True):
             mark_values(axes, x, values, **look(i), label=label)
             if axes is sheet.panels[1]:
                 of_peaks = "no line"
@@ -285,7 +285,7 @@ def peaks(
     at_half, to_next = ("", "") if narrow() else (" at half height", " to the next")
     times = f"arrival [{unit}]", f"width{at_half} [{short}]"
     names = ("peak force [N]", *times, f"speed{to_next} [m/s]")
-    for axes, lines, name in zip(sheet.panels, said, names, strict=True):
+    for axes, lines, name in zip(sheet.panels, texts, names, strict=True):
         drawn = [line for line in axes.get_lines() if line.get_label() != "_fit"]
         x, values = (
             np.concatenate([np.asarray(one, dtype=float) for one in side])
@@ -298,7 +298,7 @@ def peaks(
             axes.margins(x=0.05, y=0.08)
         else:
             axes.set_ylim(full_height(values))
-            set_panel(axes, whole="x", xlim=(0.0, 1.04 * largest(x) or 1.0))
+            set_panel(axes, integer="x", xlim=(0.0, 1.04 * largest(x) or 1.0))
             if axes is sheet.panels[1]:
                 axes.set_ylim(0.0, None)
         axes.set_title("\n".join(lines), fontsize=small_type(), color=GREY, pad=4.0)

@@ -48,7 +48,7 @@ def of_results(
     def register(function: Callable[_P, _Made]) -> Callable[_P, _Made]:
         first = next(iter(inspect.signature(function).parameters.values()))
         several = first.kind is first.VAR_POSITIONAL
-        name, within = function.__name__, styled(function)
+        name, drawn_in_style = function.__name__, styled(function)
 
         @wraps(function)
         def checked(*args: _P.args, **kwargs: _P.kwargs) -> _Made:
@@ -58,7 +58,7 @@ def of_results(
             for result in results:
                 if absent := lack(result, _REGISTERED[name]):
                     raise GranchainError(absent)
-            return within(*args, **kwargs)
+            return drawn_in_style(*args, **kwargs)
 
         made: Any = checked
         _REGISTERED[name] = Registered(made, needed, several, unless)

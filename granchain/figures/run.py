@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import (
-    ENERGIES_HELD,
-    ENERGIES_OF_SOME,
+    ENERGIES_OF_SITES,
+    LEDGER_ENERGIES,
     OF_ROUNDING,
     between_snapshots,
     driven_without_pulse,
-    energy_put_in,
     first_pulse,
     in_motion_and_store,
     ledger_in,
@@ -23,6 +22,7 @@ from granchain.analysis import (
     peak,
     residual_share,
     speed_in_words,
+    supplied_energy,
 )
 from granchain.case.signals import highest
 from granchain.errors import GranchainError
@@ -210,7 +210,7 @@ def space_time(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
             axes.plot(factor * arrivals, beads, "--", **line)
             sheet.legend(axes)
     label = "bead (0 is the striker)" if beads[0] == 0 else "bead"
-    over_time(axes, unit, whole="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
+    over_time(axes, unit, integer="y", xlim=(factor * time[0], factor * time[-1]), ylabel=label)
     return sheet.head([result], _interval(time), note)
 
 
@@ -298,50 +298,52 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     Figure, array of Axes (2,)
         Ledger, residual.
     """
-    held = [
-        name for name in (*ENERGIES_HELD, *ENERGIES_OF_SOME) if f"energy_{name}" in result.variables
+    names = [
+        name
+        for name in (*LEDGER_ENERGIES, *ENERGIES_OF_SITES)
+        if f"energy_{name}" in result.variables
     ]
-    parts = {name: getattr(result, f"energy_{name}") for name in held}
+    energies = {name: getattr(result, f"energy_{name}") for name in names}
     for name, several in OF_ITS_OWN.items():
-        some = [parts.pop(one) for one in several if one in parts]
-        parts |= {name: sum(some)} if some else {}
-    held = list(parts)
+        some = [energies.pop(one) for one in several if one in energies]
+        energies |= {name: sum(some)} if some else {}
+    names = list(energies)
     kinetic, stored = in_motion_and_store(ledger_in(result))
-    put_in = energy_put_in(kinetic, result.energy_external, stored)
-    size = residual_share(result.energy_residual, put_in, stored)
-    static = put_in == 0.0 and bool(np.any(parts["recoverable"] > 0.0))
+    supplied = supplied_energy(kinetic, result.energy_external, stored)
+    size = residual_share(result.energy_residual, supplied, stored)
+    static = supplied == 0.0 and bool(np.any(energies["recoverable"] > 0.0))
     moving = moving_energy(result)
-    parts["recoverable"], total = moving.recoverable, moving.total
-    rests = moving.resting > OF_ROUNDING * parts["kinetic"].max()
+    energies["recoverable"], total = moving.recoverable, moving.total
+    rests = moving.resting > OF_ROUNDING * energies["kinetic"].max()
     (by, unit), static_work = scaled(moving.resting, "J"), largest(moving.static_work)
-    held_at_rest = f"beyond the state at rest, of {by * moving.resting:.4g} {unit} in the contacts"
+    beyond_rest = f"beyond the state at rest, of {by * moving.resting:.4g} {unit} in the contacts"
     by, unit = scaled(static_work, "J")
     apart = f"static work apart, up to {by * static_work:.3g} {unit}"
     each, undersampled = _entries_of_a_mean(result)
     if each > 1:
-        parts = {name: moving_mean(values, each) for name, values in parts.items()}
+        energies = {name: moving_mean(values, each) for name, values in energies.items()}
         total = moving_mean(total, each)
     factor, unit = time_unit(float(result.energy_time[-1]))
-    scale, joule = scaled(largest(total, sum(parts.values())), "J")
+    scale, joule = scaled(largest(total, sum(energies.values())), "J")
     time = factor * result.energy_time
     sheet = Sheet(ax, 7.0, 6.2 if narrow() else 5.0, [3.0, 1.3], sharex=True)
     ledger, rest = sheet.panels
     # One colour a part, whatever parts a run has.
-    colours = dict(zip(held, palette(), strict=False))
-    shown = [name for name in held if np.any(parts[name] != 0.0)]
+    colours = dict(zip(names, palette(), strict=False))
+    shown = [name for name in names if np.any(energies[name] != 0.0)]
     ledger.stackplot(
         time,
-        *(scale * parts[name] for name in shown),
+        *(scale * energies[name] for name in shown),
         labels=[LOST.get(name, name) for name in shown],
         colors=[colours[name] for name in shown],
         alpha=0.85,
         linewidth=0.0,
     )
     ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
-    low = 0.0 if all(parts[name].min() >= 0.0 for name in held) else None
+    low = 0.0 if all(energies[name].min() >= 0.0 for name in names) else None
     ledger.set(ylabel=f"energy [{joule}]", ylim=(low, None))
     draw_residual(rest, time, size)
-    if (case := case_of(result)) is not None and put_in > 0.0:
+    if (case := case_of(result)) is not None and supplied > 0.0:
         rest.axhline(
             case.energy.bound,
             color=palette()[2],
@@ -349,12 +351,12 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
             linestyle=":",
             label="bound of the run",
         )
-    if not put_in > 0.0:
+    if not supplied > 0.0:
         of_held = f"residual / {OF_ROUNDING:g}\nof what is held"
         rest.set_ylabel(of_held if static else "residual [J]")
     over_time(rest, unit)
     sheet.legends(ledger, rest, reverse=True)
-    notes = held_at_rest if rests else "", apart if static_work > 0.0 else "", undersampled
+    notes = beyond_rest if rests else "", apart if static_work > 0.0 else "", undersampled
     return sheet.head([result], *notes)
 
 
@@ -447,7 +449,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
                 baseline=below,
                 fill=True,
                 # the colours of the ledger over time
-                color=palette()[ENERGIES_HELD.index(name)],
+                color=palette()[LEDGER_ENERGIES.index(name)],
                 alpha=0.85,
                 linewidth=0.0,
                 label=LOST[name],
@@ -456,7 +458,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     sheet.legend(sheet.top, beside=True)
     set_panel(
         sheet.top,
-        whole="x",
+        integer="x",
         xlim=(edges[0], edges[-1]),
         xlabel="contact (k joins body k and k + 1)",
         ylabel=f"energy lost [{joule}]",
@@ -512,7 +514,7 @@ def overlaps(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     sheet.legend(sheet.top, beside=True)
     set_panel(
         sheet.top,
-        whole="x",
+        integer="x",
         xlim=(edges[0], edges[-1]),
         ylim=(min(0.0, 1.05 * float(dent.min())), None),
         xlabel="contact (k joins body k and k + 1)",

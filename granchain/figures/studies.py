@@ -56,7 +56,7 @@ HARDLY = 0.01
 SHADED_QUANTILES = (0.05, 0.5, 0.95)
 # Draws, or runs, from which a distribution is drawn.
 LEAST_DISTRIBUTION = 16
-# Numbers of each member that are drawn, and how the numbers of a summary are told.
+# Numbers of each member that are drawn, and how those of a summary are recognised.
 FEATURES = ("wave_speed", "transmitted_momentum", "transmitted_energy")
 OF_THE_SUMMARY = "of the summary: "
 # What lies along an axis and is no key of the case.
@@ -178,7 +178,9 @@ def key_words(name: str) -> str:
     return words.replace("youngs", "Young's").replace("poissons", "Poisson's")
 
 
-def put_study_heading(study: Any, sheet: Sheet, name: str, notes: list[str]) -> tuple[Figure, Any]:
+def write_study_heading(
+    study: Any, sheet: Sheet, name: str, notes: list[str]
+) -> tuple[Figure, Any]:
     """Title and heading of a study's figure, which begins with what is drawn; in what its case
     differs from the one it was titled for stands below."""
     states = study["status"].values if "status" in study else np.array([])
@@ -230,10 +232,10 @@ def lines_over(
     return sheet
 
 
-def band_edge(values: np.ndarray, part: float) -> np.ndarray:
+def band_edge(values: np.ndarray, quantile: float) -> np.ndarray:
     """A quantile over the last axis, not a number where there is none."""
     good = np.isfinite(values).any(axis=-1, keepdims=True)
-    edge: np.ndarray = np.nanquantile(np.where(good, values, 0.0), part, axis=-1)
+    edge: np.ndarray = np.nanquantile(np.where(good, values, 0.0), quantile, axis=-1)
     return np.where(good[..., 0], edge, math.nan)
 
 
@@ -270,7 +272,7 @@ def study_curves(
     if along != "sensor_bead" and spans(x):
         make_log(sheet.top, "x", x)
     if along == "sensor_bead":
-        set_panel(sheet.top, whole="x", xlim=(0.0, 1.02 * float(x[-1])))
+        set_panel(sheet.top, integer="x", xlim=(0.0, 1.02 * float(x[-1])))
     else:
         sheet.top.margins(x=0.02)
     low, high = sheet.top.dataLim.intervaly
@@ -278,7 +280,7 @@ def study_curves(
         sheet.top.set_ylim(0.0, 1.05 * high)
     elif high - low < HARDLY * max(abs(low), abs(high)):
         sheet.top.set_ylim(full_height(found.values))
-    return put_study_heading(study, sheet, name, found.notes)
+    return write_study_heading(study, sheet, name, found.notes)
 
 
 @styled
@@ -305,7 +307,7 @@ def study_power_law(
     middles = band_edge(found.values, 0.5)
     labels, followed = [], []
     for word, fit, line in zip(words, fits, middles, strict=True):
-        # a number of draws is told by its median
+        # a number of draws is shown by its median
         off = largest(line / (fit.factor * x**fit.value) - 1.0)
         number = f"{fit.value:.4f}".replace("-", "\N{MINUS SIGN}")
         exponent = (
@@ -324,7 +326,7 @@ def study_power_law(
     make_log(sheet.top, "y", found.values)
     sheet.top.margins(x=0.02, y=0.06)
     notes = ["dashed: fitted power law"] if any(followed) else []
-    return put_study_heading(study, sheet, name, [*found.notes, *notes])
+    return write_study_heading(study, sheet, name, [*found.notes, *notes])
 
 
 @styled
@@ -361,9 +363,9 @@ def study_hysteresis(
         style = look(i) | {"marker": "^" if x[last] > x[first] else "v", "markersize": 4.0}
         words = "up" if x[last] > x[first] else "down"
         sheet.top.plot(x[way], found.values[0][way], **style, label=words)
-    set_panel(sheet.top, whole="", xlabel=label, ylabel=found.axis)
+    set_panel(sheet.top, integer="", xlabel=label, ylabel=found.axis)
     sheet.legend(sheet.top, inside={"loc": "best"})
-    return put_study_heading(study, sheet, name, found.notes)
+    return write_study_heading(study, sheet, name, found.notes)
 
 
 @styled
@@ -423,7 +425,7 @@ def study_map(
     if good.size < values.size:
         sheet.top.set_facecolor(MISSING)
         notes.append("grey: no number")
-    return put_study_heading(study, sheet, name, notes)
+    return write_study_heading(study, sheet, name, notes)
 
 
 @styled
@@ -470,10 +472,10 @@ def study_distribution(
         axes.stairs(*steps, color=colour, fill=True, alpha=0.18)
         axes.axvline(own.mean(), color=colour, linewidth=0.8, linestyle="--")
     axes.margins(x=0.02, y=0.06)
-    set_panel(axes, whole="y", ylim=(0.0, None), xlabel=found.axis, ylabel="members")
+    set_panel(axes, integer="y", ylim=(0.0, None), xlabel=found.axis, ylabel="members")
     title = "mean \N{PLUS-MINUS SIGN} standard deviation"
     sheet.legend(axes, inside={"loc": "best"}, title=title, title_fontsize=small_type())
-    return put_study_heading(study, sheet, name, found.notes)
+    return write_study_heading(study, sheet, name, found.notes)
 
 
 def spans(values: np.ndarray) -> bool:

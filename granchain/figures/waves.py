@@ -75,7 +75,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     )
     for axes in maps:
         wave_map(found, axes)
-    return put_spectrum_heading(sheet, found)
+    return write_spectrum_heading(sheet, found)
 
 
 @styled
@@ -98,10 +98,12 @@ def transmission(
     -------
     Figure, Axes
     """
-    for one in found or (None,):
-        need_found(one, Spectrum, "spectrum(result)")
-    if len({one.unit for one in found}) > 1 or len(found) > len(palette()):
-        got = ", ".join(f"{one.source} to {one.sensor} [{one.unit}]" for one in found)
+    for spectrum in found or (None,):
+        need_found(spectrum, Spectrum, "spectrum(result)")
+    if len({spectrum.unit for spectrum in found}) > 1 or len(found) > len(palette()):
+        got = ", ".join(
+            f"{spectrum.source} to {spectrum.sensor} [{spectrum.unit}]" for spectrum in found
+        )
         raise GranchainError(
             f"transmission: got {got}, allowed at most {len(palette())} spectra of one unit; take "
             "them from bead to bead: granchain.spectrum(result, source, sensor)"
@@ -109,17 +111,19 @@ def transmission(
     sheet = Sheet(ax, 7.0, 3.6)
     axes, first = sheet.top, found[0]
     top, kilo, unit = extent(*found)
-    words = [*(labels or [f"{one.source} to {one.sensor}" for one in found])]
+    words = [*(labels or [f"{spectrum.source} to {spectrum.sensor}" for spectrum in found])]
     if len(words) != len(found):
         raise GranchainError(
             f"labels: got {len(words)}, allowed {len(found)}, one for each spectrum; name each"
         )
     words = words if len(found) > 1 else ["transmission"]
     pale = f"coherence below {INCOHERENT:g}"
-    for i, (one, word) in enumerate(zip(found, words, strict=True)):
-        shown = (one.frequency > 0.0) & (one.frequency <= top) & (one.transmission > 0.0)
-        frequency, line = kilo * one.frequency[shown], one.transmission[shown]
-        coherent = np.where(one.coherence[shown] >= INCOHERENT, line, math.nan)
+    for i, (spectrum, word) in enumerate(zip(found, words, strict=True)):
+        shown = (
+            (spectrum.frequency > 0.0) & (spectrum.frequency <= top) & (spectrum.transmission > 0.0)
+        )
+        frequency, line = kilo * spectrum.frequency[shown], spectrum.transmission[shown]
+        coherent = np.where(spectrum.coherence[shown] >= INCOHERENT, line, math.nan)
         colour, label = palette()[i], "_pale" if i else pale
         axes.plot(frequency, line, color=colour, alpha=0.3, linewidth=0.8, label=label)
         axes.plot(frequency, coherent, color=colour, linewidth=1.0, label=word)
@@ -143,7 +147,7 @@ def transmission(
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
     axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=1.0, **ON_CURVES)
-    return put_spectrum_heading(sheet, *found)
+    return write_spectrum_heading(sheet, *found)
 
 
 def draw_edges(axes: Axes, found: Spectrum, kilo: float) -> None:
@@ -213,21 +217,21 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
         ylim=(0.0, kilo * top),
         ylabel=f"frequency [{unit}]",
     )
-    return put_spectrum_heading(sheet, found)
+    return write_spectrum_heading(sheet, found)
 
 
 def extent(*found: Spectrum) -> tuple[float, float, str]:
     """The highest frequency that is shown [Hz], and its unit: of a row without bands so far as the
     source moves the sensor."""
-    one = found[0]
-    top = float(one.frequency[-1])
-    if one.dispersion is None:
+    first = found[0]
+    top = float(first.frequency[-1])
+    if first.dispersion is None:
         # single lines are coherent by chance
         there = [np.flatnonzero(running_median(each.coherence) >= INCOHERENT) for each in found]
         seen = [each.frequency[at[-1]] for each, at in zip(found, there, strict=True) if at.size]
         top = min(top, 2.0 * FREQUENCY_MARGIN * float(max(seen, default=top)))
     else:
-        top = min(top, FREQUENCY_MARGIN * float(one.dispersion.band_edges[-1, 1]))
+        top = min(top, FREQUENCY_MARGIN * float(first.dispersion.band_edges[-1, 1]))
     return top, *scaled(top, "Hz")
 
 
@@ -237,7 +241,7 @@ def running_median(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, LINES), axis=-1))
 
 
-def put_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]:
+def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]:
     """Titles, laws, from where to where, and the resolution, each once."""
     ways = [f"{one.source} to {one.sensor}" for one in found]
     laws = [f"contact law {one.law}" for one in found]
@@ -307,17 +311,19 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     """
     need_found(found, Modes, "modes(case)")
     sheet = Sheet(ax, 7.0, 6.4, [1.0, 2.2])
-    parts, shapes = sheet.panels
+    participations, shapes = sheet.panels
     gap = np.zeros(found.frequencies.size, bool) if found.in_gap is None else found.in_gap
     kilo = 1e-3 * found.frequencies
-    parts.plot(kilo[~gap], found.participation[~gap], "o", color=palette()[0], markersize=4)
+    participations.plot(
+        kilo[~gap], found.participation[~gap], "o", color=palette()[0], markersize=4
+    )
     if gap.any():
-        parts.plot(
+        participations.plot(
             kilo[gap], found.participation[gap], "D", color=palette()[1], markersize=5,
             label="outside the bands",
         )  # fmt: skip
-        parts.legend(loc="best")
-    parts.set(
+        participations.legend(loc="best")
+    participations.set(
         xlim=(0.0, 1.04 * kilo.max()),
         ylim=(0.0, 1.08 * found.participation.max()),
         ylabel="beads that take part",

@@ -80,16 +80,16 @@ def gatherer(count: int, first: int = 0) -> Callable:
     return gather
 
 
-def put_rows(table, k, values):
+def store_rows(table, k, values):
     """Write a tuple to the first rows of column k."""
     for i, value in enumerate(values):
         table[i, k] = value
 
 
-def _write_put_rows(context, builder, signature, arguments):
-    (kind, _, kinds), (table, k, given) = signature.args, arguments
+def _write_stored_rows(context, builder, signature, arguments):
+    (kind, _, kinds), (table, k, values) = signature.args, arguments
     for row, kind_of_value in enumerate(kinds):
-        value = builder.extract_value(given, row)
+        value = builder.extract_value(values, row)
         builder.store(
             context.cast(builder, value, kind_of_value, kind.dtype),
             _pointer(context, builder, kind, table, row, k),
@@ -98,9 +98,9 @@ def _write_put_rows(context, builder, signature, arguments):
 
 
 lowered(
-    put_rows,
+    store_rows,
     lambda table, k, values: types.none(table, types.intp, values),
-    _write_put_rows,
+    _write_stored_rows,
     _pointer,
 )
 
@@ -162,31 +162,31 @@ def _write_row(context, builder, kind, value, field):
     return row._getvalue()
 
 
-class Held(types.NamedTuple):
-    """Numba's type of a named tuple that stands in memory: a function is handed its address."""
+class ByAddress(types.NamedTuple):
+    """Numba's type of a named tuple in memory, passed to functions by its address."""
 
     def __init__(self, types, cls):
         super().__init__(types, cls)
-        self.name = f"held {cls.__name__}"
+        self.name = f"address of {cls.__name__}"
 
 
-@register_model(Held)
-class _HeldModel(models.PrimitiveModel):
+@register_model(ByAddress)
+class _ByAddressModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
         values = manager[types.NamedTuple(kind.types, kind.instance_class)]
         super().__init__(manager, kind, values.get_value_type().as_pointer())
 
 
-def held(arrays):
-    """A named tuple of arrays, for other functions to be handed."""
+def by_address(arrays):
+    """A named tuple of arrays, passed to other functions by its address."""
     return arrays
 
 
-def _write_held(context, builder, signature, arguments):
+def _write_by_address(context, builder, signature, arguments):
     return cgutils.alloca_once_value(builder, arguments[0])
 
 
-@lower_getattr_generic(Held)
+@lower_getattr_generic(ByAddress)
 def _write_field(context, builder, kind, value, field):
     number = kind.fields.index(field)
     array = builder.load(cgutils.gep_inbounds(builder, value, 0, number))
@@ -194,9 +194,9 @@ def _write_field(context, builder, kind, value, field):
 
 
 lowered(
-    held,
-    lambda arrays: Held(arrays.types, arrays.instance_class)(arrays),
-    _write_held,
+    by_address,
+    lambda arrays: ByAddress(arrays.types, arrays.instance_class)(arrays),
+    _write_by_address,
     _write_field,
 )
 
@@ -229,7 +229,7 @@ MANTISSA, TWO_52, BIAS = (1 << 52) - 1, 0x433 << 52, 2.0**52 + 1023.0
 ROOT_OF_HALF, ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
 
 
-def _write_parts(context, builder, signature, arguments):
+def _write_mantissa_exponent(context, builder, signature, arguments):
     # counted from the bits of sqrt(1/2), the carry of what is above it makes the exponent that of a
     # mantissa from sqrt(1/2) on
     bits = builder.add(builder.bitcast(arguments[0], WORD), WORD(ONE - ROOT_OF_HALF))
@@ -252,6 +252,8 @@ def _write_leading(context, builder, signature, arguments):
 
 
 TWO_DOUBLES = types.UniTuple(types.float64, 2)
-lowered(elementary.parts, lambda x: TWO_DOUBLES(types.float64), _write_parts)
+lowered(
+    elementary.mantissa_exponent, lambda x: TWO_DOUBLES(types.float64), _write_mantissa_exponent
+)
 lowered(elementary.power_of_two, lambda n: types.float64(types.float64), _write_power_of_two)
 lowered(elementary.leading, lambda x: types.float64(types.float64), _write_leading)

@@ -42,7 +42,7 @@ from granchain.jit.options import (
     known_by,
     refusal_of,
 )
-from granchain.jit.private import LACKS, private, where_there
+from granchain.jit.private import LACKS, private, where_available
 from granchain.portable import after_fork
 
 LOOP_SEAL = b"\ngranchain loop sha256 %s\n"
@@ -60,14 +60,14 @@ def loop_content(path: str) -> bytes | None:
     """The content of a sealed file; None where there is none, and, with a warning, where it is
     not what was written."""
     try:
-        whole = Path(path).read_bytes()
+        stored = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         discard(path, f"cannot be read: {error.strerror}")
         return None
-    content = whole[:-LOOP_SEAL_LENGTH]
-    if whole != sealed(os.path.basename(path), content):
+    content = stored[:-LOOP_SEAL_LENGTH]
+    if stored != sealed(os.path.basename(path), content):
         discard(path, "is cut off, or was changed after it was written")
         return None
     return content
@@ -191,7 +191,7 @@ def _loop_cache() -> type:
     return LoopCache
 
 
-_LOOP_CACHE = where_there(
+_LOOP_CACHE = where_available(
     _loop_cache, "compiled loops are not saved, and each process compiles them again"
 )
 
@@ -260,17 +260,17 @@ def writable_cache(function: Callable, key: str) -> Any:
 
 
 class Compiling(threading.local):
-    """What is told, once, before a loop is compiled that is in no cache; and the seconds that
-    loading and compiling loops has taken. Of each thread."""
+    """A function called once before a loop that is in no cache is compiled, and the seconds that
+    loading and compiling loops took; for each thread."""
 
-    told: Callable[[], object] | None = None
+    on_compiling: Callable[[], object] | None = None
     seconds = 0.0
 
     def begin(self) -> None:
         """A loop is not in the cache."""
-        told, self.told = self.told, None
-        if told is not None:
-            told()
+        on_compiling, self.on_compiling = self.on_compiling, None
+        if on_compiling is not None:
+            on_compiling()
 
 
 compiling = Compiling()

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import LawError
-from granchain.jit.private import private, where_there
+from granchain.jit.private import private, where_available
 
 # What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its
 # name.
@@ -142,9 +142,9 @@ def _number_or_text(value: Any) -> bytes:
     return kind.__name__.encode() + b":" + (value if kind is bytes else repr(value).encode())
 
 
-def with_length(piece: bytes) -> bytes:
+def with_length(content: bytes) -> bytes:
     """With its length in front: what follows is then something else."""
-    return struct.pack("<q", len(piece)) + piece
+    return struct.pack("<q", len(content)) + content
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -191,8 +191,8 @@ class Read(NamedTuple):
     ----------
     chain : NameChain
     place : tuple of str
-        The first names of it, up to `held`.
-    held : object
+        The first names of it, up to `owner`.
+    owner : object
         What a copy finds there: a library's module, or the value.
     value : object
         What the code gets: where the chain leaves the modules.
@@ -200,7 +200,7 @@ class Read(NamedTuple):
 
     chain: NameChain
     place: tuple[str, ...]
-    held: Any
+    owner: Any
     value: Any
 
 
@@ -217,20 +217,20 @@ def reads(function: Callable) -> list[Read]:
             value = _cell_value(cells[first])
         else:
             continue  # of the function itself, read by one within it
-        place, held = [first], MISSING
+        place, owner = [first], MISSING
         for name in rest:
             if not holds_constant(value, name):
                 break
             if (
-                held is MISSING
+                owner is MISSING
                 and isinstance(value, types.ModuleType)
                 and _is_library(value.__name__)
             ):
-                held = value
+                owner = value
             value = getattr(value, name, MISSING)
-            if held is MISSING:
+            if owner is MISSING:
                 place.append(name)
-        found.append(Read(chain, tuple(place), value if held is MISSING else held, value))
+        found.append(Read(chain, tuple(place), value if owner is MISSING else owner, value))
     return found
 
 
@@ -277,7 +277,7 @@ def calls(function: Any) -> Iterator[Any]:
             yield own
 
 
-_DISPATCHER: Any = where_there(
+_DISPATCHER: Any = where_available(
     lambda: private("numba.core.dispatcher", "Dispatcher"),
     "a law that reaches @njit functions is refused",
 )
@@ -327,7 +327,7 @@ class Reach:
         self._code = code or (lambda function: hash_of_code(function.__code__))
         self.members: list[Any] = []
         self.checkable = True
-        self._given = functions
+        self._functions = functions
         self._number: dict[Callable, int] = {}
         self._reads: dict[Callable, list[Read]] = {}
         self._as_hashed: dict[Callable, tuple[types.CodeType, tuple[Any, ...] | None]] = {}
@@ -364,31 +364,31 @@ class Reach:
             return b"".join(self._code(part) + repr(part.__defaults__).encode() for part in parts)
         code, defaults = function.__code__, function.__defaults__
         self._as_hashed[function] = code, defaults
-        pieces = [self._code(function)]
+        contents = [self._code(function)]
         self.checkable &= not function.__kwdefaults__
         for name, value in (
             *enumerate(defaults or ()),
             *sorted((function.__kwdefaults__ or {}).items()),
         ):
             chain = NameChain((f"default {name}",), False, code.co_firstlineno)
-            pieces += [str(name).encode(), self._encoded(value, function, chain)]
+            contents += [str(name).encode(), self._encoded(value, function, chain)]
         self._reads[function] = reads(function)
         # by name: the order of the bytecode is a Python's own
         for read in sorted(self._reads[function], key=lambda read: read.chain.names):
             if isinstance(read.value, enum.IntEnum) and len(read.place) < len(read.chain.names):
                 raise refusal(read.value, function, read.chain)
             if (
-                isinstance(read.held, types.ModuleType)
+                isinstance(read.owner, types.ModuleType)
                 and isinstance(read.value, types.FunctionType)
                 and library_name(read.value) is None
             ):
                 what = "a function that was put in a library's place"
                 raise refusal(read.value, function, read.chain, what)
-            pieces += [
+            contents += [
                 repr(read.chain[:2]).encode(),
                 self._encoded(read.value, function, read.chain),
             ]
-        return b"".join(map(with_length, pieces))
+        return b"".join(map(with_length, contents))
 
     def _encoded(self, value: Any, function: Callable, chain: NameChain) -> bytes:
         """Bytes that stand for this value and no other."""
@@ -499,16 +499,16 @@ class Reach:
             copy = made[id(function)]
             enclosed: dict[str, Any] = {}
             for read in found:
-                if read.held is not MISSING:
-                    _put_at(
+                if read.owner is not MISSING:
+                    _bind_at(
                         enclosed if read.chain.free else copy.__globals__,
                         read.place,
-                        copied(read.held),
+                        copied(read.owner),
                     )
             for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
                 if name in enclosed:
                     cell.cell_contents = enclosed[name]
-        return tuple(made[id(function)] for function in self._given)
+        return tuple(made[id(function)] for function in self._functions)
 
 
 def _empty_copy(function: Any) -> Any:
@@ -523,9 +523,9 @@ def _empty_copy(function: Any) -> Any:
     return copy
 
 
-def _put_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
-    """Put a value where a chain of names finds it, in modules made for this where there is more
-    than one name."""
+def _bind_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
+    """Bind a value to a chain of names, through modules made for this if there is more than one
+    name."""
     for name in place[:-1]:
         space = space.setdefault(name, types.ModuleType(name)).__dict__
     space[place[-1]] = value

@@ -21,7 +21,7 @@ from numba.extending import models, register_jitable, register_model
 
 from granchain.errors import LawError
 from granchain.jit.fingerprint import LOWERED, Reach, calls
-from granchain.jit.private import private, where_there
+from granchain.jit.private import private, where_available
 
 # Doubles of a vector (AVX-512): rows are padded to whole ones.
 VECTOR = 8
@@ -29,7 +29,9 @@ VECTOR = 8
 
 def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
     """An option of numba.njit that its manual does not name, where this Numba knows it."""
-    known = where_there(lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost)
+    known = where_available(
+        lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost
+    )
     return {} if known is None else {name: value}
 
 
@@ -181,7 +183,7 @@ def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
     }
 
 
-_COMPILERS = where_there(
+_COMPILERS = where_available(
     _compilers, "a loop takes longer to compile, and its sweeps are not taken in whole vectors"
 )
 
@@ -221,8 +223,8 @@ def shared(function: Any) -> Any:
 
 
 def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None) -> None:
-    """Let Numba compile plain functions, and all that they reach, where a compiled one calls them:
-    as their decorators say.
+    """Make plain functions, and all that they reach, callable from compiled ones, as their
+    decorators state.
 
     Parameters
     ----------

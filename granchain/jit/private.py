@@ -23,9 +23,9 @@ def private(module: str, *names: str) -> Any:
     return values if len(values) > 1 else values[0]
 
 
-def where_there(make: Callable[[], Made], lost: str) -> Made | None:
-    """What is made of Numba's private parts; None where one is missing, and what is lost is
-    noted."""
+def where_available(make: Callable[[], Made], lost: str) -> Made | None:
+    """Result of `make`, which uses Numba's private parts; None, with a note of what is lost, where
+    one is missing."""
     try:
         return make()
     except (ImportError, AttributeError) as error:

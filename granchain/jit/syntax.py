@@ -20,7 +20,7 @@ FILES = 64
 SILENT = {"ctx", "kind", "type_comment", "annotation", "returns", "type_params"}
 # Python 3.11 counts the depth of all trees that are made at a time in one place: two threads that
 # make one each may both fail (https://github.com/python/cpython/issues/106905).
-_ONE_TREE = threading.Lock()
+_TREE_LOCK = threading.Lock()
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -45,7 +45,7 @@ def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
     """The syntax of every function of a text, by its name and the hash of the code that it
     compiles to."""
     try:
-        with _ONE_TREE:
+        with _TREE_LOCK:
             tree = ast.parse(text)
         blocks = list(_blocks(compile(text, "", "exec", dont_inherit=True)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -66,7 +66,7 @@ def _functions_of(text: str) -> dict[tuple[str, bytes], bytes]:
             hash_of_code(codes[place][0], documented=False),
         ): _of_definition(found[0])
         for place, found in nodes.items()
-        # two on one line are not told apart
+        # two on one line cannot be distinguished
         if len(found) == len(codes.get(place, ())) == 1
     }
 
@@ -101,22 +101,22 @@ def _without_docstring(node: Any) -> Any:
     return body[1:] if documented else body
 
 
-def _node_bytes(part: Any) -> bytes:
+def _node_bytes(node: Any) -> bytes:
     """A piece of a syntax tree: what it is, and its fields that are there."""
-    if isinstance(part, list):
-        return b"l" + b"".join(with_length(_node_bytes(one)) for one in part)
-    if not isinstance(part, ast.AST):
-        return constant_bytes(part)
-    documented = isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    if isinstance(node, list):
+        return b"l" + b"".join(with_length(_node_bytes(one)) for one in node)
+    if not isinstance(node, ast.AST):
+        return constant_bytes(node)
+    documented = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     fields = [
-        (name, _without_docstring(part) if name == "body" and documented else value)
-        for name, value in ast.iter_fields(part)
+        (name, _without_docstring(node) if name == "body" and documented else value)
+        for name, value in ast.iter_fields(node)
     ]
-    said = [
+    filled = [
         (name, value)
         for name, value in fields
-        if name not in SILENT and (isinstance(part, ast.Constant) or value not in (None, []))
+        if name not in SILENT and (isinstance(node, ast.Constant) or value not in (None, []))
     ]
-    return type(part).__name__.encode() + b"".join(
-        with_length(name.encode()) + with_length(_node_bytes(value)) for name, value in said
+    return type(node).__name__.encode() + b"".join(
+        with_length(name.encode()) + with_length(_node_bytes(value)) for name, value in filled
     )

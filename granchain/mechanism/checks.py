@@ -124,7 +124,7 @@ def statics(case: SliderCrankCase) -> list[Check]:
 
 
 def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
-    """The last whole revolution: where contact is lost and found, and how large the force is."""
+    """The last whole revolution: where contact opens and closes, and how large the force is."""
     turned, force, depth = last_revolution(result)
     if not turned.size:
         return [Check("largest contact force", float(result.contact_force.max()), "N")]
@@ -152,14 +152,14 @@ def last_revolution(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """Crank angle from its start [deg], force [N] and penetration [m] over the last whole
     revolution; empty where there is none."""
     turned = np.degrees(result.crank_angle)
-    whole = math.floor(turned[-1] / 360.0 + 1e-9)
+    complete = math.floor(turned[-1] / 360.0 + 1e-9)
     chosen = (
-        (turned >= 360.0 * (whole - 1)) & (turned <= 360.0 * whole)
-        if whole
+        (turned >= 360.0 * (complete - 1)) & (turned <= 360.0 * complete)
+        if complete
         else np.zeros(turned.size, dtype=bool)
     )
     return (
-        turned[chosen] - 360.0 * (whole - 1),
+        turned[chosen] - 360.0 * (complete - 1),
         result.contact_force[chosen],
         result.penetration[chosen],
     )

@@ -26,7 +26,7 @@ from granchain.engine.inspection import (
     RUNNING,
     UNSTABLE,
 )
-from granchain.jit.accessors import gatherer, put_rows
+from granchain.jit.accessors import gatherer, store_rows
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot
 from granchain.mechanism.linkages import Linkage, pin_at, rubbing
@@ -77,7 +77,11 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         features.weight,
     )
     step_of_contact, jumps = contact_step(law, features), law.jumps
-    happened, event, parts = step_of_contact.happened, step_of_contact.event, step_of_contact.parts
+    happened, event, force_terms = (
+        step_of_contact.happened,
+        step_of_contact.event,
+        step_of_contact.force_terms,
+    )
     inside, read_as = step_of_contact.inside, step_of_contact.read_as
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
@@ -98,7 +102,7 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
         renewed, kick, record, lost, work = event(
             d, half, r if RATE else half, contacts.rate[k], dt, last, viscous, ck, hk
         )
-        put_rows(h, k, renewed)
+        store_rows(h, k, renewed)
         if FORGETS:
             contacts.lost[k] += lost
         clock.viscous += work
@@ -125,7 +129,9 @@ def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
     def act(k, surface, v0, v1, contacts, c, h, clock, m):
         """Force and friction of a contact."""
         d, rate = surface[0], rate_of(surface, v0, v1)
-        f, still, lifted = parts(d, rate if RATE else 0.0, coefficients_at(c, k), history_at(h, k))
+        f, still, lifted = force_terms(
+            d, rate if RATE else 0.0, coefficients_at(c, k), history_at(h, k)
+        )
         if contacts.pending[k] == 0.0:
             contacts.force[k] = contacts.recorded[k] = f
         contacts.elastic[k], contacts.clamp[k] = still, lifted

@@ -76,7 +76,7 @@ class Grid:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
-    sides: str = ""
+    alignment: str = ""
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
 
     from granchain.figures import image_of, page, style
 
-    images, told = [], ""
+    images, caption = [], ""
     try:
         for width in (None, "single"):
             # letters as shapes look the same with every font; equal figures give equal bytes
@@ -288,19 +288,19 @@ def picture_in_html(picture: Picture, number: Iterator[int]) -> str:
             ):
                 figure = picture.draw()[0]
                 images.append(base64.b64encode(image_of(figure, ".svg")).decode("ascii"))
-                told = str(figure.get_label())
+                caption = str(figure.get_label())
     except STRANGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the file does not hold it"
         return block_in_html(Paragraph(f"Not drawn: {picture.words} Reason: {reason}."))
     words = escaped(picture.words)
-    told = f" <small>{linked(told[0].upper() + told[1:])}.</small>" if told else ""
+    caption = f" <small>{linked(caption[0].upper() + caption[1:])}.</small>" if caption else ""
     shown = "".join(
         f'<img class="{width}" src="data:image/svg+xml;base64,{image}" alt="{words}">'
         for width, image in zip(("wide", "narrow"), images, strict=True)
     )
     return (
         f'<figure class="picture">{shown}'
-        f"<figcaption><b>Figure {next(number)}.</b> {words}{told}</figcaption></figure>"
+        f"<figcaption><b>Figure {next(number)}.</b> {words}{caption}</figcaption></figure>"
     )
 
 

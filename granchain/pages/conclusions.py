@@ -184,9 +184,9 @@ def comparison_tables(facts: Mapping[str, Any]) -> list[Block]:
     return blocks + [band_table(one, places) for one in results if one["bands"]]
 
 
-def compared_cells(name: str, *sides: Mapping[str, Any]) -> list[str]:
+def compared_cells(name: str, *agreements: Mapping[str, Any]) -> list[str]:
     """A measured number with its uncertainty in one cell, each computed one with its difference."""
-    measured, error, *rest = agreement_cells(name, *sides)
+    measured, error, *rest = agreement_cells(name, *agreements)
     percent = "" if name == "arrival" else " %"
     cells = [measured if error == "-" else f"{measured} +- {error}"]
     for computed, off in zip(rest[::2], rest[1::2], strict=True):
@@ -194,16 +194,16 @@ def compared_cells(name: str, *sides: Mapping[str, Any]) -> list[str]:
     return cells
 
 
-def agreement_cells(name: str, *sides: Mapping[str, Any]) -> list[str]:
+def agreement_cells(name: str, *agreements: Mapping[str, Any]) -> list[str]:
     """A measured number with its uncertainty, and computed ones, each with its difference:
     relative, but of an arrival, whose zero of time says nothing."""
     factor = COMPARED_NUMBERS[name][0]
     cells = [
-        number_text(sides[0]["measured"], factor=factor),
-        number_text(sides[0]["uncertainty"], ".2g", factor),
+        number_text(agreements[0]["measured"], factor=factor),
+        number_text(agreements[0]["uncertainty"], ".2g", factor),
     ]
-    for side in sides:
-        parts = (side[part] for part in Agreement._fields)
+    for agreement in agreements:
+        parts = (agreement[part] for part in Agreement._fields)
         one = Agreement(*(math.nan if part is None else part for part in parts))
         off = factor * one.difference if name == "arrival" else 100.0 * one.relative
         cells += [number_text(one.computed, factor=factor), number_text(off, "+.3g")]
@@ -223,10 +223,10 @@ def nearest_words(labels: Sequence[str], nearest: Sequence[Sequence[str]]) -> st
     )
 
 
-def band_table(one: Mapping[str, Any], places: Sequence[str]) -> Grid:
+def band_table(result: Mapping[str, Any], places: Sequence[str]) -> Grid:
     """Ends of the intervals in which measurements of this uncertainty would lie, and whether these
     do."""
-    bands = one["bands"]
+    bands = result["bands"]
     spread = ", ".join(
         f"{key} {100.0 * part['uniform']:.3g} % half width"
         if isinstance(part, Mapping)
@@ -239,10 +239,10 @@ def band_table(one: Mapping[str, Any], places: Sequence[str]) -> Grid:
     rows = (
         (place, *band_cells(sensor, "peak"), *band_cells(sensor, "arrival"),
          "-" if (inside := sensor["force_inside"]) is None else f"{100.0 * inside:.3g} %")
-        for place, sensor in zip(places, one["sensors"], strict=True)
+        for place, sensor in zip(places, result["sensors"], strict=True)
     )  # fmt: skip
     title = (
-        f"{one['label']}: is it within the band? {spread}; {bands['members']} members, "
+        f"{result['label']}: is it within the band? {spread}; {bands['members']} members, "
         f"{100.0 * bands['part']:g} % of measurements would be from ... to"
     )
     return number_grid(columns, rows, title)
@@ -348,15 +348,15 @@ def largest(values: Sequence[float | None]) -> float | None:
     return None if None in values else max(abs(value) for value in values if value is not None)
 
 
-def moved_cell(one: Mapping[str, Any] | None) -> str:
+def moved_cell(answer: Mapping[str, Any] | None) -> str:
     """An answer in a table."""
-    if one is None or not one["inputs"]:
+    if answer is None or not answer["inputs"]:
         return "-"
     values = ", ".join(
-        f"{number_text(value, '.3g')}{'*' if name in one['at_bound'] else ''}"
-        for name, value in one["inputs"].items()
+        f"{number_text(value, '.3g')}{'*' if name in answer['at_bound'] else ''}"
+        for name, value in answer["inputs"].items()
     )
-    return f"{values} ({number_text(one['residual'], '.2g', 100.0)})"
+    return f"{values} ({number_text(answer['residual'], '.2g', 100.0)})"
 
 
 # --------------------------------------------------------------------------------------------------

@@ -21,17 +21,17 @@ from granchain.two_body import EXAMPLE_PAIR, example_pair
 # One law
 
 
-def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
+def law_page(certificate: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
     """All about one law: its declaration, and what was measured.
 
     Parameters
     ----------
-    one : Certificate
+    certificate : Certificate
     seen : dict, optional
         In the reference of all laws: tables of the laws before this one, each with its law's name.
         What is there, or in the tables of all laws, is not repeated; what is new goes there.
     """
-    law = one.law
+    law = certificate.law
     level, known = (1, {}) if seen is None else (3, seen)
     absent = [phase for phase in PHASES if phase not in law.phases]
     cannot = f"; cannot occur: {', '.join(absent)}" if absent else ""
@@ -44,9 +44,9 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
         shown = [Same("Inputs, and what each contact carries", first["Inputs"])]
     given = [
-        f"{q.name} = {toml(one.inputs[q.name])}"
+        f"{q.name} = {toml(certificate.inputs[q.name])}"
         for q in law.inputs
-        if q.required or one.inputs[q.name] != q.default
+        if q.required or certificate.inputs[q.name] != q.default
     ]
     conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + (
         [f"with {', '.join(given)}"] if given else []
@@ -54,15 +54,15 @@ def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Bloc
     return [
         Heading(law.name, level),
         *(Paragraph(text) for text in paragraphs(law.__doc__)),
-        *(Paragraph(f"Problem: {problem}.") for problem in one.problems),
+        *(Paragraph(f"Problem: {problem}.") for problem in certificate.problems),
         Paragraph(f"Source: {law.source}."),
         *([Paragraph(f"Valid for: {law.validity}.")] if law.validity else []),
         Paragraph(f"Status: {law.status}."),
         *([phases] if seen is None or len(law.phases) > 2 else []),
         *shown,
         *([Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []),
-        *([restitutions_of(one)] if one.delivered and seen is None else []),
-        Grid(("measured", "result"), findings(one)),
+        *([restitutions_of(certificate)] if certificate.delivered and seen is None else []),
+        Grid(("measured", "result"), findings(certificate)),
     ]
 
 
@@ -90,11 +90,13 @@ def carried_by(law: type[ContactLaw]) -> Grid:
     return Grid(("in each contact", "unit", "kind", "meaning"), rows)
 
 
-def restitutions_of(one: Certificate) -> Grid:
+def restitutions_of(certificate: Certificate) -> Grid:
     """Delivered restitutions, in one column where the way in which a contact ends makes no
     difference."""
-    rows = [(f"{a:g}", delivered_words(c), delivered_words(t)) for a, c, t in one.delivered]
-    if all(t is None or delivered_words(c) == delivered_words(t) for _, c, t in one.delivered):
+    rows = [(f"{a:g}", delivered_words(c), delivered_words(t)) for a, c, t in certificate.delivered]
+    if all(
+        t is None or delivered_words(c) == delivered_words(t) for _, c, t in certificate.delivered
+    ):
         return Grid(("asked restitution", "delivered"), tuple(row[:2] for row in rows))
     return Grid(("asked restitution", "delivered, clamped", "delivered, tensile"), tuple(rows))
 
@@ -133,7 +135,7 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
         ),
         Grid(
             ("law", "what it is", "energy created", "force jumps", "order"),
-            tuple(glance(one) for one in certificates),
+            tuple(glance(certificate) for certificate in certificates),
         ),
         Heading("Delivered restitution", 2),
         Paragraph(
@@ -143,43 +145,52 @@ def reference_page(certificates: list[Certificate]) -> list[Block]:
         ),
         Grid(
             ("law", *(f"{asked:g}" for asked in ASKED)),
-            tuple(restitution_rows(one) for one in certificates if one.delivered),
+            tuple(
+                restitution_rows(certificate)
+                for certificate in certificates
+                if certificate.delivered
+            ),
         ),
     ]
-    found = {one.law.name: one for one in certificates}
+    found = {certificate.law.name: certificate for certificate in certificates}
     seen: dict[Grid, str] = {}
     for family in families():
         members = [found[law.name] for law in family.laws if law.name in found]
         if members:
             blocks += [Heading(family.title, 2), *(Paragraph(text) for text in family.paragraphs)]
-        for one in members:
-            blocks += law_page(one, seen)
+        for certificate in members:
+            blocks += law_page(certificate, seen)
     return blocks
 
 
-def glance(one: Certificate) -> tuple[str, ...]:
+def glance(certificate: Certificate) -> tuple[str, ...]:
     """A law's row in the table of all."""
-    created = "none" if one.admissible else f"{100.0 * max(one.created, one.falls):.2g} %"
-    if one.created_as_printed is not None and one.created_as_printed > CREATION:
-        created += f" (as printed {100.0 * one.created_as_printed:.2g} %)"
-    seen = "-" if one.order is None else f"{one.order:.1f}"
+    created = (
+        "none"
+        if certificate.admissible
+        else f"{100.0 * max(certificate.created, certificate.falls):.2g} %"
+    )
+    if certificate.created_as_printed is not None and certificate.created_as_printed > CREATION:
+        created += f" (as printed {100.0 * certificate.created_as_printed:.2g} %)"
+    seen = "-" if certificate.order is None else f"{certificate.order:.1f}"
     jumps = (
         ", ".join(
-            (["at the onset"] if one.onset else []) + ([str(len(one.jumps))] if one.jumps else [])
+            (["at the onset"] if certificate.onset else [])
+            + ([str(len(certificate.jumps))] if certificate.jumps else [])
         )
         or "none"
     )
-    return Link(one.law.name), one.law.summary(), created, jumps, seen
+    return Link(certificate.law.name), certificate.law.summary(), created, jumps, seen
 
 
-def restitution_rows(one: Certificate) -> tuple[str, ...]:
+def restitution_rows(certificate: Certificate) -> tuple[str, ...]:
     """A law's row in the table of delivered restitutions."""
     cells = []
-    for _, clamped, tensile in one.delivered:
-        other = (
+    for _, clamped, tensile in certificate.delivered:
+        tensile_words = (
             ""
             if tensile is None or delivered_words(tensile) == delivered_words(clamped)
             else f" ({delivered_words(tensile)})"
         )
-        cells.append(delivered_words(clamped) + other)
-    return Link(one.law.name), *cells
+        cells.append(delivered_words(clamped) + tensile_words)
+    return Link(certificate.law.name), *cells

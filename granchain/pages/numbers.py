@@ -70,20 +70,20 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
         )
     if summary.energy is not None:
         balance = summary.energy
-        share = 100.0 / balance.moving_put_in if balance.moving_put_in > 0.0 else math.nan
-        parts = [
+        share = 100.0 / balance.moving_supplied if balance.moving_supplied > 0.0 else math.nan
+        terms = [
             (name, number_text(value), number_text(share * value))
-            for name, value in balance.parts.items()
+            for name, value in balance.terms.items()
         ]
         rests = balance.moving_recoverable != balance.recoverable
         if rests:
-            parts.append(("static work", number_text(balance.static_work), ""))
+            terms.append(("static work", number_text(balance.static_work), ""))
         columns = ("energy at the end", "[J]", "[% of put in]")
-        blocks.append(number_grid(columns, parts, "Energy ledger", words=1))
+        blocks.append(number_grid(columns, terms, "Energy ledger", words=1))
         blocks.append(
             Paragraph(
                 f"largest residual of the ledger {balance.largest_residual:.1e} of "
-                f"{balance.put_in:.6g} J put in{AT_REST if rests else ''}"
+                f"{balance.supplied:.6g} J put in{AT_REST if rests else ''}"
             )
         )
     return blocks

@@ -16,7 +16,7 @@ from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.opened import opened
 from granchain.pages.run import HOW_TO_CITE, OF_A_LAW, run_blocks
 from granchain.pages.study import ensemble_blocks, study_blocks
-from granchain.store import open_result, write_whole
+from granchain.store import open_result, write_atomically
 from granchain.store.files import check_new
 from granchain.store.reader import HoldsEnsembleError
 from granchain.store.stored import StoredEnsemble
@@ -73,7 +73,7 @@ def report(
     problems: list[str] = []
     for file in named:
         try:
-            part, computed = part_of(file, unsealed)
+            part, computed = report_of_file(file, unsealed)
         except GranchainError as error:
             problems.append(str(error))
         else:
@@ -85,10 +85,10 @@ def report(
     more = f" (and {len(named) - 1} more)" if len(named) > 1 else ""
     ends = dict.fromkeys((min(dates), max(dates))) if dates else ()
     computed = f"computed {' to '.join(ends)}" if ends else ""
-    told = said_once(blocks)
-    page = document(str(title) or first + more, told, str(author), str(date) or computed)
+    blocks_once = without_repeats(blocks)
+    page = document(str(title) or first + more, blocks_once, str(author), str(date) or computed)
     if out is not None:
-        write_whole(out, page, overwrite, (PAGE_MARK,))
+        write_atomically(out, page, overwrite, (PAGE_MARK,))
     return page
 
 
@@ -100,7 +100,7 @@ def headed(block: Block) -> list[Block]:
     return [Heading(title, 1), Paragraph(f"With {changes}.")]
 
 
-def said_once(blocks: Iterable[Block]) -> list[Block]:
+def without_repeats(blocks: Iterable[Block]) -> list[Block]:
     """Of several files each contact law is explained where it comes first, and what to cite stands
     at the end."""
     found: list[Block] = []
@@ -123,7 +123,7 @@ def said_once(blocks: Iterable[Block]) -> list[Block]:
     return [*found, *cited]
 
 
-def part_of(path: str | os.PathLike[str], unsealed: bool = False) -> tuple[list[Block], str]:
+def report_of_file(path: str | os.PathLike[str], unsealed: bool = False) -> tuple[list[Block], str]:
     """What a report says of one file, and the day on which it was computed, if it says so."""
 
     def needed(headers: Mapping[str, Unread]) -> set[str]:

@@ -174,7 +174,7 @@ def band_tables(found: Any) -> list[Grid]:
     found : xarray.Dataset
         As `granchain.bands` gives it.
     """
-    parts = [f"{100.0 * part:g} %" for part in found["quantile"].values]
+    quantiles = [f"{100.0 * part:g} %" for part in found["quantile"].values]
     made: list[Grid] = []
     for name, unit, factor in (("peak", "N", 1.0), ("arrival", "us", 1e6)):
         rows = []
@@ -182,7 +182,7 @@ def band_tables(found: Any) -> list[Grid]:
             here = found.sel(sensor_bead=bead)
             values = (float(here[f"nominal_{name}"]), *here[name].values.tolist())
             rows.append((str(bead), *(number_text(value, factor=factor) for value in values)))
-        columns = ("sensor bead", f"{name} [{unit}]", *parts)
+        columns = ("sensor bead", f"{name} [{unit}]", *quantiles)
         made.append(number_grid(columns, rows, f"{name} and its quantiles"))
     for name in ("first_order", "total_order") if "first_order" in found else ():
         keys = found["key"].values.tolist()
@@ -301,7 +301,7 @@ def modes_page(facts: Mapping[str, Any]) -> tuple[str, list[Block], list[str]]:
     found = Modes(**arrays(facts, Modes.__dataclass_fields__))
     grid = modes_table(found)
     words = "How many beads take part in each mode, and the shapes of the modes."
-    few = [Grid(grid.columns, grid.rows[:MOST_MODES], "the modes", grid.sides)]
+    few = [Grid(grid.columns, grid.rows[:MOST_MODES], "the modes", grid.alignment)]
     more = len(grid.rows) - MOST_MODES
     rest = [Paragraph(f"{more} higher modes are in the file.")] if more > 0 else []
     title = f"Modes of {found.title or 'the case'}"

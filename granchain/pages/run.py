@@ -186,7 +186,7 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
     return [Formula(printed["equation"]), Grid(columns, tuple(rows), title)]
 
 
-def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
+def law_blocks(name: str, stated: Mapping[str, Any]) -> list[Block]:
     """A contact law: what it is, where it is from, and its inputs in this case."""
     law = laws().get(name)
     if law is None:
@@ -195,15 +195,15 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
             Paragraph("It is not installed here: what it is stands in its own file."),
         ]
     summary, *more = paragraphs(law.__doc__) or [""]
-    pairs = given.get("pair")
+    pairs = stated.get("pair")
     listed = pairs if isinstance(pairs, list) else []
     pairs = [
         pair
         for pair in listed
         if isinstance(pair, Mapping) and isinstance(pair.get("materials"), list)
     ]
-    identified = any(inputs.get("damping") == "identified" for inputs in (given, *pairs))
-    inputs = {f"Inputs of {name}": input_rows(law, given)}
+    identified = any(inputs.get("damping") == "identified" for inputs in (stated, *pairs))
+    inputs = {f"Inputs of {name}": input_rows(law, stated)}
     for pair in pairs:
         both = " and ".join(map(str, pair["materials"]))
         inputs[f"Inputs of {name} between {both}, in place of these"] = input_rows(law, pair)
@@ -223,12 +223,12 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+def input_rows(law: type[ContactLaw], values: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     """Those of a law's inputs that are given."""
     return tuple(
-        (q.name, words_of(given[q.name]), q.unit or "-", q.meaning)
+        (q.name, words_of(values[q.name]), q.unit or "-", q.meaning)
         for q in law.inputs
-        if given.get(q.name) is not None
+        if values.get(q.name) is not None
     )
 
 

@@ -43,15 +43,15 @@ def words_of(value: Any, unit: str | None = None, table: type[Any] | None = None
         # a drive is of a displacement or of a force
         driven = {"displacement": "m", "force": "N"}.get(str(value.get("drive")))
         about = {} if table is None else {key: declared(table, key) for key in table.model_fields}
-        parts = []
+        phrases = []
         for key in dict.fromkeys([*about, *value]):
             if not (part := value.get(key)) or key in ("name", "source"):
                 continue
             own = driven if key in ("amplitude", "dc", "rms") else about.get(key, {}).get("unit")
             inner = table_in(table.model_fields[key].annotation) if table and key in about else None
-            parts.append(f"{key_words(key)} {words_of(part, own, inner)}")
+            phrases.append(f"{key_words(key)} {words_of(part, own, inner)}")
         name = f"{value['name']}: " if value.get("name") else ""
-        return name + ", ".join(parts)
+        return name + ", ".join(phrases)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value_words(value)
     factor, name = reading_unit(abs(value), unit or "1")
@@ -85,11 +85,11 @@ def setup_grid(case: Mapping[str, Any], varied: Container[str] = ()) -> Grid:
 
 
 def setup_rows(
-    model: type[Any], given: Mapping[str, Any], above: str = ""
+    model: type[Any], table: Mapping[str, Any], above: str = ""
 ) -> Iterator[tuple[str, str, str]]:
     """Key, meaning and value of what is given and is not nothing."""
     for name, field in model.model_fields.items():
-        value, where = given.get(name), f"{above}{name}"
+        value, where = table.get(name), f"{above}{name}"
         if where in (*_RECORDING, *_KEYS_OF_RECORDING) or not value or value is True:
             continue
         about = declared(model, name)

@@ -41,7 +41,7 @@ MOST_ROWS_OF_A_STUDY, MOST_MEMBERS = 12, 40
 # What a figure is called in its caption, where its name is too short.
 OTHERWISE = {"peaks": "peaks along the chain", "hysteresis": "each value from the last one"}
 # Messages of a study.
-MOST_TOLD = 12
+MOST_MESSAGES = 12
 
 
 def study_blocks(study: Any, name: str) -> list[Block]:
@@ -59,9 +59,9 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         f"{count} {status}"
         for status, count in zip(statuses.tolist(), counts.tolist(), strict=True)
     )
-    told = [str(study.attrs.get(name, "")) for name in ("missing_note", "wave_speed_note")]
-    told += np.asarray(study["message"].values, dtype=str).ravel().tolist()
-    told = [one for one in dict.fromkeys(told) if one][:MOST_TOLD]
+    notes = [str(study.attrs.get(name, "")) for name in ("missing_note", "wave_speed_note")]
+    notes += np.asarray(study["message"].values, dtype=str).ravel().tolist()
+    notes = [one for one in dict.fromkeys(notes) if one][:MOST_MESSAGES]
     about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
     keys = []
     for key in study.coords:
@@ -82,7 +82,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     return [
         Heading(str(study.attrs.get("title") or name), 1),
         Paragraph(f"A study of {study['status'].size} members: {ended}."),
-        *(Paragraph(one, warning=True) for one in told),
+        *(Paragraph(one, warning=True) for one in notes),
         Grid(
             ("key", "values", "", "unit"),
             tuple(keys),
@@ -176,13 +176,14 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
 
 def spread_row(variable: Any) -> tuple[str, ...]:
     """Mean, standard deviation and ends of the numbers that are there, and their unit."""
-    there = variable.values[np.isfinite(variable.values)]
+    finite = variable.values[np.isfinite(variable.values)]
     unit = unit_of_attributes(variable.attrs) or "1"
-    if not there.size:
+    if not finite.size:
         return "-", "-", "-", "-", unit
-    factor, unit = reading_unit(float(np.abs(there).max()), unit)
-    spread = number_text(float(there.std()), ".3g", factor)
+    factor, unit = reading_unit(float(np.abs(finite).max()), unit)
+    spread = number_text(float(finite.std()), ".3g", factor)
     mean, low, high = (
-        number_text(float(one), "#.6g", factor) for one in (there.mean(), there.min(), there.max())
+        number_text(float(one), "#.6g", factor)
+        for one in (finite.mean(), finite.min(), finite.max())
     )
     return mean, spread, low, high, unit or "-"

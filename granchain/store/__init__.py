@@ -6,9 +6,9 @@ process needs to go on with it. The only part of granchain that uses h5py.
 """
 
 from granchain.store.checkpoint import Checkpoint
-from granchain.store.files import claim, write_whole
+from granchain.store.files import claim, write_atomically
 from granchain.store.reader import open_result
 from granchain.store.result import Result
 from granchain.store.variables import Variable
 
-__all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "write_whole"]
+__all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "write_atomically"]

@@ -269,7 +269,7 @@ class Checkpoint:
             )
 
     def remove(self) -> None:
-        """Delete it: the run has come to its end. What has its name and is no checkpoint stays."""
+        """Delete it: the run is complete. What has its name and is no checkpoint stays."""
         self._rows = None
         with contextlib.suppress(OSError):
             if replaceable(self.path, (_CHECKPOINT_MARK,)):

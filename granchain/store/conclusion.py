@@ -19,8 +19,8 @@ from granchain.store.files import (
     UNSEALED,
     claim,
     file_ending,
-    open_whole,
-    write_whole,
+    open_for_reading,
+    write_atomically,
 )
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.variables import FORMAT
@@ -108,7 +108,7 @@ def save_conclusion(
             f"{os.fspath(path)}: got {len(text)} bytes of numbers, allowed {LARGEST_CONCLUSION}; "
             "take fewer beads, sensors or samples, or print them with --json"
         )
-    write_whole(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
+    write_atomically(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
 
 
 def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     FileError
         Where it is missing, too large, of another kind or changed.
     """
-    with open_whole(path, "a file of numbers", LARGEST_CONCLUSION) as file:
+    with open_for_reading(path, "a file of numbers", LARGEST_CONCLUSION) as file:
         content = file.read()
     try:
         document = json.loads(content)

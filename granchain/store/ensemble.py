@@ -46,7 +46,7 @@ UNSHARED = {
 }  # fmt: skip
 # What a file of an ensemble has of each run, beside the keys in which the cases differ.
 OF_EACH = ("run", "status", "message", "time_step", "kind")
-_TAKEN_DIMENSIONS = frozenset(
+_RESERVED_DIMENSIONS = frozenset(
     (*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both))
 )
 # Bytes of what a file says of each run beside its data: its case, its messages, its hash.
@@ -81,7 +81,7 @@ class EnsembleWriter:
 
     def add(self, first: int, results: Sequence[Result | None]) -> None:
         """Take results of the runs from `first` on; None for one that has computed nothing."""
-        held: dict[str, list[np.ndarray | None]] = {}
+        columns: dict[str, list[np.ndarray | None]] = {}
         for place, result in enumerate(results):
             if result is None:
                 continue
@@ -93,7 +93,7 @@ class EnsembleWriter:
                     )
                 else:
                     column = names[name] = self._column(name, variable)
-                    held.setdefault(column, [None] * len(results))[place] = variable.data
+                    columns.setdefault(column, [None] * len(results))[place] = variable.data
                 if variable.dims == (name,) and name in COUNTED:
                     self._lengths.setdefault(name, np.zeros(self._count, dtype=np.int64))[
                         first + place
@@ -110,12 +110,12 @@ class EnsembleWriter:
             record = result.provenance.get("law_sha256", ""), result.provenance.get("law_json", "")
             self._law[first + place] = self._laws.setdefault(record, len(self._laws))
             self._hashes[first + place] = result.data_sha256
-        for column, values in held.items():
-            self._put(column, first, values)
+        for column, values in columns.items():
+            self._write_rows(column, first, values)
 
     def _column(self, name: str, like: Variable) -> str:
         """The column of a variable: its name, unless another law has something else under it."""
-        column, number = f"{name}_of_law" if name in _TAKEN_DIMENSIONS else name, 1
+        column, number = f"{name}_of_law" if name in _RESERVED_DIMENSIONS else name, 1
         meaning = like.dims, like.unit, like.long_name
         while (known := self._columns.get(column)) and (
             known.dims,
@@ -141,7 +141,7 @@ class EnsembleWriter:
             self._columns[column] = Variable(like.dims, rows, like.unit, like.long_name)
         return column
 
-    def _put(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
+    def _write_rows(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
         """Write the values of some runs into their rows."""
         rows: Any = self._columns[column].data
         longest = tuple(
@@ -183,15 +183,15 @@ class EnsembleWriter:
             ),
         }
         lengths_of = dict(self._lengths)
-        for axis, mine in self._labels.items():
+        for axis, labels_of_axis in self._labels.items():
             meaning = VARIABLES[axis].long_name
-            known = {labels.tobytes(): labels for labels in mine if labels is not None}
+            known = {labels.tobytes(): labels for labels in labels_of_axis if labels is not None}
             if len(known) == 1:
                 found[axis] = Variable((axis,), next(iter(known.values())), "1", meaning)
                 continue
-            lengths = np.array([0 if labels is None else len(labels) for labels in mine])
+            lengths = np.array([0 if labels is None else len(labels) for labels in labels_of_axis])
             lengths_of[axis], table = lengths, np.full((self._count, lengths.max()), np.nan)
-            for row, labels in zip(table, mine, strict=True):
+            for row, labels in zip(table, labels_of_axis, strict=True):
                 if labels is not None:
                     row[: len(labels)] = labels
             found[axis] = Variable(("run", UNSHARED[axis][0]), table, "1", meaning)
@@ -228,7 +228,7 @@ class EnsembleWriter:
             "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
             "case_json": canonical(self._cases[0].as_given(), ordered=True),
             "case_resolved_json": canonical(self.first),
-            "cases": canonical(cases_in_parts(self._cases), ordered=True),
+            "cases": canonical(deduplicated_cases(self._cases), ordered=True),
             "kinds": canonical(
                 [{"law": law, "variables": meanings} for law, meanings in self._kinds]
             ),
@@ -293,13 +293,13 @@ def ensemble_dataset(
         return opened.load()
 
 
-def cases_in_parts(cases: Iterable[Case]) -> dict[str, Any]:
+def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
     """Cases as they were given: the tables of each, what else it was given with, and the tables of
     the resolved case, by their places among the parts, which are stored once."""
     known: dict[str, int] = {}
 
-    def places(parts: Mapping[str, Any]) -> dict[str, int]:
-        texts = {name: canonical(part, ordered=True) for name, part in parts.items()}
+    def places(tables: Mapping[str, Any]) -> dict[str, int]:
+        texts = {name: canonical(part, ordered=True) for name, part in tables.items()}
         return {name: known.setdefault(text, len(known)) for name, text in texts.items()}
 
     runs = []

@@ -26,7 +26,7 @@ from granchain.errors import FileError, printable
 
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and
 # the thread.
-_HELD: dict[str, tuple[int, int]] = {}
+_CLAIMS: dict[str, tuple[int, int]] = {}
 # Files that are not whole and folders that are empty, with the process that made them: they go
 # where it ends in the middle.
 PASSING: dict[Path, int] = {}
@@ -95,9 +95,9 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
 
     target = end_of_links(path, overwrite)
     lock = FileLock(target.parent / f".{target.name}.lock", blocking=False)
-    mine, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
+    holder, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
     # inside another claim of the same run
-    nested = _HELD.get(key) == mine
+    nested = _CLAIMS.get(key) == holder
     with sentences(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
         try:
@@ -111,18 +111,18 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     if nested:
         yield
         return
-    _HELD[key] = mine
+    _CLAIMS[key] = holder
     try:
         for name in (target.name, target.name + CHECKPOINT_ENDING):
             # what a killed run has left
-            for part in target.parent.glob(f".{glob.escape(name)}.*.part"):
-                part.unlink(missing_ok=True)
+            for leftover in target.parent.glob(f".{glob.escape(name)}.*.part"):
+                leftover.unlink(missing_ok=True)
         _check_target(target, overwrite, (OUTPUT_MARK,))
         room_beside(target, LEAST_ROOM)
         yield
     finally:
-        if os.getpid() == mine[0]:
-            del _HELD[key]
+        if os.getpid() == holder[0]:
+            del _CLAIMS[key]
             unlink = partial(os.unlink, lock.lock_file)
             # Windows removes no file that is open, here or in another process
             for step in (lock.release, unlink) if portable.WINDOWS else (unlink, lock.release):
@@ -133,7 +133,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
 def give_up() -> None:
     """Take away what this process has begun to write, and its lock files: it is about to end
     without coming to the end of its claims."""
-    claims = [(Path(lock), process) for lock, (process, _) in list(_HELD.items())]
+    claims = [(Path(lock), process) for lock, (process, _) in list(_CLAIMS.items())]
     for path, process in [*reversed(list(PASSING.items())), *claims]:
         if process == os.getpid():
             with contextlib.suppress(OSError):
@@ -178,8 +178,7 @@ def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
 
 @contextlib.contextmanager
 def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write files into, made where there is none; it is taken away again where none has
-    come into it.
+    """A folder to write files into, made if missing, and removed again if it stays empty.
 
     Raises
     ------
@@ -315,7 +314,7 @@ def new_file(
             portable.flush_folder(target.parent)
 
 
-def write_whole(
+def write_atomically(
     path: str | os.PathLike[str],
     content: bytes,
     overwrite: bool = False,
@@ -341,12 +340,12 @@ def write_whole(
         part.write_bytes(content)
 
 
-def put_pieces(file: Any, pieces: Iterable[bytes | memoryview]) -> Iterator[int]:
+def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[int]:
     """Write bytes some megabytes at a time; after each, how many there are."""
     done = 0
-    for piece in pieces:
-        for at in range(0, len(piece), BYTES_AT_ONCE):
-            left = piece[at : at + BYTES_AT_ONCE]
+    for chunk in chunks:
+        for at in range(0, len(chunk), BYTES_AT_ONCE):
+            left = chunk[at : at + BYTES_AT_ONCE]
             while left:
                 written = file.write(left)
                 left, done = left[written:], done + written
@@ -397,8 +396,10 @@ _ADVICE = {
 }
 
 
-def open_whole(path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE) -> BinaryIO:
-    """Open a file to read, as it is now, whatever takes its name meanwhile.
+def open_for_reading(
+    path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE
+) -> BinaryIO:
+    """Open a file for reading; if another takes its name meanwhile, this one is read.
 
     Parameters
     ----------

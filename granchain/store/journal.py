@@ -25,9 +25,9 @@ from granchain.store.files import (
     BYTES_AT_ONCE,
     LARGEST_FILE,
     new_file,
-    open_whole,
-    put_pieces,
+    open_for_reading,
     sentences,
+    write_chunks,
 )
 
 # The digits of a frame's length, and the hash behind it, each with the end of its line.
@@ -120,7 +120,7 @@ class FrameFile:
             Where it cannot be read.
         """
         frames = []
-        with open_whole(self.path, what, self._largest) as file:
+        with open_for_reading(self.path, what, self._largest) as file:
             content = portable.content_of(file)
         self.length = at = len(self.mark) if content[: len(self.mark)] == self.mark else 0
         while at and (digits := bytes(content[at : at + FRAME_HEAD])).strip().isdigit():
@@ -147,7 +147,7 @@ class FrameFile:
         """
         size = len(self.mark) + frame_size(content)
         with new_file(self.path, True, (self.mark,), size) as part, part.open("wb") as file:
-            for done in put_pieces(file, chain([self.mark], frame(content))):
+            for done in write_chunks(file, chain([self.mark], frame(content))):
                 progress(done / size)
         self.length = size
 
@@ -169,7 +169,7 @@ class FrameFile:
             file.truncate(self.length)
             file.seek(self.length)
             try:
-                for done in put_pieces(file, frame(content)):
+                for done in write_chunks(file, frame(content)):
                     progress(done / size)
                 portable.flush(file.fileno())
             except OSError:

@@ -25,14 +25,14 @@ class Limit:
     bytes: float = DEFAULT_LIMIT
     more: str = "--limit {0:.1e} (in Python: limit={0:.1e})"
 
-    def check(self, where: str, held: int, numbers: int = 0) -> None:
+    def check(self, where: str, size: int, numbers: int = 0) -> None:
         """Refuse what would take more.
 
         Parameters
         ----------
         where : str
             Name of the file.
-        held : int
+        size : int
             Bytes of the file and of its parts unpacked that are held.
         numbers : int
             That will be read.
@@ -41,9 +41,9 @@ class Limit:
         ------
         FileError
         """
-        needed = held + COPIES * 8 * numbers
+        needed = size + COPIES * 8 * numbers
         if needed > self.bytes:
-            what = f"{numbers} numbers, which take" if numbers else f"{held} bytes, which take"
+            what = f"{numbers} numbers, which take" if numbers else f"{size} bytes, which take"
             raise FileError(
                 f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed "
                 f"{self.bytes / 1e6:.3g} MB; cut out the part with "

@@ -23,7 +23,7 @@ from granchain.store.files import (
     LARGEST_FILE,
     OUTPUT_MARK,
     check_seal,
-    open_whole,
+    open_for_reading,
     quoted,
 )
 from granchain.store.provenance import NUMBERS
@@ -164,7 +164,7 @@ def open_hdf5(
     import h5py
 
     largest = LARGEST_ENSEMBLE if wanted == ENSEMBLE else LARGEST_FILE
-    with open_whole(path, "an output file", largest) as content:
+    with open_for_reading(path, "an output file", largest) as content:
         if OUTPUT_MARK not in content.read(BYTES_WITH_MARK) or not h5py.is_hdf5(path):
             raise FileError(
                 f"{os.fspath(path)}: got a file that granchain did not write, allowed an output "

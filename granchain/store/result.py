@@ -129,7 +129,7 @@ class Result:
         self.messages = [Message(_storable(text), bool(warning)) for text, warning in messages]
         self.title = _storable(getattr(case, "title", "") or "")
         self._case = case
-        self._given = {
+        self._stated_provenance = {
             name: _storable(value) if isinstance(value, str) else float(value)
             for name, value in (provenance or {}).items()
         }
@@ -290,12 +290,12 @@ class Result:
         if self._case is None and "case_json" in self.provenance:
             from granchain.case import case_as_given, mechanism_as_given
 
-            given, toml = (
+            stored, toml = (
                 json.loads(self.provenance["case_json"]),
                 self.provenance.get("case_toml", ""),
             )
-            self._case = (mechanism_as_given if "mechanism" in given["tables"] else case_as_given)(
-                given, toml
+            self._case = (mechanism_as_given if "mechanism" in stored["tables"] else case_as_given)(
+                stored, toml
             )
             if self._case.sha256 != self.provenance["case_sha256"]:
                 warnings.warn(
@@ -327,14 +327,14 @@ class Result:
             "source_hash": source_hash(),
             "platform": f"{platform.system()} {platform.machine()}",
             **case,
-            **self._given,
+            **self._stated_provenance,
             "data_sha256": self.data_sha256,
         }
 
     @property
     def initial_time(self) -> float:
         """When the run begins [s]: what the runs before took, of one that goes on from a state."""
-        held = getattr(case_of(self), "held", None)
+        held = getattr(case_of(self), "stored_state", None)
         return 0.0 if held is None else float(held.time)
 
     @property

@@ -129,7 +129,7 @@ def save_study(
 
 
 def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
-    """Whether a file says that it is a study; nothing is said of one that is not there."""
+    """Whether a file says that it is a study; a missing file raises nothing."""
     # the name of an attribute near the beginning; another file is not looked through
     if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
         return False

@@ -386,7 +386,7 @@ def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[i
 
 
 # Kinds of values: of labels and phases, and of everything else.
-_WHOLE, _REAL = np.dtype("<i8"), np.dtype("<f8")
+_INTEGER, _REAL = np.dtype("<i8"), np.dtype("<f8")
 
 
 def holds_nan(values: np.ndarray) -> bool:
@@ -397,7 +397,7 @@ def holds_nan(values: np.ndarray) -> bool:
 def as_stored(name: str, values: Any) -> np.ndarray:
     """Values as the file holds them: labels and phases whole numbers, everything else f8, in C
     order; read-only."""
-    kind = _WHOLE if name in (*LABELS, *WORDS) else _REAL
+    kind = _INTEGER if name in (*LABELS, *WORDS) else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
         data = values.view()
     else:

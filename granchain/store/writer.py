@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from granchain.portable import take_room
+from granchain.portable import reserve_space
 from granchain.store.files import OUTPUT_MARK, SEAL, SEAL_LENGTH, new_file
 from granchain.store.provenance import NUMBERS
 from granchain.store.variables import FORMAT, Variable, attributes_in_file
@@ -47,7 +47,7 @@ def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> It
         # the claim is the lock; of each column of an ensemble four pieces are held
         with h5py.File(part, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
             with part.open("r+b") as disk:
-                take_room(disk.fileno(), room + SEAL_LENGTH)
+                reserve_space(disk.fileno(), room + SEAL_LENGTH)
             # first of all: by it a file is known to be one of ours
             file.attrs.create("granchain_format", FORMAT, dtype=h5py.string_dtype())
             yield file

@@ -17,7 +17,7 @@ from granchain.case.checks import MEMORY
 from granchain.case.document import entry_at
 from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
-from granchain.keys import Problems, check_whole, shown
+from granchain.keys import Problems, check_integer, shown
 from granchain.plain_data import canonical
 from granchain.progress import progress_of
 from granchain.store.provenance import granchain_version, source_hash, versions
@@ -106,10 +106,14 @@ def bands(
     """
     asked = uncertain(case, tolerance, n, seed, sensitivity)
     try:
-        parts = np.sort(np.asarray(quantiles, dtype=float), axis=None)
+        levels = np.sort(np.asarray(quantiles, dtype=float), axis=None)
     except (TypeError, ValueError):
-        parts = np.zeros(0)
-    if not len(parts) or not ((parts >= 0.0) & (parts <= 1.0)).all() or not np.diff(parts).all():
+        levels = np.zeros(0)
+    if (
+        not len(levels)
+        or not ((levels >= 0.0) & (levels <= 1.0)).all()
+        or not np.diff(levels).all()
+    ):
         raise CaseError(
             f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for "
             "example [0.05, 0.5, 0.95]"
@@ -119,15 +123,15 @@ def bands(
     # for sensitivity: the second sample, and for each key the first with that key's column of it
     mixed = np.repeat(first[None], len(keys), axis=0)
     mixed[keys, :, keys] = second.T
-    others = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
-    runs = 1 + n + len(others)
+    further = asked.changed(np.concatenate([second, *mixed])) if sensitivity else []
+    runs = 1 + n + len(further)
     report = counter(progress_of(progress, "bands"), runs)
     found = nominal_and_members(asked, threads, report)
     attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
-    variables = banded(asked, found, parts)
+    variables = banded(asked, found, levels)
     if sensitivity:
-        more = measure(others, threads, done=report)
+        more = measure(further, threads, done=report)
         for name in ("peak", "arrival"):
             values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
             variables |= indices(asked, name, values)
@@ -203,7 +207,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     check_case(case)
     problems = Problems()
     advice = "give the number of members; a power of 2 fills the box evenly"
-    if check_whole("n", n, problems, advice, least=2):
+    if check_integer("n", n, problems, advice, least=2):
         problems.check(
             not (sensitivity and (n & (n - 1) or n < 4)),
             "n",
@@ -211,7 +215,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
             "a power of 2, 4 or more",
             f"take {max(4, 2 ** (n - 1).bit_length())}",
         )
-    check_whole("seed", seed, problems, "give for example seed=0", least=0)
+    check_integer("seed", seed, problems, "give for example seed=0", least=0)
     problems.check(
         bool(case.sensors.beads),
         "sensors.beads",
@@ -219,17 +223,17 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
         "one sensor bead or more",
         "name beads whose force is looked at",
     )
-    given = case.tolerance if tolerance is None else tolerance
+    stated = case.tolerance if tolerance is None else tolerance
     if problems.check(
-        given is not None and not (isinstance(given, Mapping) and not given),
+        stated is not None and not (isinstance(stated, Mapping) and not stated),
         "tolerance",
         "nothing",
         "keys of the case, each with its tolerance",
         'write for example {"striker.speed": 0.02}, or a table [tolerance] in the case',
     ):
-        given = tolerances_of(given, "tolerance", problems)
-        check_tolerances(dict(case), given, "tolerance", problems)
-        good = {key: one for key, one in given.items() if problems.clear(f"tolerance.{key}")}
+        stated = tolerances_of(stated, "tolerance", problems)
+        check_tolerances(dict(case), stated, "tolerance", problems)
+        good = {key: one for key, one in stated.items() if problems.clear(f"tolerance.{key}")}
         if good and problems.clear("n", "seed"):
             asked = Uncertain(case, good, n, seed, scramblings_of(n) if sensitivity else 1)
             check_amount(asked, sensitivity, problems)
@@ -292,21 +296,21 @@ def nominal_and_members(
     found = measure(cases, threads, traces=True, done=done)
     if found.status[0].failed:
         raise RunError(found.message[0] or f"the case as it stands: {found.status[0].label}")
-    there = whole_members(found)
-    failed = [found.message[place] for place in range(len(cases)) if place not in set(there)]
-    if len(there) == 1:
+    complete = complete_members(found)
+    failed = [found.message[place] for place in range(len(cases)) if place not in set(complete)]
+    if len(complete) == 1:
         raise RunError(f"every member failed: {failed[0]}")
-    told = []
+    notes = []
     if failed:
-        told.append(
+        notes.append(
             f"{len(failed)} of {asked.n} members failed and are left out, the first with: "
             f"{failed[0]}"
         )
-    if note := missing_note(np.isnan(found.peak[there]), found.sensor_bead):
-        told.append(note)
-    for sentence in told:
+    if note := missing_note(np.isnan(found.peak[complete]), found.sensor_bead):
+        notes.append(note)
+    for sentence in notes:
         warnings.warn(f"bands: {sentence}", GranchainWarning, stacklevel=3)
-    least = min(len(found.time[place]) for place in there)
+    least = min(len(found.time[place]) for place in complete)
     if least < CUBIC_NODES:
         raise CaseError(
             f"sensors.interval: got {least} samples in a run, allowed {CUBIC_NODES} or more; take "
@@ -315,7 +319,7 @@ def nominal_and_members(
     return found
 
 
-def whole_members(found: Measures) -> list[int]:
+def complete_members(found: Measures) -> list[int]:
     """Places of the runs that are complete, that of the case as it stands the first."""
     return [place for place, status in enumerate(found.status) if not status.failed]
 
@@ -368,23 +372,23 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
 
 def common_times(found: Measures) -> np.ndarray:
     """The sample times of the case as it stands, up to where every member has samples."""
-    end = min(float(found.time[place][-1]) for place in whole_members(found))
+    end = min(float(found.time[place][-1]) for place in complete_members(found))
     times = found.time[0]
     return times[times <= end * (1.0 + 1e-9)]
 
 
-def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Variable]:
+def banded(asked: Uncertain, found: Measures, quantiles: np.ndarray) -> dict[str, Variable]:
     """The variables of bands."""
-    times, there = common_times(found), whole_members(found)[1:]
-    force = np.empty((len(parts), len(times), len(found.sensor_bead)))
+    times, members = common_times(found), complete_members(found)[1:]
+    force = np.empty((len(quantiles), len(times), len(found.sensor_bead)))
     # few times at once: the members' forces at them in one batch
-    stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(there))
+    stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(members))
     for at in range(0, len(times), stretch):
         batch = slice(at, at + stretch)
         side = np.stack(
-            [on_grid(found.time[place], found.force[place], times[batch]) for place in there]
+            [on_grid(found.time[place], found.force[place], times[batch]) for place in members]
         )
-        force[:, batch] = np.quantile(side, parts, axis=0)
+        force[:, batch] = np.quantile(side, quantiles, axis=0)
     keys = list(asked.drawn)
     values = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
     # of a uniform distribution: half the width over the root of 3
@@ -394,7 +398,7 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     ]
     sensors, quantile, of_key = ("sensor_bead",), ("quantile",), ("key",)
     table = {
-        "quantile": (quantile, parts, "1", "part of the members that are below"),
+        "quantile": (quantile, quantiles, "1", "part of the members that are below"),
         "time": (("time",), times, "s", "time of the samples of the case as it stands"),
         "sensor_bead": (
             sensors, np.array(found.sensor_bead, dtype=np.int64), "1", "label of the sensor bead"
@@ -402,11 +406,11 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
         "key": (of_key, texts(keys), "", "key of the case that has a tolerance"),
         "force": ((*quantile, "time", *sensors), force, "N", "force of the sensor bead"),
         "peak": (
-            (*quantile, *sensors), quantiles_over(found.peak[there], parts), "N",
+            (*quantile, *sensors), quantiles_over(found.peak[members], quantiles), "N",
             "peak force of the first pulse",
         ),
         "arrival": (
-            (*quantile, *sensors), quantiles_over(found.arrival[there], parts), "s",
+            (*quantile, *sensors), quantiles_over(found.arrival[members], quantiles), "s",
             "time of that peak",
         ),
         "nominal_force": (
@@ -423,20 +427,20 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     return {name: Variable(*about) for name, about in table.items()}
 
 
-def quantiles_over(values: np.ndarray, parts: Sequence[float] | np.ndarray) -> np.ndarray:
+def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) -> np.ndarray:
     """Quantiles over the first axis, of what is a number; nan where nothing is."""
-    found = np.full((len(parts), values.shape[1]), math.nan)
+    found = np.full((len(quantiles), values.shape[1]), math.nan)
     for k, column in enumerate(values.T):
         good = column[np.isfinite(column)]
         if len(good):
-            found[:, k] = np.quantile(good, parts)
+            found[:, k] = np.quantile(good, quantiles)
     return found
 
 
 def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
     """Attributes of bands: what they are of, and where they come from."""
     ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
-    note = missing_note(np.isnan(found.peak[whole_members(found)]), found.sensor_bead)
+    note = missing_note(np.isnan(found.peak[complete_members(found)]), found.sensor_bead)
     return {
         "Conventions": "CF-1.11",
         "title": asked.case.title or "untitled case",
@@ -478,22 +482,22 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
         "total_order": "that the key has a share in",
     }
     sure = f"{100.0 * CONFIDENCE:g} % confidence"
-    sides = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
-    found = np.full((len(sides), len(causes), keys, values.shape[1]), math.nan)
+    bounds = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
+    found = np.full((len(bounds), len(causes), keys, values.shape[1]), math.nan)
     split = values.reshape(keys + 2, n, -1)
     for k in range(values.shape[1]):
         if np.isfinite(split[:, :, k]).all():
             value, half = sobol_indices(split[:, :, k], asked.scramblings)
             found[..., k] = value, value - half, value + half
     return {
-        f"{'' if name == 'peak' else 'arrival_'}{order}{side}": Variable(
+        f"{'' if name == 'peak' else 'arrival_'}{order}{bound}": Variable(
             ("key", "sensor_bead"),
             found[j, i],
             "1",
             f"part of the variance of the {name} {cause}{words}",
         )
         for i, (order, cause) in enumerate(causes.items())
-        for j, (side, words) in enumerate(sides.items())
+        for j, (bound, words) in enumerate(bounds.items())
     }
 
 
@@ -524,7 +528,7 @@ def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.
     tuple of array (2, keys)
     """
     n = values.shape[1]
-    parts = np.arange(n) // (n // scramblings)
+    blocks = np.arange(n) // (n // scramblings)
 
     def estimate(kept: np.ndarray) -> np.ndarray:
         # Saltelli et al. 2010, table 2 (b) and (f), doi:10.1016/j.cpc.2009.09.018; of numbers about
@@ -536,7 +540,7 @@ def sobol_indices(values: np.ndarray, scramblings: int) -> tuple[np.ndarray, np.
         with np.errstate(invalid="ignore"):
             return np.array([first, total]) / variance
 
-    without = np.array([estimate(parts != part) for part in range(scramblings)])
+    without = np.array([estimate(blocks != part) for part in range(scramblings)])
     variance = (scramblings - 1) * np.var(without, axis=0)
     student = float(scipy_stats().t.ppf(0.5 + 0.5 * CONFIDENCE, scramblings - 1))
     return estimate(np.ones(n, dtype=bool)), student * np.sqrt(variance)

@@ -32,14 +32,14 @@ from granchain.studies.orbit import (
     PeriodGrid,
     Shooting,
     Stability,
+    error_not_known,
     expected_runs,
-    of_one,
     one_period_of,
     orbit_of,
     period_grid,
     rounding_of,
+    scaled_to_largest,
     state_of_guess,
-    untold,
 )
 from granchain.studies.shooting import INSTANTS, MOVED, Runners
 from granchain.waves.dispersion import at_rest
@@ -67,13 +67,15 @@ class Energy:
     contacts: Contacts
 
     def __post_init__(self) -> None:
-        there, n = self.chain.contacts, self.chain.n_bodies
+        present, n = self.chain.contacts, self.chain.n_bodies
         start = self.contacts.overlaps.copy()
         start[1:n] -= self.chain.gap
-        self._start, self._there = start[there], there
+        self._start, self._present = start[present], present
         self._laws = [
             (tuple(c.tolist()), tuple(h.tolist()))
-            for c, h in zip(self.contacts.c.T[there], self.contacts.history.T[there], strict=False)
+            for c, h in zip(
+                self.contacts.c.T[present], self.contacts.history.T[present], strict=False
+            )
         ]
         self._site, riding = self.chain.on_site_stiffness, self.chain.resonators
         self.mass = np.concatenate([self.chain.mass, riding.mass])
@@ -84,22 +86,22 @@ class Energy:
     def _split(self, displacement: np.ndarray) -> tuple[np.ndarray, list[float], np.ndarray]:
         """Displacements of the bodies, overlaps, and by how much resonators' springs are longer."""
         u, w = np.split(displacement, [self.chain.n_bodies])
-        overlaps = self._start - np.diff(u, prepend=0.0, append=0.0)[self._there]
+        overlaps = self._start - np.diff(u, prepend=0.0, append=0.0)[self._present]
         return u, overlaps.tolist(), u[self._body] - w
 
     def of(self, displacement: np.ndarray, velocity: np.ndarray) -> float:
         """[J]."""
         u, overlaps, apart = self._split(displacement)
         energy = self.contacts.model.functions.energy
-        held = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
+        fixed = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
         moving = self.mass @ velocity**2 + self._site @ u**2 + self._springs @ apart**2
-        return float(0.5 * moving + math.fsum(held) - self.chain.loads() @ u) - self._rest
+        return float(0.5 * moving + math.fsum(fixed) - self.chain.loads() @ u) - self._rest
 
     def forces(self, displacement: np.ndarray) -> np.ndarray:
         """(n,) On each body, then on each resonator [N]."""
         law, found = self.contacts.model.functions.force, np.zeros(self.chain.n_bodies + 1)
         u, overlaps, apart = self._split(displacement)
-        found[self._there] = [
+        found[self._present] = [
             law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)
         ]
         pull = self._springs * apart
@@ -154,9 +156,9 @@ class BreatherFamily:
         y = turn.state / scale
         # what the energy is measured by in its equation
         self.size = float(np.abs(self.slope(y)).max()) if hold == "energy" else 1.0
-        self.held = self._held(y)
+        self.fixed_value = self._fixed(y)
 
-    def _held(self, y: np.ndarray) -> float:
+    def _fixed(self, y: np.ndarray) -> float:
         n = len(y) // 2
         own = y * self.grid.scale
         return (
@@ -186,24 +188,24 @@ class BreatherFamily:
     def equations(self, y: np.ndarray, image: np.ndarray) -> np.ndarray:
         """What is 0 for an orbit: that it closes, that its bead stands still, that what is held is,
         and that a free row stays where it is; more than the unknowns, for the energy is kept."""
-        at, held = len(y) // 2 + self.turn.bead, []
+        at, fixed = len(y) // 2 + self.turn.bead, []
         if self.hold != "period":
-            held = [(self._held(y) - self.held) / self.size]
-        return np.concatenate([image - y, y[at : at + 1], held, [own @ y for own in self.resting]])
+            fixed = [(self._fixed(y) - self.fixed_value) / self.size]
+        return np.concatenate([image - y, y[at : at + 1], fixed, [own @ y for own in self.resting]])
 
     def derivative(
         self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
     ) -> np.ndarray:
         """Of the equations by the state and the logarithm of the period."""
         n, at = len(y) // 2, self.turn.bead
-        still, held = np.zeros((2, 2 * n))
+        still, fixed = np.zeros((2, 2 * n))
         still[n + at] = 1.0
         rows = [jacobian - np.eye(2 * n), still]
         if self.hold == "energy":
             rows.append(self.slope(y) / self.size)
         elif self.hold == "amplitude":
-            held[at] = 1.0
-            rows.append(held)
+            fixed[at] = 1.0
+            rows.append(fixed)
         inner = np.vstack([*rows, *self.resting])
         by_period = np.append(period * self.flow(image), np.zeros(len(inner) - 2 * n))
         return np.hstack([inner, by_period[:, None]])
@@ -217,7 +219,7 @@ class BreatherFamily:
             matrix[:, -1] = 0.0
         return solved(matrix, self.equations(y, image))
 
-    def others(
+    def nontrivial_multipliers(
         self, y: np.ndarray, jacobian: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Multipliers but those of shifts in time, along the family, and of the translation; their
@@ -252,17 +254,17 @@ def breather(
 ) -> Orbit:
     """A periodic orbit of a chain without a drive; see `granchain.orbit`."""
     check_conservative(case)
-    given = period is not None
-    if hold is not None and (given or hold not in HOLDS):
-        beside = " beside a period" if given else ""
+    stated = period is not None
+    if hold is not None and (stated or hold not in HOLDS):
+        beside = " beside a period" if stated else ""
         raise CaseError(
             f"hold: got {shown(hold)}{beside}, allowed {' or '.join(HOLDS)}, and nothing beside a "
             "period, which is held; leave one out"
         )
-    if given and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
+    if stated and not (isinstance(period, (int, float)) and 0.0 < period < math.inf):
         raise CaseError(f"period: got {shown(period)}, allowed a time above 0 [s]; leave it out")
     turn, begun = _turn_of(case, period, guess)
-    family = BreatherFamily(case, turn, "period" if given else hold or "energy", runners)
+    family = BreatherFamily(case, turn, "period" if stated else hold or "energy", runners)
     runners.expect(expected_runs(family.shooting(turn.period)))
 
     def shoot(place: np.ndarray) -> Shot:
@@ -299,9 +301,13 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
 
     n, span, scale = shooting.bodies, shooting.period, family.grid.scale
     own_state = shot.state * scale
-    values, vectors, weight, matrix = family.others(shot.state, shot.jacobian)
+    values, vectors, weight, matrix = family.nontrivial_multipliers(shot.state, shot.jacobian)
     order = np.argsort(-np.abs(values), kind="stable")
-    values, vectors, weight = values[order], of_one(vectors[order] * scale), weight[order]
+    values, vectors, weight = (
+        values[order],
+        scaled_to_largest(vectors[order] * scale),
+        weight[order],
+    )
     coarse = family.shooting(span, shooting.steps // 2)
     try:
         image, jacobian = coarse.fine.with_jacobian(shot.state, 2.0 * MOVED)
@@ -310,9 +316,9 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
         y = shot.state + move[:-1]
         _, jacobian = changed.fine.with_jacobian(y, 2.0 * MOVED)
     except RunError as error:
-        raise untold(shooting, shot.state, error) from None
-    others = family.others(y, jacobian)[0]
-    mine, theirs = linear_sum_assignment(np.abs(values[:, None] - others))
+        raise error_not_known(shooting, shot.state, error) from None
+    nontrivial = family.nontrivial_multipliers(y, jacobian)[0]
+    matched, theirs = linear_sum_assignment(np.abs(values[:, None] - nontrivial))
     # a third of what doubling step and differences changes, and half of it for a modulus, which
     # lies as far from 1 as its error where the orbit is stable; and what rounding, and the
     # curvature of the law over a difference, leave in a multiplier, more where a contact opens with
@@ -320,8 +326,8 @@ def spectrum_of(family: BreatherFamily, shooting: Shooting, shot: Shot) -> Stabi
     power = 1.5 if shot.course.lowest.min() <= MOVED * family.grid.overlap else 2.0
     left = rounding_of(shooting.steps) + MOVED**power * np.abs(shot.jacobian).max()
     own = np.minimum(weight * left, math.sqrt(left))
-    off = np.abs(values[mine] - others[theirs]) / 3.0 + own
-    modulus = np.abs(np.abs(values[mine]) - np.abs(others[theirs])) / 2.0 + own
+    off = np.abs(values[matched] - nontrivial[theirs]) / 3.0 + own
+    modulus = np.abs(np.abs(values[matched]) - np.abs(nontrivial[theirs])) / 2.0 + own
     return Stability(
         values.astype(complex),
         vectors.astype(complex),
@@ -471,7 +477,7 @@ class BreatherPath(Path):
         self.case, self.along, self.start, self.stop = case, along, start, stop
         self.multiple, self.runners, self.period = 1, runners, found.period
         bead = int(np.abs(found.displacement).argmax())
-        self._side = float(np.sign(found.displacement[bead]))
+        self._sign = float(np.sign(found.displacement[bead]))
         turn = Turn(np.concatenate([found.displacement, found.velocity]), found.period, bead)
         hold = along if along in FAMILY_UNITS else "energy"
         cases = [self._case_at(value) for value in (start, stop)]
@@ -479,7 +485,7 @@ class BreatherPath(Path):
             check_conservative(one)
         self._first = BreatherFamily(cases[0], turn, hold, runners)
         if along not in FAMILY_UNITS:
-            self._first.held = found.energy
+            self._first.fixed_value = found.energy
         self.grid = self._first.grid
         self.weight = np.ones(self.grid.scale.size + 2)
         self.family = lru_cache(maxsize=5)(self._family)
@@ -487,25 +493,25 @@ class BreatherPath(Path):
     def _case_at(self, value: float) -> Case:
         return self.case if self.along in FAMILY_UNITS else self.case.replace(**{self.along: value})
 
-    def _family(self, part: float) -> BreatherFamily:
+    def _family(self, fraction: float) -> BreatherFamily:
         """That of a part of the way, with what is held there."""
-        first, value = self._first, self.value_of(part)
-        if part == 0.0:
+        first, value = self._first, self.value_of(fraction)
+        if fraction == 0.0:
             return first
         if self.along not in FAMILY_UNITS:
             found = BreatherFamily(
                 self._case_at(value), first.turn, first.hold, self.runners, self.grid
             )
-            found.size, found.held = first.size, first.held
+            found.size, found.fixed_value = first.size, first.fixed_value
             return found
         found = copy.copy(first)
-        scale = self._side * self.grid.scale[first.turn.bead]
-        found.held = value / scale if self.along == "amplitude" else value
+        scale = self._sign * self.grid.scale[first.turn.bead]
+        found.fixed_value = value / scale if self.along == "amplitude" else value
         return found
 
-    def shooting(self, part: float) -> Shooting:
+    def shooting(self, fraction: float) -> Shooting:
         """The first breather's period at a part of the way."""
-        return self.family(part).shooting(self.period)
+        return self.family(fraction).shooting(self.period)
 
     def at(self, z: np.ndarray) -> Shooting:
         """The period of a point."""
@@ -577,4 +583,4 @@ class BreatherPath(Path):
     def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Those of a point but the trivial ones, and their vectors, a row each."""
         shot = self.at(z).shoot(self.state(z))
-        return self.family(float(z[-1])).others(shot.state, shot.jacobian)[:2]
+        return self.family(float(z[-1])).nontrivial_multipliers(shot.state, shot.jacobian)[:2]

@@ -58,11 +58,11 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
     problems.close()
     chain = replace(plan, chained=True)
     cases = chain.cases()
-    for place, one in enumerate(cases):
+    for place, of_value in enumerate(cases):
         at = f" (at {key} = {shown(plan.listed[key][place])})"
-        together = _together(one)
+        together = _together(of_value)
         if together == 0.0:
-            frequencies = " and ".join(f"{own:.9g}" for own in _harmonics(one))
+            frequencies = " and ".join(f"{own:.9g}" for own in _harmonics(of_value))
             problems.add(
                 "vary",
                 f"drives of {frequencies} Hz{at}, which have no period in common",
@@ -70,15 +70,15 @@ def plan_of_chain(case: Any, vary: Any, how: str = "product", n: int = 1, seed: 
                 "give such ones, or each drive a study of its own",
             )
             problems.close()
-        kept = settled_time(one)
+        kept = settled_time(of_value)
         _, ramp = _drive_between(cases, place, 0.0)
         shared = ""
-        if len(_harmonics(one)) > 1:
+        if len(_harmonics(of_value)) > 1:
             shared = f"s that all share, of {1.0 / (together or 1.0):.3g} s,"
         problems.check(
-            kept > 0.0 and ramp <= one.time.end - kept,
+            kept > 0.0 and ramp <= of_value.time.end - kept,
             "time.end",
-            f"{one.time.end:.6g} s{at}, of which the ramp takes {ramp:.3g} s",
+            f"{of_value.time.end:.6g} s{at}, of which the ramp takes {ramp:.3g} s",
             f"four periods of the drive{shared} and twice the ramp",
             "run each value longer, or shorten the ramp",
         )
@@ -199,21 +199,21 @@ def measure_chain(
         if place:
             changes["initial"] = {"state": found.state[place - 1]}
         kept = settled_time(cases[place])
-        whole = cases[place].replace(**changes)
-        lead = whole.replace(**{"time.end": whole.time.end - kept})
+        full = cases[place].replace(**changes)
+        lead = full.replace(**{"time.end": full.time.end - kept})
         left.update(settled=False, state="")
-        one = measure([lead], 1, summary=leave)
+        measured = measure([lead], 1, summary=leave)
         if left["state"]:
-            case = whole.replace(**{"time.end": kept, "initial": {"state": left["state"]}})
+            case = full.replace(**{"time.end": kept, "initial": {"state": left["state"]}})
             left.update(settled=True, state="")
-            one = measure([case], 1, traces=traces, summary=leave, further=further)
-        columns = one.columns([0], traces)
+            measured = measure([case], 1, traces=traces, summary=leave, further=further)
+        columns = measured.columns([0], traces)
         # there is no first pulse in what has settled
-        found.take(place, {n: c for n, c in columns.items() if n not in NUMBERS}, 0)
-        found.time_step[place] = one.time_step[0]
+        found.set_member(place, {n: c for n, c in columns.items() if n not in NUMBERS}, 0)
+        found.time_step[place] = measured.time_step[0]
         if left["state"] and left["settled"]:
             found.state[place] = left["state"]
-            found.arrays[place] |= left["arrays"] | _phase(plan, whole, left["state"])
+            found.arrays[place] |= left["arrays"] | _phase(plan, full, left["state"])
         done([place])
 
 

@@ -105,7 +105,7 @@ def impacts(
 def checked(
     names: Sequence[str], vary: Mapping[str, Sequence[float]], inputs: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """The values of each key; all that is wrong is told at once."""
+    """The values of each key; all mistakes are reported at once."""
     problems, known = Problems(), known_laws()
     for name in names:
         where = f'"{shown(name)[1:-1]}"'

@@ -32,11 +32,11 @@ from granchain.studies.bands import (
     SAMPLES_AT_ONCE,
     Uncertain,
     common_times,
+    complete_members,
     nominal_and_members,
     on_grid,
     quantiles_over,
     uncertain,
-    whole_members,
 )
 from granchain.studies.measures import Measures
 from granchain.studies.members import counter
@@ -138,12 +138,12 @@ def _plans(
     plans: list[Uncertain | None] = []
     problems: list[str] = []
     stated = found.trace.about.tolerance
-    for one, result in zip(found.results, results, strict=True):
+    for compared, result in zip(found.results, results, strict=True):
         plans.append(None)
         case = case_of(result)
         if case is None and (tolerance or stated is not None):
             problems.append(
-                f"{one.label}: got a result whose case is not there, or of a law that is not "
+                f"{compared.label}: got a result whose case is not there, or of a law that is not "
                 "installed, allowed one that can be run again; leave out bands: members=0, "
                 "--members 0"
             )
@@ -155,10 +155,10 @@ def _plans(
             wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
         try:
             if wanted:
-                beads = [sensor.bead for sensor in one.sensors]
+                beads = [sensor.bead for sensor in compared.sensors]
                 plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
         except CaseError as error:
-            label = f"{one.label}: " if len(results) > 1 else ""
+            label = f"{compared.label}: " if len(results) > 1 else ""
             problems += [label + sentence for sentence in error.problems]
     if problems:
         raise CaseError(problems)
@@ -166,28 +166,30 @@ def _plans(
 
 
 def _with_bands(
-    found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures
+    found: Comparison, agreement: ResultAgreement, plan: Uncertain, measured: Measures
 ) -> ResultAgreement:
     """One result with its bands."""
-    there = whole_members(measured)[1:]
-    late = measured.arrival[there] - measured.arrival[0]
-    clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
-    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
-    # the widest stands for all sensors
+    members = complete_members(measured)[1:]
+    late = measured.arrival[members] - measured.arrival[0]
+    clean = np.isfinite(late).all(axis=0) & np.array(
+        [not sensor.merged for sensor in agreement.sensors]
+    )
+    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
+    # the widest one is used for all sensors
     gain = max(found.trace.about.uncertainty.all_gain(len(found.trace.sensor_bead)))
-    forces = _force_bands(found.sensor, one, measured, there, own, gain)
+    forces = _force_bands(found.sensor, agreement, measured, members, own, gain)
     sensors = tuple(
         replace(
             sensor,
             peak_band=_band_of(
-                sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak
+                sensor.peak.computed * measured.peak[members, k] / measured.peak[0, k], sensor.peak
             ),
             arrival_band=_band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
             force_band=forces[k],
         )
-        for k, sensor in enumerate(one.sensors)
+        for k, sensor in enumerate(agreement.sensors)
     )
-    return replace(one, sensors=sensors, tolerance=dict(plan.tolerance), members=len(there))
+    return replace(agreement, sensors=sensors, tolerance=dict(plan.tolerance), members=len(members))
 
 
 def _band_of(values: np.ndarray, number: Agreement) -> Band:
@@ -205,9 +207,9 @@ def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, An
 
 def _force_bands(
     sensor: Sensor,
-    one: ResultAgreement,
+    agreement: ResultAgreement,
     measured: Measures,
-    there: Sequence[int],
+    members: Sequence[int],
     own: np.ndarray,
     gain: float,
 ) -> list[ForceBand]:
@@ -217,9 +219,9 @@ def _force_bands(
     ----------
     sensor : Sensor
         What both sides went through.
-    one : ResultAgreement
+    agreement : ResultAgreement
     measured : Measures
-    there : sequence of int
+    members : sequence of int
         Places of the members.
     own : array (member,)
         How much later each is than the case as it stands, on average [s].
@@ -228,16 +230,16 @@ def _force_bands(
     """
     times = common_times(measured)
     interval = float(times[-1] - times[0]) / (len(times) - 1)
-    instants = [part.time - one.shift for part in one.sensors]
-    changed = [np.empty((len(at), len(there))) for at in instants]
+    instants = [part.time - agreement.shift for part in agreement.sensors]
+    changed = [np.empty((len(at), len(members))) for at in instants]
     nominal = measured.force[0][: len(times)] - measured.force[0][0]
-    for first in range(0, len(there), SAMPLES_AT_ONCE):
-        lot = range(first, min(first + SAMPLES_AT_ONCE, len(there)))
+    for first in range(0, len(members), SAMPLES_AT_ONCE):
+        lot = range(first, min(first + SAMPLES_AT_ONCE, len(members)))
         # forces above the static one, as a piezo has them; where a member ends before the shifted
         # times its last force
         side = []
         for i in lot:
-            time, force = measured.time[there[i]], measured.force[there[i]]
+            time, force = measured.time[members[i]], measured.force[members[i]]
             side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
         apart = np.stack(side, axis=-1) - nominal[:, :, None]
         off = sensor.smooth(interval, sensor.instrument(interval, apart))
@@ -246,7 +248,7 @@ def _force_bands(
                 times, off[:, k], np.minimum(at, times[-1])
             )
     found = []
-    for part, force in zip(one.sensors, changed, strict=True):
+    for part, force in zip(agreement.sensors, changed, strict=True):
         low, middle, high = np.zeros((3, 0))
         if force.size:
             low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed

@@ -207,7 +207,7 @@ class Branch:
     def variables(self) -> dict[str, Variable]:
         """What stands in its file."""
         path, columns = self.points[0].path, columns_of_points(self.points)
-        period = path.shooting(path.part_of(self.points[0].parameter)).fine
+        period = path.shooting(path.fraction_of(self.points[0].parameter)).fine
         chain = period.chain
         units = {"parameter": self.unit or "1"} | UNITS
         count = len(self.points[0].multipliers)
@@ -254,7 +254,7 @@ class Branch:
                 f"point: got {got}, allowed a period doubling, a pitchfork or a branch point; take "
                 "one of branch.points"
             )
-        return point.path.other(point, factor)
+        return point.path.branching_orbit(point, factor)
 
 
 def columns_of_points(points: Sequence[Point]) -> dict[str, np.ndarray]:
@@ -411,21 +411,21 @@ class Path:
         frequency = next(iter(case.drives.values())).frequency or 0.0
         return one_period_of(case, self.multiple / frequency)
 
-    def value_of(self, part: float) -> float:
+    def value_of(self, fraction: float) -> float:
         """The parameter at a part of the way."""
-        return self.start + part * (self.stop - self.start)
+        return self.start + fraction * (self.stop - self.start)
 
     def parameter(self, node: Node) -> float:
         """That of an orbit on the way."""
         return self.value_of(float(node.z[-1]))
 
-    def part_of(self, value: float) -> float:
+    def fraction_of(self, value: float) -> float:
         """The part of the way at a parameter."""
         return (value - self.start) / (self.stop - self.start)
 
-    def _shooting(self, part: float) -> Shooting:
+    def _shooting(self, fraction: float) -> Shooting:
         """The period at a part of the way."""
-        value = self.value_of(part)
+        value = self.value_of(fraction)
         drive = next(iter(self._bare.drives.values()))
         period = self.multiple / (drive.frequency or 0.0)
         if self.along.endswith(".frequency"):
@@ -437,7 +437,7 @@ class Path:
     def place(self, point: Point) -> np.ndarray:
         """A point in the measure of the path."""
         y = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
-        return np.append(y / self.weight[: -self.beside], self.part_of(point.parameter))
+        return np.append(y / self.weight[: -self.beside], self.fraction_of(point.parameter))
 
     def orbit(self, z: np.ndarray, begun: str) -> Orbit:
         """That of a point, with its trajectory."""
@@ -622,11 +622,11 @@ class Path:
                 raise
             return z, 0
 
-    def at_part(self, node: Node, part: float) -> np.ndarray:
+    def at_fraction(self, node: Node, fraction: float) -> np.ndarray:
         """The orbit at a part of the way, from one nearby."""
         upward = np.append(np.zeros(len(node.z) - 1), 1.0)
-        z = node.z + (part - node.z[-1]) / node.tangent[-1] * node.tangent
-        z[-1] = part
+        z = node.z + (fraction - node.z[-1]) / node.tangent[-1] * node.tangent
+        z[-1] = fraction
         return self.corrected(z, z, upward, node)[0]
 
     def point(self, node: Node, kind: str = "orbit", contact: int | None = None) -> Point:
@@ -652,10 +652,10 @@ class Path:
         ):
             few = min(node.count(), after.count())
 
-            def pairs(one: Node) -> float:
-                turning = one.found.values[one.found.values.imag != 0.0]
+            def pairs(node: Node) -> float:
+                turning = node.found.values[node.found.values.imag != 0.0]
                 near = np.abs(np.abs(turning) - 1.0).min(initial=1.0)
-                return float(near if one.count() > few else -near)
+                return float(near if node.count() > few else -near)
 
             tests.append((pairs, "Neimark-Sacker"))
         return tests
@@ -681,10 +681,10 @@ class Path:
 
         known = {0.0: node, length: after}
 
-        def value(part: float) -> float:
-            if part not in known:
-                known[part] = self.node(self.stepped(node, part)[0], node.tangent)
-            return test(known[part])
+        def value(length: float) -> float:
+            if length not in known:
+                known[length] = self.node(self.stepped(node, length)[0], node.tangent)
+            return test(known[length])
 
         try:
             at = brentq(value, 0.0, length, xtol=FOUND * length, maxiter=30)
@@ -743,7 +743,7 @@ class Path:
         values, vectors = np.linalg.eig(self.at(z).shoot(self.state(z)).jacobian)
         return values, vectors.T
 
-    def other(self, point: Point, factor: int) -> Orbit:
+    def branching_orbit(self, point: Point, factor: int) -> Orbit:
         """The orbit of the branch that leaves at a point, beside it."""
         z, longer = self.place(point), self.longer(factor)
         values, vectors = self.multipliers(z)
@@ -846,22 +846,22 @@ def continuation(
             "resume: got no file to go on with, allowed a branch of out=; name its file"
         )
     path, first = _first_node(case, orbit, along, start, stop, threads)
-    told = progress_of(progress, "continuation")
+    report = progress_of(progress, "continuation")
     if out is None:
-        return _followed(path, first, told)
+        return _followed(path, first, report)
     held = [] if path.history is None else [path.history.tobytes().hex()]
     facts = [case.resolved(), along, path.start, stop, path.multiple, source_hash(), *held]
     asked = [sha256_of(facts)]
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
-            return _whole_branch(out, path, asked)
+            return _complete_branch(out, path, asked)
         part = StudyPart(out, go_on=resume, anew=overwrite)
         if any(columns["asked"] != asked for columns in part.found):
             raise CaseError(
                 f"{os.fspath(part.path)}: got a branch of another case, key or way, allowed that "
                 "of this one; name another file, or begin anew with overwrite=True"
             )
-        found = _followed(path, first, told, part, asked)
+        found = _followed(path, first, report, part, asked)
         if found.interrupted:
             return found
         attributes = {
@@ -875,7 +875,7 @@ def continuation(
     return found
 
 
-def _whole_branch(out: str | os.PathLike[str], path: Path, asked: list[str]) -> Branch:
+def _complete_branch(out: str | os.PathLike[str], path: Path, asked: list[str]) -> Branch:
     """The branch of a file."""
     with open_hdf5(out, BRANCH):
         data = dataset_in(out)
@@ -892,7 +892,7 @@ def _whole_branch(out: str | os.PathLike[str], path: Path, asked: list[str]) -> 
 def _followed(
     path: Path,
     first: Node,
-    told: Callable[[int, int], Any] | None,
+    report: Callable[[int, int], Any] | None,
     part: StudyPart | None = None,
     asked: list[str] | None = None,
 ) -> Branch:
@@ -927,7 +927,7 @@ def _followed(
                 z, count = path.stepped(node, length)
                 ends = z[-1] >= 1.0 or z[-1] <= 0.0
                 if ends:
-                    z = path.at_part(node, 1.0 if z[-1] >= 1.0 else 0.0)
+                    z = path.at_fraction(node, 1.0 if z[-1] >= 1.0 else 0.0)
                     length = float((z - node.z) @ node.tangent)
                 after = path.node(z, node.tangent)
             except (RunError, CaseError) as error:
@@ -959,8 +959,8 @@ def _followed(
             else:
                 points += path.named(node, after, length)
             points.append(path.point(after))
-            if told is not None:
-                told(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
+            if report is not None:
+                report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
             node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
             keep()
             if ends:
@@ -977,16 +977,16 @@ def _followed(
     except KeyboardInterrupt:
         messages.append(f"interrupted at {along} = {path.parameter(node):.6g}")
         interrupted = True
-    if told is not None:
-        told(100, 100)
+    if report is not None:
+        report(100, 100)
     return Branch(path.case, along, tuple(points), tuple(messages), interrupted)
 
 
 def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
     """Where in a step the first contact is loaded further than ever before."""
 
-    def least(one: Node) -> float:
-        return float(path.room(one).min())
+    def least(node: Node) -> float:
+        return float(path.room(node).min())
 
     found = path.where(node, after, length, least) if least(node) > 0.0 else None
     at = found or node
@@ -1003,8 +1003,8 @@ def _grazings(
     found = []
     for place in np.flatnonzero(opened).tolist():
 
-        def lowest(one: Node, at: int = place) -> float:
-            return float(one.lowest[at])
+        def lowest(node: Node, at: int = place) -> float:
+            return float(node.lowest[at])
 
         one = path.where(node, after, length, lowest)
         found.append(path.point(one or after, "grazing", int(labels[place])))
@@ -1036,11 +1036,11 @@ def _first_node(
     breathing = not (case.drives or math.isnan(found.energy))
     if breathing and along in FAMILY_UNITS:
         own = (found.energy, float(np.abs(found.displacement).max()), found.period)
-        held = dict(zip(FAMILY_UNITS, own, strict=True))[along]
+        present = dict(zip(FAMILY_UNITS, own, strict=True))[along]
     else:
         number_at(case, along)
-        held = number_at(found.result.case, along)
-    begin = held if start is None else start
+        present = number_at(found.result.case, along)
+    begin = present if start is None else start
     for name, value in (("start", begin), ("stop", stop)):
         good = isinstance(value, (int, float)) and math.isfinite(value)
         if not good or (name == "stop" and value == begin):
@@ -1070,7 +1070,7 @@ def _first_node(
     multiple = max(1, round(found.period * (before or 0.0)))
     frequency = float(next(iter(at_start.drives.values())).frequency or math.inf)
     period = period_of(at_start, multiple / frequency)
-    if begin != held:
+    if begin != present:
         found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
     path = Path(case, along, begin, stop, round(period * frequency), runners)
     if path.shooting(0.0).remembers:

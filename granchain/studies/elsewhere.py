@@ -36,7 +36,7 @@ from granchain.store.study import columns_in, content_of_columns
 from granchain.studies.measures import Measures, measure
 from granchain.studies.members import as_they_end
 
-# What workers say of their tasks: nothing, where nobody asks for it.
+# Messages of workers about their tasks: none unless asked for.
 LOG = logging.getLogger("granchain")
 LOG.addHandler(logging.NullHandler())
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -194,8 +194,8 @@ class Elsewhere:
         self._what: dict[str, Any] = {"traces": traces, "further": further}
         self.found = found
         case = base.as_given()
-        # nobody reads a member's title there; a file that a member names instead is here, and not
-        # where it is computed
+        # a member's title is not needed there; a file that it names is here, not where it is
+        # computed
         case["tables"] = case["tables"] | {"title": ""}
         files = [file for one in (base, *cases) for file in one.as_given()["files"]]
         case["files"] = [[name, text] for name, text in dict(files).items()]
@@ -216,24 +216,24 @@ class Elsewhere:
         RunError
             For a fault of the executor's own.
         """
-        first, others = places[:1], places[1:]
+        first, remaining = places[:1], places[1:]
         measure(self.cases, 1, **self._what, found=self.found, places=first)
         done(first)
         clock = time.perf_counter()
         # again, as what is compiled is there now
         measure([self.cases[place] for place in first], 1, **self._what)
         size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
-        tasks = [tuple(others[at : at + size]) for at in range(0, len(others), size)]
+        tasks = [tuple(remaining[at : at + size]) for at in range(0, len(remaining), size)]
         waiting: dict[Future[bytes], Places] = {}
-        taken = partial(self.taken, done=done)
+        collect = partial(self.collect, done=done)
         try:
-            as_they_end(self.send, tasks, taken, waiting)
+            as_they_end(self.send, tasks, collect, waiting)
         except BaseException:
             for future, sent in waiting.items():
                 with contextlib.suppress(GranchainError, AttributeError):
                     # what others have computed is not lost by the fault of one
                     if future.done():
-                        taken(future, sent)
+                        collect(future, sent)
                     future.cancel()
             raise
 
@@ -246,7 +246,7 @@ class Elsewhere:
             future._condition  # noqa: B018
             return future
 
-    def taken(
+    def collect(
         self, future: Future[bytes], places: Places, done: Callable[[Sequence[int]], Any]
     ) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers
@@ -274,7 +274,7 @@ class Elsewhere:
                         "the workers anew, and load the law file again where the study is begun"
                     )
                 for row, place in enumerate(places):
-                    self.found.take(place, columns, row)
+                    self.found.set_member(place, columns, row)
         done(places)
         return []
 

@@ -36,7 +36,7 @@ from granchain.studies.ranking import (
     number_inputs,
     ranked,
 )
-from granchain.studies.search import FLAT, Lowest, descend, not_told_apart
+from granchain.studies.search import FLAT, Lowest, descend, indistinguishable_groups
 
 COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
@@ -532,16 +532,16 @@ def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> lis
 
 def _answer(
     target: Target,
-    one: Candidate,
+    candidate: Candidate,
     lows: Sequence[Lowest],
     points: np.ndarray,
     row: np.ndarray,
     notes: Sequence[str],
 ) -> Equivalent:
     """The best of some minima, with its messages."""
-    case, size = target.case, one.high - one.low
+    case, size = target.case, candidate.high - candidate.low
     failed = [note for note in notes if note]
-    best, off = np.full(len(one.names), math.nan), np.full(len(case.sensors.beads), math.nan)
+    best, off = np.full(len(candidate.names), math.nan), np.full(len(case.sensors.beads), math.nan)
     inputs, alike, distinct, messages = {}, [], [], []  # type: ignore[var-annotated]
     if failed:
         messages.append(
@@ -549,7 +549,10 @@ def _answer(
         )
     if lows:
         best, off = lows[0].point, lows[0].residual
-        inputs, alike = one.named(best), not_told_apart(lows[0].slope, one.names, size)
+        inputs, alike = (
+            candidate.named(best),
+            indistinguishable_groups(lows[0].slope, candidate.names, size),
+        )
     else:
         messages.append("no run has a pulse at every sensor: there is no answer in this range")
     merged = target.own.missing[0] & Missing.MERGED > 0
@@ -562,7 +565,7 @@ def _answer(
     messages += [
         f"{name} is at an end of its range, {inputs[name]:.4g}: beyond it there may be a better "
         "one; widen it"
-        for name in one.at_ends(best)
+        for name in candidate.at_ends(best)
     ]
     if lows and not lows[0].settled:
         messages.append(
@@ -580,7 +583,9 @@ def _answer(
         flat = any(_is_flat_between(points, row, low, other) for other in others)
         if np.max(apart, axis=1).min() > SAME and not flat:
             distinct.append(low)
-    minima = tuple(Minimum(one.named(low.point), float(rms(low.residual))) for low in distinct)
+    minima = tuple(
+        Minimum(candidate.named(low.point), float(rms(low.residual))) for low in distinct
+    )
     if minima:
         listed = "; ".join(
             ", ".join(f"{name} {value:.4g}" for name, value in other.inputs.items())
@@ -588,32 +593,36 @@ def _answer(
             for other in minima
         )
         messages.append(f"there are {len(minima) + 1} minima; the others: {listed}")
-    ends = zip(one.values(one.low).tolist(), one.values(one.high).tolist(), strict=True)
+    ends = zip(
+        candidate.values(candidate.low).tolist(),
+        candidate.values(candidate.high).tolist(),
+        strict=True,
+    )
     return Equivalent(
-        law=one.law,
+        law=candidate.law,
         to=case.contact.law,
         inputs=inputs,
         residual=float(rms(off)),
         per_bead=off,
         sensor_bead=tuple(case.sensors.beads),
-        at_bound=one.at_ends(best),
+        at_bound=candidate.at_ends(best),
         minima=minima,
         moves=(),
         rank=0,
         measure=target.quantity,
-        free=dict(zip(one.names, ends, strict=True)),
-        case=case.replace(**one.change(best)) if lows else case,
-        grid=one.values(points),
+        free=dict(zip(candidate.names, ends, strict=True)),
+        case=case.replace(**candidate.change(best)) if lows else case,
+        grid=candidate.values(points),
         grid_residual=row,
-        messages=tuple(f"{one.law}: {message}" for message in messages),
+        messages=tuple(f"{candidate.law}: {message}" for message in messages),
     )
 
 
-def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, other: Lowest) -> bool:
+def _is_flat_between(points: np.ndarray, row: np.ndarray, low: Lowest, lower: Lowest) -> bool:
     """Whether the residual nowhere rises on the way from where one way down ends to a lower one:
     a range that ends flat has no minimum there. Of one free input; of several none is on the way.
     """
-    first, last = sorted([float(low.point[0]), float(other.point[0])])
+    first, last = sorted([float(low.point[0]), float(lower.point[0])])
     way = row[(points[:, 0] > first) & (points[:, 0] < last)]
     rises = ~(way <= (1.0 + TIE) * float(rms(low.residual)))
     return points.shape[1] == 1 and not rises.any()

@@ -1,5 +1,5 @@
 """Fit: which numbers of a case make it give what was measured, how sure they are, and which of them
-the measurement tells apart.
+the measurement distinguishes.
 
 Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison`
 XX"""
@@ -21,8 +21,8 @@ from granchain.analysis.noise import (
     NO_SUPPORT,
     Autoregression,
     autoregression,
-    samples_as_one,
-    sines_of_one_source,
+    sines_of_common_source,
+    statistical_inefficiency,
 )
 from granchain.case import Case
 from granchain.case.listing import quantity_of, value_at
@@ -55,7 +55,7 @@ from granchain.studies.search import (
     WIDE,
     Lowest,
     descend,
-    not_told_apart,
+    indistinguishable_groups,
     with_slopes,
 )
 from granchain.traces import Trace, read_trace
@@ -70,7 +70,7 @@ CLOSE_CORRELATION = 0.95
 AT_LIMIT = 1e-3
 # Tables of a case that change what is computed and recorded, not what happens.
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
-# A right case is said to miss the measurement in one of a hundred fits.
+# In one of a hundred fits a right case is reported to miss the measurement.
 ACCUSED = 0.01
 # What a case lacks has the shape of a pulse, noise has none: of the samples of a window it is in
 # the first of so many cosines, the last of nearly four periods; ours: a window is some three widths
@@ -84,7 +84,7 @@ OUTLYING = 5.0
 # A spectrum that few samples show is not known below this part of its mean: ours, -20 dB.
 SEEN_RANGE = 0.01
 # Of a variance a line takes this part at most: ours.
-LINE_TAKES = 0.5
+LINE_SHARE = 0.5
 # Correlation times of noise in a quiet stretch from which it is known.
 FEW_TIMES = 5.0
 # The value of a baseline is unknown beforehand: so many times what the quiet samples leave open.
@@ -125,7 +125,7 @@ class Nuisance(NamedTuple):
     error: float
 
 
-class Part(NamedTuple):
+class VarianceTerm(NamedTuple):
     """What one kind of measured numbers adds to the variances of the keys, by the degrees of
     freedom that its size is known with."""
 
@@ -180,7 +180,7 @@ class Fit:
     start : dict of str to float
     measure : str
     trace : Trace
-    parts : tuple of Part
+    variance_terms : tuple of VarianceTerm
         Of the variances.
     aic : float
         Akaike's criterion (1974, doi:10.1109/TAC.1974.1100705): -2 ln L at the noise that is most
@@ -214,7 +214,7 @@ class Fit:
     start: dict[str, float] = field(repr=False)
     measure: str
     trace: Trace = field(repr=False)
-    parts: tuple[Part, ...] = field(repr=False)
+    variance_terms: tuple[VarianceTerm, ...] = field(repr=False)
     aic: float
     messages: tuple[str, ...] = ()
     rank: int = 1
@@ -273,7 +273,9 @@ class Fit:
         """Degrees of freedom that the error of each key is known with, by key."""
         found = {}
         for i, key in enumerate(self.values):
-            inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
+            inverse = sum(
+                one.variance[i] ** 2 / one.degrees_of_freedom for one in self.variance_terms
+            )
             known = inverse > 0.0 and math.isfinite(self.errors[key])
             found[key] = self.errors[key] ** 4 / inverse if known else math.inf
         return found
@@ -412,17 +414,17 @@ def fit(
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
     measured = _measured(case, trace, cutoff)
-    sides = [
+    rivals = [
         Against(of_law, measured, measure, tuple(quantities), threads)
         for of_law, quantities in asked
     ]
-    for against in sides:
+    for against in rivals:
         _check_count(against)
     answers = [
-        _descended(against, quantities, "" if laws is None else f"{against.given.contact.law}: ")
-        for against, (_, quantities) in zip(sides, asked, strict=True)
+        _descended(against, quantities, "" if laws is None else f"{against.base.contact.law}: ")
+        for against, (_, quantities) in zip(rivals, asked, strict=True)
     ]
-    return answers[0][1] if laws is None else _contest(sides, answers)
+    return answers[0][1] if laws is None else _contest(rivals, answers)
 
 
 def _asked_of_laws(
@@ -512,7 +514,7 @@ def _check_count(against: Against) -> None:
 
 def _descended(against: Against, quantities: Mapping[str, Any], whose: str) -> tuple[Lowest, Fit]:
     """Where the way down ends, and what is concluded; of an error, whose it is."""
-    start = np.array([value_at(against.given, key) for key in quantities])
+    start = np.array([value_at(against.base, key) for key in quantities])
     low, high = (
         np.array([next(x for x in limits if x is not None) for limits in ends])
         for ends in (
@@ -642,7 +644,7 @@ class Against:
             there = range(0 if case.striker is not None else 1, case.beads)
             contacts = {contact for bead in beads for contact in (bead - 1, bead)}
             changes["sensors.contacts"] = sorted(contacts.intersection(there))
-        self.given, self.trace, self.measure = case, trace, measure
+        self.base, self.trace, self.measure = case, trace, measure
         self.case = case.replace(**changes)
         self.keys, self.threads, self.beads = keys, threads, beads
         self.measured = measured
@@ -672,9 +674,9 @@ class Against:
             for name, values in (("peaks", self.peak), ("arrivals", self.arrival))
         ]
         self._windows: dict[int, slice] = {}
-        for k, one in enumerate(readings):
-            if one.sound and math.isfinite(one.width.value):
-                ends = one.arrival.value - one.before, one.arrival.value + one.after
+        for k, reading in enumerate(readings):
+            if reading.sound and math.isfinite(reading.width.value):
+                ends = reading.arrival.value - reading.before, reading.arrival.value + reading.after
                 window = self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
                 if measure == "traces":
                     compared[0] += [k] * (window.stop - window.start)
@@ -697,8 +699,8 @@ class Against:
         # it
         self.quiet_degrees = np.zeros(count)
         if measure != "traces" and stated.noise is None:
-            for k, (one, noise) in enumerate(zip(readings, self.measured.noises, strict=True)):
-                self.quiet_degrees[k] = one.baseline.samples / noise.samples_as_one
+            for k, (reading, noise) in enumerate(zip(readings, self.measured.noises, strict=True)):
+                self.quiet_degrees[k] = reading.baseline.samples / noise.statistical_inefficiency
         # the same of its slow parts
         self.slow_degrees = np.zeros(count)
         # samples over which the noise of a sensor is correlated
@@ -759,18 +761,18 @@ class Against:
             return
         # as high as the measured pulse, and at its time
         force = self.measured.force
-        part, shift = self.peak / model.peaks, self.apart(model)
-        whole = np.isfinite(part) & np.isfinite(shift)
-        part, shift = np.where(whole, part, 1.0), np.where(whole, shift, self.mean_shift(model))
-        there = part * np.column_stack(
+        gain, shift = self.peak / model.peaks, self.apart(model)
+        finite = np.isfinite(gain) & np.isfinite(shift)
+        gain, shift = np.where(finite, gain, 1.0), np.where(finite, shift, self.mean_shift(model))
+        modelled = gain * np.column_stack(
             [model.at(self.trace.time - one)[:, k] for k, one in enumerate(shift)]
         )
-        there = np.nan_to_num(there)
-        read = 0.5 * (np.array([self.peak, self.arrival]) + self._read(2.0 * there - force))
+        modelled = np.nan_to_num(modelled)
+        read = 0.5 * (np.array([self.peak, self.arrival]) + self._read(2.0 * modelled - force))
         if np.isnan(read).any():
             # what noise hides there
-            read = np.where(np.isnan(read), self._read(there), read)
-        self.peak_read = np.nan_to_num(read[0] / part - model.peaks)
+            read = np.where(np.isnan(read), self._read(modelled), read)
+        self.peak_read = np.nan_to_num(read[0] / gain - model.peaks)
         self.arrival_read = np.nan_to_num(read[1] - model.arrivals - shift)
 
     def _read(self, force: np.ndarray) -> np.ndarray:
@@ -801,7 +803,7 @@ class Against:
         return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
 
     def _case(self, point: np.ndarray) -> Case | str:
-        """The case at a point; why there is none."""
+        """The case at a point, or why there is none."""
         try:
             return self.case.replace(**dict(zip(self.keys, map(float, point), strict=False)))
         except CaseError as error:
@@ -918,14 +920,14 @@ class Against:
             force, baseline = self.measured.force[:, k], self.measured.readings[k].baseline
             quiets[k] = force[: baseline.samples]
         enough = [k for k in quiets if len(quiets[k]) >= LEAST_QUIET and quiets[k].any()]
-        sines = dict(zip(enough, sines_of_one_source([quiets[k] for k in enough]), strict=True))
+        sines = dict(zip(enough, sines_of_common_source([quiets[k] for k in enough]), strict=True))
         rests = {k: one.rest for k, one in sines.items()}
         # a sine that is taken off leaves a gap about its frequency, which is no colour of the noise
         doubt = NO_SUPPORT if any(one.turn for one in sines.values()) else 0.0
         models: dict[int, tuple[Autoregression, int]] = {
             k: (autoregression([rests[k]], doubt), 0) for k in enough
         }
-        # sensors of one make have one spectrum, which more samples tell better
+        # sensors of one make share a spectrum, which more samples determine better
         if len(enough) > 1:
             alike = autoregression([rests[k] for k in enough], len(enough) * doubt)
             if alike.criterion < sum(one.criterion for one, _ in models.values()):
@@ -983,7 +985,7 @@ class Against:
     def _judged(self, k: int, count: int, row: np.ndarray, order: int) -> float:
         """By how much the covariance of noise is larger than so many quiet samples show it; counts
         what they tell of its size, and says where they are few."""
-        apart = samples_as_one(row[:count])
+        apart = statistical_inefficiency(row[:count])
         self.correlated[k] = apart
         self.quiet_degrees[k] = count / apart
         # of a spectrum by an autoregression the relative variance at no frequency is 4 order/count
@@ -1000,7 +1002,7 @@ class Against:
         # a mean has the variance of count/times samples, a slope another: they go with the line
         # that the samples are about
         times = 2.0 * float(np.sum(row[:count] / row[0])) - 1.0
-        return 1.0 / (1.0 - min(2.0 * max(times, 1.0) / count, LINE_TAKES))
+        return 1.0 / (1.0 - min(2.0 * max(times, 1.0) / count, LINE_SHARE))
 
     def _say_few(self, k: int, count: int, why: str) -> None:
         """Say that a quiet stretch is too short."""
@@ -1103,12 +1105,12 @@ def _concluded(
         np.array([True] * against.count + [one.sensor is not None for one in against.known]),
     )
     scatter, degrees = rest.scatter(rest.own)
-    told, names = _told_by(against, found.slope)
-    if not_told_apart(told, names, size[: len(names)], NEARLY_ALIKE):
+    shared, names = _shared_derivatives(against, found.slope)
+    if indistinguishable_groups(shared, names, size[: len(names)], NEARLY_ALIKE):
         _, wide = with_slopes(against.residuals, found.point, low, high, size, WIDE)
-        told, names = _told_by(against, wide)
-    groups = not_told_apart(told, names, size[: len(names)])
-    parts, covariance = _variances(against, rest, size)
+        shared, names = _shared_derivatives(against, wide)
+    groups = indistinguishable_groups(shared, names, size[: len(names)])
+    terms, covariance = _variances(against, rest, size)
     untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
     for i in untold:
         covariance[i, :] = covariance[:, i] = math.nan
@@ -1168,8 +1170,8 @@ def _concluded(
         strict=True,
     )  # fmt: skip
     numbers, beside = _contributions(against, rest.residual)
-    # of keys that are not told apart one number less is found than there are
-    told_keys = count - sum(any(key in keys for key in group) for group in groups)
+    # a group of keys that cannot be distinguished counts as one number less
+    known_keys = count - sum(any(key in keys for key in group) for group in groups)
     return Fit(
         values=values,
         errors=dict(zip(keys, errors.tolist(), strict=True)),
@@ -1192,17 +1194,19 @@ def _concluded(
         gain=gain,
         shift=shift - time_shift,
         samples=tuple(against.samples(final, clock, gain)),
-        case=against.given.replace(**values),
+        case=against.base.replace(**values),
         start=start,
         measure=against.measure,
         trace=against.trace,
-        parts=tuple(parts),
-        aic=beside + float(numbers.sum()) + 2.0 * (told_keys + int(against.times)),
+        variance_terms=tuple(terms),
+        aic=beside + float(numbers.sum()) + 2.0 * (known_keys + int(against.times)),
         messages=tuple(dict.fromkeys(messages)),
     )
 
 
-def _variances(against: Against, rest: Rest, size: np.ndarray) -> tuple[list[Part], np.ndarray]:
+def _variances(
+    against: Against, rest: Rest, size: np.ndarray
+) -> tuple[list[VarianceTerm], np.ndarray]:
     """What each kind of measured numbers adds to the variances of the keys, and their
     covariance."""
     count = len(against.keys)
@@ -1218,7 +1222,7 @@ def _variances(against: Against, rest: Rest, size: np.ndarray) -> tuple[list[Par
             ),
         ]
     )
-    parts, covariance = [], np.zeros((count, count))
+    terms, covariance = [], np.zeros((count, count))
     for kind in np.unique(kinds):
         scale, known = rest.scatter(kinds == kind)
         if kind == STATED or not known:
@@ -1229,9 +1233,9 @@ def _variances(against: Against, rest: Rest, size: np.ndarray) -> tuple[list[Par
         if kind != STATED and against.measure == "traces":
             scale, known = max(scale, 1.0), float(against.quiet_degrees.sum())
         rows = scale * linear[:, kinds == kind]
-        parts.append(Part(np.sum(rows**2, axis=1), known or math.inf))
+        terms.append(VarianceTerm(np.sum(rows**2, axis=1), known or math.inf))
         covariance = covariance + rows @ rows.T
-    return parts, covariance
+    return terms, covariance
 
 
 def _words_of_keys(
@@ -1315,8 +1319,8 @@ def _contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, 
     is known of noise, gains and clocks beforehand.
 
     The size s of the noise of each sensor is the most likely one, of what is left of its n numbers
-    and of its quiet stretch, n ln s^2 + S/s^2 and the like with as many degrees of freedom; where
-    no quiet stretch tells it, it is the stated one. To minimise the sum of squares over gains and
+    and of its quiet stretch, n ln s^2 + S/s^2 and the like with as many degrees of freedom; without
+    a quiet stretch it is the stated one. To minimise the sum of squares over gains and
     clocks that are known beforehand is to integrate them out.
     """
     square, known = residual[: against.count] ** 2, against.quiet_degrees
@@ -1331,40 +1335,42 @@ def _contributions(against: Against, residual: np.ndarray) -> tuple[np.ndarray, 
     return np.log(own) + square / own, float(beside + np.sum(residual[against.count :] ** 2))
 
 
-def _contest(sides: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) -> Ranking[Fit]:
-    """The fits of several laws, best first, with what tells them apart: no run is repeated."""
+def _contest(rivals: Sequence[Against], answers: Sequence[tuple[Lowest, Fit]]) -> Ranking[Fit]:
+    """The fits of several laws, best first, with what distinguishes them: no run is repeated."""
     fits = [one for _, one in answers]
     laws = [one.law for one in fits]
     blocks = [
         np.bincount(against.blocks(), _contributions(against, found.residual)[0])
-        for against, (found, _) in zip(sides, answers, strict=True)
+        for against, (found, _) in zip(rivals, answers, strict=True)
     ]
-    left = [1.0 - (len(one.keys) + one.times) / one.count for one in sides]
-    others = differences(laws, [one.aic for one in fits], blocks, left)
-    told = {(i, laws.index(one.law)): one.told for i, row in enumerate(others) for one in row}
-    places = ranked([one.aic for one in fits], lambda i, j: not told[i, j])
+    left = [1.0 - (len(one.keys) + one.times) / one.count for one in rivals]
+    distances = differences(laws, [one.aic for one in fits], blocks, left)
+    distinct = {
+        (i, laws.index(one.law)): one.told for i, row in enumerate(distances) for one in row
+    }
+    places = ranked([one.aic for one in fits], lambda i, j: not distinct[i, j])
     common = set.intersection(*(set(one.messages) for one in fits))
     entries = [
         replace(
             fits[k],
             rank=rank,
-            others=others[k],
+            others=distances[k],
             messages=tuple(
                 words if words in common else f"{laws[k]}: {words}" for words in fits[k].messages
             ),
         )
         for k, rank in places
     ]
-    trace = sides[0].trace
+    trace = rivals[0].trace
     return Ranking(
         entries,
         f"Laws fitted to {trace.about.title}: {trace.words}",
-        measure=sides[0].measure,
+        measure=rivals[0].measure,
         trace=trace.as_dict(),
     )
 
 
-def _told_by(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def _shared_derivatives(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Derivatives by the keys and by what all sensors share, without what each sensor's own gain
     and clock explain of them, and the names of those."""
     # they come first
@@ -1376,19 +1382,19 @@ def _told_by(against: Against, slope: np.ndarray) -> tuple[np.ndarray, list[str]
     return slope[:, :count], names
 
 
-def _beyond(against: Against, one: Nuisance, value: float) -> str:
+def _beyond(against: Against, term: Nuisance, value: float) -> str:
     """That a gain or a clock is found further off than is stated."""
-    whose = "all sensors" if one.sensor is None else f"bead {against.beads[one.sensor]}"
-    if one.kind == CALIBRATION:
-        off, stated = f"{100.0 * value:+.2g} % off", f"{100.0 * one.error:.2g} %"
+    whose = "all sensors" if term.sensor is None else f"bead {against.beads[term.sensor]}"
+    if term.kind == CALIBRATION:
+        off, stated = f"{100.0 * value:+.2g} % off", f"{100.0 * term.error:.2g} %"
     else:
-        off, stated = f"{1e6 * value:+.2g} us off", f"{1e6 * one.error:.2g} us"
+        off, stated = f"{1e6 * value:+.2g} us off", f"{1e6 * term.error:.2g} us"
     return (
-        f"{one.kind}, {whose}, is found {off}, {abs(value) / one.error:.2g} times the {stated} "
+        f"{term.kind}, {whose}, is found {off}, {abs(value) / term.error:.2g} times the {stated} "
         "that it states"
     )
 
 
 def enough(degrees: float) -> float:
-    """Degrees of freedom; ours: less than half a one is none."""
+    """Degrees of freedom below which there is none; ours."""
     return degrees if degrees > 0.5 else 0.0

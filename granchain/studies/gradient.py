@@ -40,9 +40,9 @@ from granchain.verification import UNCONFIRMED
 # Half the distance of a difference, as a part of a number or of its scale: the runs' rounding of
 # some 1e-14 leaves 1e-8 of the derivative, and contacts that open make the rest of the series
 # linear in it.
-PART = 1e-6
-# The time step's part of the error above which it is said, of the largest derivative.
-SAID = 0.01
+RELATIVE_STEP = 1e-6
+# Error by the time step above which it is reported, over the largest derivative.
+REPORTED_SHARE = 0.01
 # Lists with a number for each bead or gap, and what they hold where they are left out.
 UNCHANGED = {f"chain.{name}": 1.0 for name in FACTORS} | {
     "chain.gap_added": 0.0,
@@ -150,7 +150,9 @@ def gradient(
     numbers, summary = Numbers(case, keys, "keys"), summary_of(case, of, "of")
     scale = {} if scale is None else scale
     step, sizes, rows = prepare(case)[2].value, sizes_of(numbers, scale), numbers.start.size
-    (near, beside), (far, further) = (numbers.beside(part * PART * sizes) for part in (1.0, 2.0))
+    (near, beside), (far, further) = (
+        numbers.beside(part * RELATIVE_STEP * sizes) for part in (1.0, 2.0)
+    )
     here = [numbers.case_at(numbers.start), *beside, *(further if error else [])]
     cases = [summary.recorded(one, step) for one in here]
     alone = [place.start for place in numbers.keys.values() if place.stop - place.start == 1]
@@ -168,7 +170,7 @@ def gradient(
     slope = slopes(0, near)
     messages = [
         f"{key}: the case allows no number to the other side, so that the difference is to one"
-        for key, part in numbers.parts((near == numbers.start).any(axis=0))
+        for key, part in numbers.slices((near == numbers.start).any(axis=0))
         if part.any()
     ]
     of_differences = of_step = np.full(rows, math.nan)
@@ -180,12 +182,12 @@ def gradient(
         of_step = UNCONFIRMED * np.abs(slopes(4 * rows, near) - slope) / (1.0 - part)
         # an error that passes through 0 is small by chance: of many it is theirs at least, of one
         # it is that by a quarter of the step too
-        for _, own in numbers.parts(of_step):
+        for _, own in numbers.slices(of_step):
             np.maximum(own, math.sqrt(np.mean(own**2)), out=own)
         quarter = np.abs(slopes(6 * rows, near[:, alone]) - slope[alone]) / (1.0 - part**2)
         of_step[alone] = np.maximum(of_step[alone], UNCONFIRMED * quarter)
         share = float((of_step * sizes).max() / max((np.abs(slope) * sizes).max(), 1e-300))
-        if share > SAID:
+        if share > REPORTED_SHARE:
             messages.append(
                 f"the time step, {step:.4g} s, leaves an error of {100.0 * share:.2g} % of the "
                 "largest derivative, as it does where a law has a kink; take a smaller time.step"
@@ -221,9 +223,9 @@ def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
     problems.close()
     own = [
         np.full(part.size, float(scale[key])) if key in scale else np.abs(part)
-        for key, part in numbers.parts(numbers.start)
+        for key, part in numbers.slices(numbers.start)
     ]
-    for (key, _), sizes in zip(numbers.parts(numbers.start), own, strict=True):
+    for (key, _), sizes in zip(numbers.slices(numbers.start), own, strict=True):
         problems.check(
             bool((sizes > 0.0).all()),
             key,
@@ -261,27 +263,27 @@ class Numbers:
         tables = case.resolved()
         given: list[Any] = list(keys) if isinstance(keys, (list, tuple)) else [keys]
         problems.check(bool(given), where, "none", "one or more", "name keys of the case")
-        parts: list[np.ndarray] = []
-        taken: set[tuple[str, int]] = set()
+        starts: list[np.ndarray] = []
+        named: set[tuple[str, int]] = set()
         for key in given:
             try:
                 self._values[key] = value = number_or_list(case, tables, key, where)
             except CaseError as error:
                 problems.repeat(error.problems)
                 continue
-            whole, place = whole_list(case, key)
+            whole, place = list_and_place(case, key)
             own = {(whole, i) for i in (range(np.size(value)) if place is None else [place])}
             problems.check(
-                not taken & own, where, f"{key} twice", "each number once", "take one out"
+                not named & own, where, f"{key} twice", "each number once", "take one out"
             )
-            taken |= own
-            at = sum(part.size for part in parts)
-            parts.append(np.atleast_1d(value))
-            self.keys[key] = slice(at, at + parts[-1].size)
+            named |= own
+            at = sum(part.size for part in starts)
+            starts.append(np.atleast_1d(value))
+            self.keys[key] = slice(at, at + starts[-1].size)
         problems.close()
-        self.start = np.concatenate(parts)
+        self.start = np.concatenate(starts)
 
-    def parts(self, vector: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    def slices(self, vector: np.ndarray) -> list[tuple[str, np.ndarray]]:
         """Each key with its part of a vector."""
         return [(key, vector[place]) for key, place in self.keys.items()]
 
@@ -289,22 +291,22 @@ class Numbers:
         """A vector as numbers and arrays."""
         return {
             key: part.copy() if np.ndim(self._values[key]) else float(part[0])
-            for key, part in self.parts(vector)
+            for key, part in self.slices(vector)
         }
 
     def beside(self, apart: np.ndarray) -> tuple[np.ndarray, list[Case]]:
         """Each number with its part added and taken off (2, numbers), and the cases there, first
         those with it added; the case itself where it allows one of the two alone."""
         ends, cases = self.start + np.outer([1.0, -1.0], apart), []
-        for side, place in np.ndindex(*ends.shape):
+        for sign, place in np.ndindex(*ends.shape):
             point = self.start.copy()
-            point[place] = ends[side, place]
+            point[place] = ends[sign, place]
             try:
                 cases.append(self.case_at(point))
             except CaseError:
-                if side and ends[0, place] == self.start[place]:
+                if sign and ends[0, place] == self.start[place]:
                     raise
-                ends[side, place] = self.start[place]
+                ends[sign, place] = self.start[place]
                 cases.append(self.case)
         return ends, cases
 
@@ -312,12 +314,12 @@ class Numbers:
         """The case with other numbers."""
         changes: dict[str, Any] = {}
         for key, value in self.by_key(point).items():
-            whole, place = whole_list(self.case, key)
+            name, place = list_and_place(self.case, key)
             if place is None:
                 changes[key] = value.tolist() if np.ndim(value) else value
                 continue
-            numbers = changes.get(whole, list_at(self.case, self.case.resolved(), whole))
-            changes[whole] = [*numbers[:place], value, *numbers[place + 1 :]]
+            numbers = changes.get(name, list_at(self.case, self.case.resolved(), name))
+            changes[name] = [*numbers[:place], value, *numbers[place + 1 :]]
         return self.case.replace(**changes)
 
 
@@ -328,7 +330,7 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
             f"{where}: got {shown(key)}, allowed a key of chain, striker, initial, ends, drive or "
             "contact; write for example striker.speed"
         )
-    whole, place = whole_list(case, key)
+    whole, place = list_and_place(case, key)
     if whole not in UNCHANGED:
         return value_at(case, key)
     numbers = np.array(list_at(case, tables, whole))
@@ -339,10 +341,10 @@ def number_or_list(case: Case, tables: Mapping[str, Any], key: str, where: str) 
     return float(numbers[place])
 
 
-def whole_list(case: Case, key: str) -> tuple[str, int | None]:
+def list_and_place(case: Case, key: str) -> tuple[str, int | None]:
     """The list that a key is, or is a place in, and that place."""
-    whole, _, place = key.rpartition(".")
-    return (whole, int(place)) if whole in UNCHANGED and place.isdecimal() else (key, None)
+    name, _, place = key.rpartition(".")
+    return (name, int(place)) if name in UNCHANGED and place.isdecimal() else (key, None)
 
 
 def list_at(case: Case, tables: Mapping[str, Any], key: str) -> list[float]:
@@ -373,14 +375,14 @@ class RunSummary(NamedTuple):
         """A case that takes a time step [s], and records what is read."""
         every = 1 if self.at_steps else max(1, round(case.sensors.interval / step))
         # what is changed by a millionth may pass the limit of a step that was given
-        taken: dict[str, Any] = {
+        keys: dict[str, Any] = {
             "time.step": step,
             "time.force_step": True,
             "sensors.interval": every * step,
         }
         if self.number is passed_momentum:
-            taken["snapshots"] = {"interval": BETWEEN_SNAPSHOTS * step}
-        return case.replace(**(self.changes | taken))
+            keys["snapshots"] = {"interval": BETWEEN_SNAPSHOTS * step}
+        return case.replace(**(self.changes | keys))
 
 
 # Ours: steps from one velocity of the last bead to the next, some ten in a pulse at the auto step.

@@ -81,11 +81,11 @@ def run_many(
         Where `out` cannot be written: see the message; nothing is left of it then, and what had its
         name stays.
     """
-    given = list(cases)
-    threads = check_members(given, threads)
+    listed = list(cases)
+    threads = check_members(listed, threads)
     clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
-    room = list(memory_of(given))
-    reduce = partial(results, given, threads, strict, progress, started)
+    room = list(memory_of(listed))
+    reduce = partial(results, listed, threads, strict, progress, started)
     if out is None:
         if sum(room) > MEMORY:
             raise CaseError(
@@ -94,24 +94,24 @@ def run_many(
                 "raise the interval under [sensors], [snapshots] or [energy]"
             )
         with Interruptions():
-            places = lots(range(len(given)), room, LOT, RESULTS_TOGETHER)
-            return Ensemble(given, reduce(places, "the ensemble has these"))
+            places = lots(range(len(listed)), room, LOT, RESULTS_TOGETHER)
+            return Ensemble(listed, reduce(places, "the ensemble has these"))
     with (
         claim(out, overwrite),
-        ensemble_file(out, overwrite, given) as file,
+        ensemble_file(out, overwrite, listed) as file,
         Interruptions() as interruptions,
     ):
 
-        def put(first: int, run: Sequence[Member]) -> None:
+        def store(first: int, members: Sequence[Member]) -> None:
             with interruptions.deferred():
-                file.add(first, [member.result for member in run])
+                file.add(first, [member.result for member in members])
 
-        places = lots(range(len(given)), room, LOT_TO_FILE, RESULTS_TOGETHER)
-        members = reduce(places, f"{os.fspath(out)} holds these", put)
+        places = lots(range(len(listed)), room, LOT_TO_FILE, RESULTS_TOGETHER)
+        members = reduce(places, f"{os.fspath(out)} holds these", store)
         with interruptions.deferred():
             ends, messages = [one.status for one in members], [one.message for one in members]
             file.finish(ends, messages, started, time.perf_counter() - clock)
-    return Ensemble(given, members, StoredEnsemble(out))
+    return Ensemble(listed, members, StoredEnsemble(out))
 
 
 def results(
@@ -122,7 +122,7 @@ def results(
     started: str,
     places: Iterable[Sequence[int]],
     where: str,
-    put: Callable[[int, Sequence[Member]], None] | None = None,
+    store: Callable[[int, Sequence[Member]], None] | None = None,
 ) -> list[Member]:
     """Advance all members, and make a result of each.
 
@@ -136,7 +136,7 @@ def results(
         Of each lot.
     where : str
         For the warning of an interruption: where the results are.
-    put : function, optional
+    store : function, optional
         Takes results, which are then no longer held here: the place of the first, and those behind
         it, in order.
 
@@ -148,51 +148,51 @@ def results(
     found: dict[int, Member] = {}
     report, first = counter(progress, len(cases)), 0
 
-    def take(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
+    def receive(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
         begun, runs = [], []
-        for one, status in stopped:
-            if status is not Status.RUNNING or one.state.step:
+        for ready, status in stopped:
+            if status is not Status.RUNNING or ready.state.step:
                 end = Status.INTERRUPTED if status is Status.RUNNING else status
-                begun.append(one)
-                runs.append(Ended(one.case, one.chain, one.state, end))
+                begun.append(ready)
+                runs.append(Ended(ready.case, ready.chain, ready.state, end))
         made = ended(runs, started, wall_time)
-        for one, run, (result, problem) in zip(begun, runs, made, strict=True):
+        for ready, run, (result, problem) in zip(begun, runs, made, strict=True):
             if run.status is Status.INTERRUPTED:
                 problem = problem or run.status.sentence
-            problem = f"member {one.place}: {problem}" if problem else ""
-            found[one.place] = Member(result.status, problem, result)
+            problem = f"member {ready.place}: {problem}" if problem else ""
+            found[ready.place] = Member(result.status, problem, result)
 
     def refuse(place: int, sentence: str) -> None:
         if strict:
             raise CaseError(sentence.split("\n"))
         found[place] = Member(Status.NOT_SET_UP, sentence)
 
-    def put_from(begin: int) -> None:
+    def store_from(begin: int) -> None:
         nonlocal first
         end = begin
         while end in found:
             end += 1
-        if put is not None and end > begin:
+        if store is not None and end > begin:
             run = [found[place] for place in range(begin, end)]
             for place, one in enumerate(run, start=begin):
                 found[place] = Member(one.status, one.message)
             first = end
-            put(begin, run)
+            store(begin, run)
 
     def done(those: Sequence[int]) -> None:
         for place in those:
             if strict and found[place].status.failed:
                 raise RunError(found[place].message, found[place].result)
             report([place])
-        put_from(first)
+        store_from(first)
 
     try:
-        advance(cases, places, threads, take, refuse, done)
+        advance(cases, places, threads, receive, refuse, done)
     except KeyboardInterrupt:
         # behind a member that has computed nothing others may have
         for place in sorted(found):
             if place >= first:
-                put_from(place)
+                store_from(place)
         count = sum(member.status is not Status.INTERRUPTED for member in found.values())
         sentence = f"interrupted: {count} of {len(cases)} members are done; {where}"
         warnings.warn(sentence, GranchainWarning, stacklevel=3)

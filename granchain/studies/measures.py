@@ -247,7 +247,7 @@ class Measures:
             found["sensor_force"] = padded_rows([self.force[place] for place in places], 2)
         return found
 
-    def take(self, place: int, columns: Mapping[str, Any], row: int) -> None:
+    def set_member(self, place: int, columns: Mapping[str, Any], row: int) -> None:
         """Put a member that `columns` gave at a place."""
         for name in (*NUMBERS, "message", "law", "summaries", "state"):
             if name in columns:
@@ -261,14 +261,16 @@ class Measures:
         self.status[place] = STATUS_OF_LABEL[columns["status"][row]]
 
 
-def padded_rows(parts: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
-    """Arrays of so many dimensions behind each other, as long as the longest; not a number beyond
-    the end of each, and where there is none."""
-    known = [np.zeros((0,) * dims) if one is None else one for one in parts]
-    found = np.full((len(known), *np.max([one.shape for one in known], axis=0).astype(int)), np.nan)
-    for row, one in enumerate(known):
-        within: Any = (row, *map(slice, one.shape))
-        found[within] = one
+def padded_rows(arrays: Sequence[np.ndarray | None], dims: int) -> np.ndarray:
+    """Arrays of `dims` dimensions stacked, padded to the longest with nan; all nan where there is
+    none."""
+    known = [np.zeros((0,) * dims) if array is None else array for array in arrays]
+    found = np.full(
+        (len(known), *np.max([array.shape for array in known], axis=0).astype(int)), np.nan
+    )
+    for row, array in enumerate(known):
+        within: Any = (row, *map(slice, array.shape))
+        found[within] = array
     return found
 
 
@@ -337,43 +339,45 @@ def measure(
         numbers.status[place] = Status.NOT_SET_UP
         numbers.message[place] = sentence.removeprefix(f"member {place}: ")
 
-    def take(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
+    def receive(stopped: Sequence[tuple[Ready, Status]], wall_time: float) -> None:
         """Measure members; each place is written to by one thread."""
-        ended_ones = [(one, status) for one, status in stopped if status is not Status.RUNNING]
+        stopped_members = [
+            (member, status) for member, status in stopped if status is not Status.RUNNING
+        ]
         examined, runs = [], []
-        for one, status in ended_ones:
+        for member, status in stopped_members:
             if status.failed or looks:
-                examined.append(one)
-                runs.append(Ended(one.case, one.chain, without_watched(one), status))
-        for one, (result, problem) in zip(examined, ended(runs, started, 0.0), strict=True):
+                examined.append(member)
+                runs.append(Ended(member.case, member.chain, without_watched(member), status))
+        for member, (result, problem) in zip(examined, ended(runs, started, 0.0), strict=True):
             if result.status.failed:
-                numbers.status[one.place] = result.status
+                numbers.status[member.place] = result.status
             elif looks:
                 try:
-                    numbers.arrays[one.place] = further_arrays(result, further)
+                    numbers.arrays[member.place] = further_arrays(result, further)
                 except GranchainError as error:
                     problem = str(error)
                 try:
                     given = {} if summary is None else summary(result)
-                    numbers.summaries[one.place] = summary_numbers(given)
+                    numbers.summaries[member.place] = summary_numbers(given)
                 except Exception as error:
                     problem = f"summary: got {type(error).__name__}: {error}"
-            numbers.message[one.place] = problem
+            numbers.message[member.place] = problem
         # members that are advanced together are of one model
         functions = functions_sha256(stopped[0][0].state.model)
-        for one, _ in ended_ones:
-            numbers.law[one.place] = one.state.law_record(functions).text
-        ready = [one for one, _ in ended_ones if not numbers.status[one.place].failed]
+        for member, _ in stopped_members:
+            numbers.law[member.place] = member.state.law_record(functions).text
+        ready = [member for member, _ in stopped_members if not numbers.status[member.place].failed]
         if ready:
-            put_numbers(numbers, ready, traces)
-        for one in ready:
-            numbers.message[one.place] = numbers.message[one.place] if looks else ""
-            numbers.status[one.place] = Status.COMPLETE
+            set_numbers(numbers, ready, traces)
+        for member in ready:
+            numbers.message[member.place] = numbers.message[member.place] if looks else ""
+            numbers.status[member.place] = Status.COMPLETE
 
     # each thread holds a lot
     memory = memory_of(cases[place] for place in wanted)
     together = lots(wanted, memory, LOT / 2, MEASURED_TOGETHER)
-    advance(cases, together, threads, take, refuse, done, recording)
+    advance(cases, together, threads, receive, refuse, done, recording)
     return numbers
 
 
@@ -394,18 +398,18 @@ def can_transmit(case: Case) -> bool:
     return case.begins_with_striker and case.ends.right == "free" and not held
 
 
-def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
+def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     """Put the numbers of members that are complete, all of one law."""
-    places, sensors = [one.place for one in ready], len(found.sensor_bead)
+    places, sensors = [member.place for member in ready], len(found.sensor_bead)
     found.transmitted_momentum[places], found.transmitted_energy[places] = transmitted(ready)
-    found.time_step[places] = [one.state.time_step.value for one in ready]
+    found.time_step[places] = [member.state.time_step.value for member in ready]
     if not sensors:
         return
     times, force, beside = [], [], []
     smooth = not ready[0].state.model.law.has_jumps()
-    for one in ready:
-        records, read = one.state.records, np.s_[: int(one.state.clock.sample), :sensors]
-        times.append(one.state.sample_step[read[0]] * one.state.time_step.value)
+    for member in ready:
+        records, read = member.state.records, np.s_[: int(member.state.clock.sample), :sensors]
+        times.append(member.state.sample_step[read[0]] * member.state.time_step.value)
         force.append(records.sensor_force[read])
         if not smooth:
             beside.append(ForceJumps(records.jump_force[read], records.jump_time[read]))
@@ -415,16 +419,16 @@ def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     for name in ("peak", "arrival", "width"):
         getattr(found, name)[places] = np.where(missing, math.nan, getattr(pulses, name))
     missing = np.where(pulses.merged & (missing == 0), Missing.MERGED, missing)
-    walls = np.array([one.case.ends.has_wall("right") for one in ready])
+    walls = np.array([member.case.ends.has_wall("right") for member in ready])
     found.missing[places] = missing + Missing.WALL * walls[:, np.newaxis]
     # chains that share their radii share their positions
     known: dict[tuple, np.ndarray] = {}
     positions = []
-    for one in ready:
-        like = id(one.chain.radius), *one.case.sensors.beads
+    for member in ready:
+        like = id(member.chain.radius), *member.case.sensors.beads
         if like not in known:
-            bodies = np.array(like[1:]) - int(one.chain.body_labels[0])
-            known[like] = one.chain.positions()[bodies]
+            bodies = np.array(like[1:]) - int(member.chain.body_labels[0])
+            known[like] = member.chain.positions()[bodies]
         positions.append(known[like])
     speeds = wave_speeds(np.array(positions), pulses)
     found.wave_speed[places] = speeds
@@ -434,10 +438,10 @@ def put_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
             found.time[place], found.force[place] = time, trace.copy()
 
 
-def without_watched(one: Ready) -> State:
+def without_watched(ready: Ready) -> State:
     """A state whose records are those that the case asks for: what `watched` has put behind
     them is left out."""
-    state, beads = copy.copy(one.state), recording_of(one.case).sensor_beads
+    state, beads = copy.copy(ready.state), recording_of(ready.case).sensor_beads
     left = {
         name: getattr(state.records, name)[:, : len(beads)]
         for name in ("sensor_force", "jump_force", "jump_time")
@@ -461,7 +465,7 @@ def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray
     return found
 
 
-def summary_numbers(given: Any) -> dict[str, float]:
+def summary_numbers(result: Any) -> dict[str, float]:
     """What a summary gives, as numbers.
 
     Raises
@@ -469,12 +473,12 @@ def summary_numbers(given: Any) -> dict[str, float]:
     GranchainError
         Where it gives anything else.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(result, Mapping):
         raise GranchainError(
-            f"got {type(given).__name__}, allowed a dict of numbers; return for example {{'last': "
+            f"got {type(result).__name__}, allowed a dict of numbers; return for example {{'last': "
             f"1.0}}"
         )
-    for name, value in given.items():
+    for name, value in result.items():
         if not isinstance(name, str) or not isinstance(
             value, (int, float, np.integer, np.floating, np.bool_)
         ):
@@ -482,17 +486,17 @@ def summary_numbers(given: Any) -> dict[str, float]:
                 f"{name}: got {type(value).__name__}, allowed a name and a number; return one "
                 "number for each name"
             )
-    return {name: float(value) for name, value in given.items()}
+    return {name: float(value) for name, value in result.items()}
 
 
 def transmitted(ready: Sequence[Ready]) -> np.ndarray:
     """(2, run) Momentum and kinetic energy of the last bead when its first pulse has passed, over
     the striker's; nan without a striker."""
     found = np.full((2, len(ready)), math.nan)
-    for run, one in enumerate(ready):
-        if not can_transmit(one.case):
+    for run, member in enumerate(ready):
+        if not can_transmit(member.case):
             continue
-        state, last = one.state, one.case.beads
+        state, last = member.state, member.case.beads
         count, records, recorded = int(state.clock.sample), state.records, state.recording
         # the mean of its two contacts' forces, of which it has the left one alone
         force = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
@@ -500,7 +504,7 @@ def transmitted(ready: Sequence[Ready]) -> np.ndarray:
         above = force - static_force(force)
         stop = pulse_stop(above)
         momentum = interval * passed_on(above, stop - 1) if stop else math.nan
-        mass, speed = one.chain.mass, float(one.chain.velocity[0])
+        mass, speed = member.chain.mass, float(member.chain.velocity[0])
         energy = momentum**2 / mass[-1] / (mass[0] * speed**2)
         found[:, run] = momentum / (mass[0] * speed), energy
     return found

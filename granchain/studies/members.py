@@ -24,7 +24,7 @@ from granchain.engine.garbage import no_collection
 from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
-from granchain.keys import Problems, check_whole
+from granchain.keys import Problems, check_integer
 from granchain.portable import usable_processors
 from granchain.simulation import (
     BLOCK_SECONDS,
@@ -65,13 +65,13 @@ class Batch(NamedTuple):
 
 
 # Members, with how far each is, and the wall time of one of them [s].
-Take = Callable[[list[tuple[Ready, Status]], float], Any]
+Receive = Callable[[list[tuple[Ready, Status]], float], Any]
 
 
 def as_they_end(
     submit: Callable[[T], Future],
     tasks: Iterable[T],
-    taken: Callable[[Future, T], Iterable[T]],
+    collect: Callable[[Future, T], Iterable[T]],
     waiting: dict[Future, T],
     most: float = math.inf,
 ) -> None:
@@ -83,7 +83,7 @@ def as_they_end(
     submit : function of a task
         Of an executor.
     tasks : iterable
-    taken : function of a future and its task
+    collect : function of a future and its task
         May give tasks that are to be submitted then.
     waiting : dict
         Empty; those that have not ended, also where an exception ends the waiting.
@@ -98,14 +98,14 @@ def as_they_end(
             return
         ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in ended:
-            coming = chain(taken(future, waiting.pop(future)), coming)
+            coming = chain(collect(future, waiting.pop(future)), coming)
 
 
 def advance(
     cases: Sequence[Case],
     lots: Iterable[Sequence[int]],
     threads: int,
-    take: Take,
+    receive: Receive,
     refuse: Callable[[int, str], Any],
     done: Callable[[Sequence[int]], Any],
     record: Callable[[Case], Recording] = recording_of,
@@ -120,7 +120,7 @@ def advance(
         compiled, and found for all, is found once; of the others each is a thread's own, and no
         more are held than there are threads.
     threads : int
-    take : function
+    receive : function
         Takes members that have stopped, in the thread that has advanced them.
     refuse : function of a place and a sentence
         Called for each member that cannot be set up, with the reason.
@@ -146,11 +146,11 @@ def advance(
         places = []
         for batch in batches:
             stopped, wall_time = march(batch, stop)
-            take(stopped, wall_time)
+            receive(stopped, wall_time)
             places += [one.place for one, status in stopped if status is not Status.RUNNING]
         return places
 
-    def whole_lot(places: Sequence[int]) -> list[int]:
+    def run_lot(places: Sequence[int]) -> list[int]:
         if stop.is_set():
             return []
         batches, refused = set_up_lot(places, 1)
@@ -161,15 +161,15 @@ def advance(
             batches, refused = set_up_lot(next(coming), threads)
         done(refused)
         yield from (partial(ended, [batch]) for batch in batches)
-        yield from (partial(whole_lot, places) for places in coming)
+        yield from (partial(run_lot, places) for places in coming)
 
-    def taken(future: Future, task: Any) -> tuple[()]:
+    def collect(future: Future, task: Any) -> tuple[()]:
         done(future.result())
         return ()
 
     with ThreadPoolExecutor(threads, "granchain") as pool:
         try:
-            as_they_end(pool.submit, tasks(), taken, waiting, threads + 1)
+            as_they_end(pool.submit, tasks(), collect, waiting, threads + 1)
         except BaseException as error:
             stop.set()
             pool.shutdown(cancel_futures=True)
@@ -230,7 +230,7 @@ def check_members(cases: Sequence[Any], threads: int | None) -> int:
     if threads is None:
         threads = usable_processors()
     else:
-        check_whole("threads", threads, problems, "leave it out", most=MOST_THREADS)
+        check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS)
     problems.close()
     return threads
 

@@ -19,17 +19,17 @@ from granchain.case import Case
 from granchain.case.document import toml_text
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.jit.options import fingerprint
-from granchain.keys import Problems, check_whole, shown
+from granchain.keys import Problems, check_integer, shown
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data, sha256_of
 from granchain.progress import progress_of
 from granchain.simulation import prepare
 from granchain.store import claim
-from granchain.store.files import OUTPUT_MARK, write_whole
+from granchain.store.files import OUTPUT_MARK, write_atomically
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart
 from granchain.store.variables import FORMAT
-from granchain.studies.gradient import PART, Numbers, Of, RunSummary, found_in, summary_of
+from granchain.studies.gradient import RELATIVE_STEP, Numbers, Of, RunSummary, found_in, summary_of
 from granchain.studies.search import with_slopes
 
 # First line of the case file of the best design: by it the file is known to be one of ours.
@@ -161,8 +161,8 @@ def optimize(
     """
     designs = Designs(case, minimize, over, () if subject_to is None else subject_to, threads)
     problems = Problems()
-    check_whole("generations", generations, problems, "give for example 100", least=0)
-    check_whole("seed", seed, problems, "give for example seed=0", least=0)
+    check_integer("generations", generations, problems, "give for example 100", least=0)
+    check_integer("seed", seed, problems, "give for example seed=0", least=0)
     problems.check(
         not resume or out is not None, "resume", "no file to go on with", "one of out=", "name it"
     )
@@ -183,16 +183,16 @@ def optimize(
 class Steps:
     """Counts generations and steps down, for a line that says how far it is."""
 
-    def __init__(self, most: int, told: Callable[[int, int], Any] | None):
-        self.most, self.done, self._told = most, 0, told or (lambda *_: None)
+    def __init__(self, most: int, report: Callable[[int, int], Any] | None):
+        self.most, self.done, self._report = most, 0, report or (lambda *_: None)
 
     def __call__(self, *_: Any, **__: Any) -> None:
         self.done = min(self.done + 1, self.most)
-        self._told(self.done, self.most)
+        self._report(self.done, self.most)
 
     def end(self) -> None:
         """Nothing comes any more."""
-        self._told(self.most, self.most)
+        self._report(self.most, self.most)
 
 
 class Designs:
@@ -244,7 +244,7 @@ class Designs:
 
     def _bounds(self, over: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         problems, edges = Problems(), []
-        for key, own in self.numbers.parts(self.numbers.start):
+        for key, own in self.numbers.slices(self.numbers.start):
             try:
                 low, high = (np.broadcast_to(np.asarray(one, dtype=float), own.shape)
                              for one in over[key])  # fmt: skip
@@ -274,21 +274,21 @@ class Designs:
 
     def _limits(self, subject_to: Sequence[Any]) -> None:
         problems, limits = Problems(), []
-        for i, one in enumerate(
+        for i, condition in enumerate(
             subject_to if isinstance(subject_to, (list, tuple)) else [subject_to]
         ):
-            good = isinstance(one, (tuple, list)) and len(one) == 3
+            good = isinstance(condition, (tuple, list)) and len(condition) == 3
             if good:
-                _, low, high = one
+                _, low, high = condition
                 good = all(isinstance(x, (int, float)) for x in (low, high)) and low <= high
             if problems.check(
                 good,
                 f"subject_to[{i}]",
-                shown(str(one)),
+                shown(str(condition)),
                 "(function of a Result, low, high)",
                 'write for example (("peak", 5), 0.0, 40.0)',
             ):
-                limits.append(one[1:])
+                limits.append(condition[1:])
         problems.close()
         self.limits = np.array(limits, dtype=float).reshape(-1, 2)
 
@@ -354,7 +354,7 @@ class Designs:
         return found
 
     def _fail(self, error: GranchainError, point: np.ndarray) -> None:
-        """The case itself has to run; another design that does not is none."""
+        """The case itself has to run; a design that does not is left out."""
         if np.array_equal(point, self.start):
             raise error
         self.failed[point.tobytes()] = str(error).split("\n")[0]
@@ -380,7 +380,7 @@ class Designs:
         """The best so far as a case file, where one is asked for."""
         if self._out is not None:
             text = f"{BEST}\n{toml_text(self.case_of(self.best).as_given()['tables'])}"
-            write_whole(self._out, text.encode(), self._replace, (OUTPUT_MARK,))
+            write_atomically(self._out, text.encode(), self._replace, (OUTPUT_MARK,))
             self._replace = True
 
     def case_of(self, point: np.ndarray) -> Case:
@@ -456,11 +456,11 @@ class Designs:
         """Down the derivatives from the best design; `size` that of the value."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
-        zero, one = np.zeros_like(self.start), np.ones_like(self.start)
+        lower, upper = np.zeros_like(self.start), np.ones_like(self.start)
 
         def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             point = np.clip(x, 0.0, 1.0)
-            return with_slopes(self.at, point, zero, one, one, PART)
+            return with_slopes(self.at, point, lower, upper, upper, RELATIVE_STEP)
 
         def value(x: np.ndarray) -> tuple[float, np.ndarray]:
             here, slope = at(x)
@@ -479,4 +479,4 @@ class Designs:
         with warnings.catch_warnings(), contextlib.suppress(ValueError, np.linalg.LinAlgError):
             # that a limit is linear
             warnings.simplefilter("ignore", UserWarning)
-            down(value, self.best, jac=True, bounds=Bounds(zero, one), callback=steps, **ways)
+            down(value, self.best, jac=True, bounds=Bounds(lower, upper), callback=steps, **ways)

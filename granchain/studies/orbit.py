@@ -492,7 +492,7 @@ class Shooting:
         return bool(at_rest(contacts, there, float(chain.mass.min()))[1].any())
 
     @cached_property
-    def one_circle(self) -> bool:
+    def equal_moduli(self) -> bool:
         """Whether drag alone takes energy: the multipliers come in pairs of one product, and those
         of a stable orbit have one modulus, which Arnoldi's method does not part."""
         return not (self.damped or self.fine.chain.own_sum("damping").any())
@@ -591,12 +591,15 @@ class Stability:
 
 def stability(shooting: Shooting, shot: Shot) -> Stability:
     """The multipliers; of a long chain whose Jacobian is not known, the largest ones."""
-    few = "jacobian" not in vars(shot) and not shooting.one_circle
+    few = "jacobian" not in vars(shot) and not shooting.equal_moduli
     values, vectors = (
         largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
     )
     order = np.argsort(-np.abs(values), kind="stable")
-    values, vectors = values[order].astype(complex), of_one(vectors[:, order].T * shooting.scale)
+    values, vectors = (
+        values[order].astype(complex),
+        scaled_to_largest(vectors[:, order].T * shooting.scale),
+    )
     coarse = _coarse_multipliers(shooting, shot.state, few and len(values) < shot.state.size)
     # order two in the step and in the differences: a third of what doubling both changes, and half
     # of it for a modulus that may lie as far from 1 as its error; all of it where contacts open,
@@ -611,13 +614,13 @@ def stability(shooting: Shooting, shot: Shot) -> Stability:
     return Stability(values, vectors, off, modulus, bool(abs(values[0]) <= 1.0 + modulus))
 
 
-def of_one(vectors: np.ndarray) -> np.ndarray:
+def scaled_to_largest(vectors: np.ndarray) -> np.ndarray:
     """Rows of displacements and velocities, of each the largest displacement 1."""
     largest = np.abs(vectors[:, : vectors.shape[1] // 2]).argmax(axis=1)[:, None]
     return np.asarray(vectors / np.take_along_axis(vectors, largest, axis=1))
 
 
-def untold(shooting: Shooting, state: np.ndarray, error: RunError) -> RunError:
+def error_not_known(shooting: Shooting, state: np.ndarray, error: RunError) -> RunError:
     """Of an orbit that is not followed in longer steps."""
     return RunError(
         f"orbit: got an orbit whose error cannot be told, for in twice as long steps {error}; "
@@ -685,7 +688,7 @@ def _coarse_multipliers(shooting: Shooting, state: np.ndarray, few: bool) -> np.
         if shooting.long or move is not None:
             _, jacobian = coarse.with_jacobian(near, twice)
     except RunError as error:
-        raise untold(shooting, state, error) from None
+        raise error_not_known(shooting, state, error) from None
     return np.asarray(np.linalg.eigvals(jacobian))
 
 
@@ -753,14 +756,14 @@ def period_of(case: Case, period: float | None) -> float:
             "comes again"
         )
     frequencies = [float(end.frequency or 0.0) for end in drives.values()]
-    given = 1.0 / min(frequencies) if period is None else period
-    good = type(given) is not bool and isinstance(given, (int, float)) and 0.0 < given < math.inf
-    counts = [given * one for one in frequencies] if good else []
+    stated = 1.0 / min(frequencies) if period is None else period
+    good = type(stated) is not bool and isinstance(stated, (int, float)) and 0.0 < stated < math.inf
+    counts = [stated * one for one in frequencies] if good else []
     if not good or any(
         round(one) < 1 or abs(one - round(one)) > _SAME_PERIOD * one for one in counts
     ):
         each = " and ".join(f"{1.0 / one:.9g} s" for one in dict.fromkeys(frequencies))
-        got = f"{given:.9g} s" if good else repr(given)
+        got = f"{stated:.9g} s" if good else repr(stated)
         raise CaseError(
             f"period: got {got}, allowed a whole multiple of the period of each drive, {each}; "
             + ("leave it out" if len(set(frequencies)) == 1 else "give one that both divide")

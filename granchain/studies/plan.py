@@ -18,7 +18,7 @@ from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
 from granchain.errors import CaseError
-from granchain.keys import Problems, check_whole, shown, suggestion
+from granchain.keys import Problems, check_integer, shown, suggestion
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
 HOW = ("product", "zip", "sobol")
@@ -48,7 +48,7 @@ MOST_DRAWN = 21201
 # Memory of a member's case and record [bytes]; 5 kB measured for a change of one table.
 MEMBER_BYTES = 10_000
 # Names that a variable of the study has.
-TAKEN_NAMES = (
+RESERVED_NAMES = (
     "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "missing", "wave_speed",
     "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status", "message",
     "law_sha256", "point", "time_step", "time", "sensor_force", "n_samples",
@@ -89,20 +89,20 @@ class Distribution:
     def _frozen(self) -> Any:
         return scipy_distribution(self.name, dict(self.parameters))
 
-    def ppf(self, part: ArrayLike) -> np.ndarray:
+    def ppf(self, quantile: ArrayLike) -> np.ndarray:
         """The number below which this part of all draws lies.
 
         Parameters
         ----------
-        part : array
+        quantile : array
             Between 0 and 1.
 
         Returns
         -------
         array
-            Of the shape of `part`.
+            Of the shape of `quantile`.
         """
-        return np.asarray(self._frozen.ppf(np.asarray(part, dtype=float)), dtype=float)
+        return np.asarray(self._frozen.ppf(np.asarray(quantile, dtype=float)), dtype=float)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{name} {value:g}' for name, value in self.parameters)})"
@@ -180,7 +180,7 @@ def disorder(distribution: Distribution, add: bool = False) -> Disorder:
     return Disorder(distribution, bool(add))
 
 
-def check_distribution(name: Any, given: Any, where: str, problems: Problems) -> None:
+def check_distribution(name: Any, parameters: Any, where: str, problems: Problems) -> None:
     """Add what is wrong with the name and the parameters of a distribution."""
     stats = scipy_stats()
     continuous = [one for one, made in vars(stats).items() if isinstance(made, stats.rv_continuous)]
@@ -196,24 +196,24 @@ def check_distribution(name: Any, given: Any, where: str, problems: Problems) ->
         return
     required = own or (getattr(stats, name).shapes or "").replace(",", " ").split()
     allowed = [*required, *(() if own else ("loc", "scale"))]
-    good = isinstance(given, Mapping) and set(required) <= set(given) <= set(allowed)
+    good = isinstance(parameters, Mapping) and set(required) <= set(parameters) <= set(allowed)
     if not problems.check(
-        good and all(map(is_number, given.values())),
+        good and all(map(is_number, parameters.values())),
         where,
-        ", ".join(f"{key} {shown(value)}" for key, value in given.items())
-        if isinstance(given, Mapping)
-        else shown(given),
+        ", ".join(f"{key} {shown(value)}" for key, value in parameters.items())
+        if isinstance(parameters, Mapping)
+        else shown(parameters),
         f"a finite number for each of {', '.join(allowed)}",
         f"give {', '.join(required)}",
     ):
         return
     with np.errstate(all="ignore"):
         # scipy gives no number for parameters out of their range
-        good = bool(np.isfinite(scipy_distribution(name, given).ppf(0.5)))
+        good = bool(np.isfinite(scipy_distribution(name, parameters).ppf(0.5)))
     problems.check(
         good,
         where,
-        ", ".join(f"{key} {value:g}" for key, value in given.items()),
+        ", ".join(f"{key} {value:g}" for key, value in parameters.items()),
         "spreads above 0 and a low end below the high one"
         if own
         else f"the range of scipy.stats.{name}",
@@ -249,7 +249,7 @@ def values_of(
     where: str, value: Any, problems: Problems
 ) -> list[Any] | Distribution | Disorder | None:
     """What a key takes in a study: the values of a list or a range, a distribution, or disorder;
-    None where it is none of these.
+    None for anything else.
 
     Parameters
     ----------
@@ -274,41 +274,41 @@ def values_of(
         advice = "write one of these; a single value is a list of one"
         problems.add(where, shown(value), _FORMS, advice)
         return None
-    ((name, given),) = table.items()
+    ((name, parameters),) = table.items()
     where = f"{where}.{name}"
     if name in RANGES:
-        return _range(where, name, given, problems)
+        return _range(where, name, parameters, problems)
     if name == "disorder":
-        inner = values_of(where, given, problems)
+        inner = values_of(where, parameters, problems)
         if isinstance(inner, Distribution) and isinstance(add, (bool, type(None))):
             return Disorder(inner, bool(add))
         if inner is not None:
-            got = shown(add if isinstance(inner, Distribution) else given)
+            got = shown(add if isinstance(inner, Distribution) else parameters)
             advice = "write { disorder = { normal = [1.0, 0.05] } }"
             problems.add(where, got, "a distribution, and add = true or false", advice)
         return None
     own = OWN_DISTRIBUTIONS.get(name, ())
-    if own and isinstance(given, (list, tuple)) and len(given) == len(own):
-        given = dict(zip(own, given, strict=True))
-    check_distribution(name, given, where, problems)
-    return Distribution(name, tuple(given.items())) if problems.clear(where) else None
+    if own and isinstance(parameters, (list, tuple)) and len(parameters) == len(own):
+        parameters = dict(zip(own, parameters, strict=True))
+    check_distribution(name, parameters, where, problems)
+    return Distribution(name, tuple(parameters.items())) if problems.clear(where) else None
 
 
-def _range(where: str, kind: str, given: Any, problems: Problems) -> list[float] | None:
+def _range(where: str, kind: str, limits: Any, problems: Problems) -> list[float] | None:
     """The values of `{ linear = [low, high, count] }` or `{ log = [low, high, count] }`, both
     ends among them."""
     allowed = f"[low, high, count], of finite numbers and a whole number from 1 to {MOST_POINTS}"
-    good = isinstance(given, (list, tuple)) and len(given) == 3 and all(map(is_number, given))
+    good = isinstance(limits, (list, tuple)) and len(limits) == 3 and all(map(is_number, limits))
     good = (
-        good and isinstance(given[2], (int, np.integer)) and given[2] in range(1, MOST_POINTS + 1)
+        good and isinstance(limits[2], (int, np.integer)) and limits[2] in range(1, MOST_POINTS + 1)
     )
     if kind == "log":
         allowed += ", the ends above 0"
-        good = good and min(given) > 0.0
+        good = good and min(limits) > 0.0
     advice = f"write {{ {kind} = [0.1, 10, 21] }}"
-    if not problems.check(good, where, shown(given), allowed, advice):
+    if not problems.check(good, where, shown(limits), allowed, advice):
         return None
-    return [float(one) for one in RANGES[kind](*given)]
+    return [float(one) for one in RANGES[kind](*limits)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -486,8 +486,8 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     problems = Problems()
     words = ", ".join(f'"{word}"' for word in HOW)
     problems.check(how in HOW, "how", shown(how), words, "name one of them")
-    check_whole("n", n, problems, "give the number of draws")
-    check_whole("seed", seed, problems, "give for example seed=0", least=0)
+    check_integer("n", n, problems, "give the number of draws")
+    check_integer("seed", seed, problems, "give for example seed=0", least=0)
     found: dict[str, Any] = {}
     if problems.check(
         isinstance(vary, Mapping) and bool(vary),
@@ -532,7 +532,7 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
 def check_key(key: str, found: dict[str, Any], how: str, problems: Problems) -> None:
     """A key can be varied, and so."""
     problems.check(
-        key not in TAKEN_NAMES and not key.startswith(("sensors.beads", "title")),
+        key not in RESERVED_NAMES and not key.startswith(("sensors.beads", "title")),
         key,
         "a key to vary",
         "keys that change what is computed",

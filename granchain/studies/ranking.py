@@ -1,4 +1,4 @@
-"""Laws that compete: the keys that are free in each, which of them are told apart, and their
+"""Laws that compete: the keys that are free in each, which of them differ significantly, and their
 ranks."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Apart(NamedTuple):
     difference, scatter : float
         The scatter is infinite where there is one block of numbers.
     told : bool
-        Whether the two are told apart.
+        Whether the two differ significantly.
     """
 
     law: str
@@ -191,15 +191,15 @@ def differences(
     found = []
     for i, own in enumerate(criteria):
         row = []
-        for j, other in enumerate(criteria):
+        for j, rival in enumerate(criteria):
             if i == j:
                 continue
             apart, count = blocks[i] - blocks[j], len(blocks[i])
-            # a single block tells nothing of it, nor does a law that takes all numbers
+            # a single block shows no scatter, nor does a law with as many parameters as numbers
             free = min(left[i], left[j])
             several = count > 1 and free > 0.0
             scatter = math.sqrt(count * np.var(apart, ddof=1) / free) if several else math.inf
-            difference = own - other
+            difference = own - rival
             told = abs(difference) > max(SCATTERS * scatter, NO_SUPPORT_LOST)
             row.append(Apart(laws[j], difference, scatter, told))
         found.append(tuple(row))

@@ -18,7 +18,7 @@ MOST_STEPS = 40
 # Two parameters act alike where the derivatives by them, each of norm 1, leave less than this part
 # across: a central difference is off by 1e-6/APART of its size. A parameter acts where it does by
 # more than this part of the one that acts most, and in a combination by a share.
-ONE_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
+SAME_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
 # Peaks of laws with a kink jump by 1e-5 between runs whose parameters are nearly the same, as a
 # kink falls between steps: that is some hundredths of a derivative, and a tenth of it of one taken
 # ten times as far apart, whose own error is the square of its distance. Derivatives that leave less
@@ -139,8 +139,8 @@ def with_slopes(
     return here, slope
 
 
-def not_told_apart(
-    slope: np.ndarray, names: Sequence[str], size: np.ndarray, across: float = ONE_DIRECTION
+def indistinguishable_groups(
+    slope: np.ndarray, names: Sequence[str], size: np.ndarray, across: float = SAME_DIRECTION
 ) -> list[tuple[str, ...]]:
     """Groups of parameters of which only a combination acts on what is compared; one that does not
     act is alone.

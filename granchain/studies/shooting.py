@@ -39,7 +39,7 @@ BEYOND_DENT = 1.0
 # Periods in a row in which nothing changes that contacts remember, at least; and those after which
 # it is settled though the chain does not come again. Ours.
 QUIET, RESTLESS = 10, 500
-# Periods that are waited for. Ours: a chain that loses a thousandth a period has come to rounding.
+# Periods that are waited for. Ours: a chain that loses a thousandth a period is down to rounding.
 MOST_PERIODS = 40_000
 # A dent that grows in a period by less than this part of itself is no larger: rounding.
 SETTLED_GROWTH = 1e-12
@@ -72,18 +72,18 @@ class Course:
 
 
 class Runners:
-    """Threads that run periods, and who is told how many runs are done.
+    """Threads that run periods, and report how many runs are done.
 
     Parameters
     ----------
     threads : int, optional
         As many as there are processors for this process, unless given.
     told : callable, optional
-        Given how many runs are done, and how many there will be, as far as is known.
+        Called with how many runs are done, and how many are expected.
     """
 
-    def __init__(self, threads: int | None = None, told: Callable[[int, int], Any] | None = None):
-        self.threads, self._told = threads or usable_processors(), told
+    def __init__(self, threads: int | None = None, report: Callable[[int, int], Any] | None = None):
+        self.threads, self._report = threads or usable_processors(), report
         self._done = self._count = 0
         self.stopped = threading.Event()
 
@@ -99,28 +99,30 @@ class Runners:
         # the last of an unknown number of runs is not known to be it
         self._count = max(self._count, self._done + 2 * len(states))
         least = self.threads if work > AT_ONCE else 1
-        parts = np.array_split(states, min(len(states), max(least, math.ceil(work / AT_ONCE))))
+        batches = np.array_split(states, min(len(states), max(least, math.ceil(work / AT_ONCE))))
         if least == 1:
-            return [self._ended(run(part)) for part in parts]
+            return [self._ended(run(batch)) for batch in batches]
         ends: dict[int, np.ndarray] = {}
 
-        def taken(future: Future, place: int) -> tuple[()]:
+        def collect(future: Future, place: int) -> tuple[()]:
             ends[place] = self._ended(future.result())
             return ()
 
         with ThreadPoolExecutor(least, "granchain") as pool:
             try:
-                as_they_end(lambda at: pool.submit(run, parts[at]), range(len(parts)), taken, {})
+                as_they_end(
+                    lambda at: pool.submit(run, batches[at]), range(len(batches)), collect, {}
+                )
             except BaseException:
                 self.stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
-        return [ends[place] for place in range(len(parts))]
+        return [ends[place] for place in range(len(batches))]
 
     def _ended(self, ends: np.ndarray) -> np.ndarray:
         self._done += len(ends)
-        if self._told is not None:
-            self._told(self._done, self._count)
+        if self._report is not None:
+            self._report(self._done, self._count)
         return ends
 
     def alone(self, copies: Copies) -> Copies:
@@ -131,8 +133,8 @@ class Runners:
 
     def close(self) -> None:
         """Say that there are no more."""
-        if self._told is not None:
-            self._told(self._done, self._done)
+        if self._report is not None:
+            self._report(self._done, self._done)
 
 
 class Period:

@@ -1,5 +1,5 @@
-"""Sweeps: one case over the values of some keys, and over what is drawn of them, as one
-labelled data set."""
+"""Sweeps: one case over the values of some keys, and over draws from them, as one labelled data
+set."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from granchain.studies.measures import (
     missing_note,
 )
 from granchain.studies.members import LOT, check_members, counter
-from granchain.studies.plan import MEMBER_BYTES, TAKEN_NAMES, Plan, is_number, plan_of
+from granchain.studies.plan import MEMBER_BYTES, RESERVED_NAMES, Plan, is_number, plan_of
 
 if TYPE_CHECKING:
     import xarray
@@ -215,7 +215,7 @@ def swept(
     with claim(out, overwrite or resume):
         whole = [columns_of(open_study(out))] if resume and os.path.exists(out) else []
         part = StudyPart(out, go_on=resume, anew=overwrite)
-        take_known(cases, names, whole + part.found, found, out)
+        restore_known(cases, names, whole + part.found, found, out)
         # a case that comes twice is computed once
         twice: dict[str, list[int]] = {}
         for place in found.to_compute:
@@ -228,7 +228,7 @@ def swept(
             part.add(columns := columns | found.columns(places, traces))
             for row, point in enumerate(columns["point"]):
                 for place in twice[point]:
-                    found.take(place, columns, row)
+                    found.set_member(place, columns, row)
 
         if twice:
             more = f"in {part.path}; go on with --resume (in Python: resume=True)"
@@ -241,7 +241,7 @@ def swept(
     return dataset(plan, found, traces, names)
 
 
-def take_known(
+def restore_known(
     cases: Sequence[Case],
     names: Sequence[str],
     blocks: Sequence[Mapping[str, Any]],
@@ -258,7 +258,7 @@ def take_known(
     there = {name: (one, row) for one in blocks for row, name in enumerate(one["point"])}
     known = [place for place, name in enumerate(names) if name in there]
     for place in known:
-        found.take(place, *there[names[place]])
+        found.set_member(place, *there[names[place]])
     changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
     if changed is not None:
         raise LawError(
@@ -405,7 +405,7 @@ class Description(NamedTuple):
 
 
 def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Description:
-    """Read a SWEEP.toml; `chained` as if it said so.
+    """Read a SWEEP.toml; `chained` as if the file stated it.
 
     Raises
     ------
@@ -510,46 +510,46 @@ def variables_of_study(
     dims, shape, sensors = plan.dims, plan.shape, ("sensor_bead",)
     variables = axes_of_study(plan)
 
-    def put(name: str, dims: tuple[str, ...], values: Any, *about: str) -> None:
+    def add(name: str, dims: tuple[str, ...], values: Any, *about: str) -> None:
         variables[name] = Variable(dims, values, *about)
 
-    def put_members(name: str, values: Any, *about: str, inner: tuple[str, ...] = ()) -> None:
-        put(name, (*dims, *inner), values.reshape((*shape, *values.shape[1:])), *about)
+    def add_members(name: str, values: Any, *about: str, inner: tuple[str, ...] = ()) -> None:
+        add(name, (*dims, *inner), values.reshape((*shape, *values.shape[1:])), *about)
 
     labels = np.array(found.sensor_bead, dtype=np.int64)
-    put("sensor_bead", sensors, labels, "1", "label of the sensor bead")
+    add("sensor_bead", sensors, labels, "1", "label of the sensor bead")
     columns = found.columns(range(len(found.status)), traces)
     kept = {"time_step": NUMBERS["time_step"]} if plan.chained else NUMBERS
     for name, entry in (kept | ARRAYS).items():
         if name in columns:
             for dim, length in zip(entry.dims[::-1], columns[name].shape[::-1], strict=False):
                 if dim not in variables:
-                    put(dim, (dim,), np.arange(length), "1", f"index of the {dim}")
-            put_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
+                    add(dim, (dim,), np.arange(length), "1", f"index of the {dim}")
+            add_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
     for name in dict.fromkeys(name for one in found.summaries for name in one):
-        if name in variables or name in TAKEN_NAMES:
+        if name in variables or name in RESERVED_NAMES:
             raise CaseError(
                 f"summary: got the name {name}, which the study has already, allowed another; "
                 "rename it"
             )
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
-        put_members(name, values, "", f"of the summary: {name}")
+        add_members(name, values, "", f"of the summary: {name}")
     hashes = {text: hash_of_record(text) for text in dict.fromkeys(found.law)}
-    put_members("status", texts(columns["status"]), "", "how the run ended")
-    put_members("message", texts(found.message), "", "why it failed")
+    add_members("status", texts(columns["status"]), "", "how the run ended")
+    add_members("message", texts(found.message), "", "why it failed")
     law = "hash of what its law was: of its functions and resolved coefficients"
-    put_members("law_sha256", texts([hashes[text] for text in found.law]), "", law)
+    add_members("law_sha256", texts([hashes[text] for text in found.law]), "", law)
     if "state" in columns:
         state = "state at the end, from which the next value goes on: case.replace(initial=...)"
-        put_members("state", texts(found.state), "", state)
+        add_members("state", texts(found.state), "", state)
     if points is not None:
         point = "name of the member: hash of its case, version and what is measured"
-        put_members("point", texts(points), "", point)
+        add_members("point", texts(points), "", point)
     if traces:
         samples = np.arange(columns["time"].shape[1])
-        put("sample", ("sample",), samples, "1", "index of the sample")
+        add("sample", ("sample",), samples, "1", "index of the sample")
         for name, entry in TRACES.items():
-            put_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
+            add_members(name, columns[name], entry.unit, entry.long_name, inner=entry.dims)
     return variables
 
 
@@ -560,7 +560,7 @@ def texts(words: Sequence[str]) -> np.ndarray:
 
 def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     """Attributes of a study: what it is of, and where it comes from."""
-    taken = [str(value) for value in plan.listed.get("contact.law", [plan.case.contact.law])]
+    laws = [str(value) for value in plan.listed.get("contact.law", [plan.case.contact.law])]
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
     attributes = {
         "Conventions": "CF-1.11",
@@ -571,7 +571,7 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "granchain_format": FORMAT,
         CONTENT: STUDY_OF_RUNS,
         "granchain_version": granchain_version(),
-        "law": ", ".join(dict.fromkeys(taken)),
+        "law": ", ".join(dict.fromkeys(laws)),
         "status": ", ".join(ends),
         "how": plan.how,
         "n": plan.n,

@@ -151,14 +151,14 @@ class Dispersion:
         phase = np.exp(1j * np.asarray(wavenumber, dtype=float))
         n = self.masses.size
         heavy, stiff = np.sqrt(self.masses), np.sqrt(self.stiffnesses)
-        held = np.zeros(0) if self.on_site is None else self.on_site
+        springs = np.zeros(0) if self.on_site is None else self.on_site
         own = np.zeros((0, 3)) if self.resonators is None else self.resonators
-        shape = *phase.shape, n + held.size + len(own), n + len(own)
+        shape = *phase.shape, n + springs.size + len(own), n + len(own)
         stretch, change = np.zeros((2, *shape), dtype=complex)
-        for j, stiffness in enumerate(held):
+        for j, stiffness in enumerate(springs):
             stretch[..., n + j, j] = math.sqrt(stiffness / self.masses[j])
         for j, (place, mass, stiffness) in enumerate(own):
-            row = n + held.size + j
+            row = n + springs.size + j
             stretch[..., row, int(place)] = math.sqrt(stiffness) / heavy[int(place)]
             stretch[..., row, n + j] = -math.sqrt(stiffness / mass)
         for j in range(n):
@@ -231,10 +231,10 @@ def dispersion(
             "one behind each mass"
         )
     count = values[0].size
-    held = np.zeros(count) if on_site is None else np.atleast_1d(np.array(on_site, dtype=float))
-    if held.shape != (count,) or not (np.isfinite(held) & (held >= 0.0)).all():
+    springs = np.zeros(count) if on_site is None else np.atleast_1d(np.array(on_site, dtype=float))
+    if springs.shape != (count,) or not (np.isfinite(springs) & (springs >= 0.0)).all():
         raise CaseError(
-            f"on_site: got {held.size} numbers, allowed: {count}, one for each mass, finite and "
+            f"on_site: got {springs.size} numbers, allowed: {count}, one for each mass, finite and "
             "not below 0"
         )
     own = np.array([] if resonators is None else resonators, dtype=float).reshape(-1, 3)
@@ -245,5 +245,5 @@ def dispersion(
             f"from 0 to {count - 1}, and a mass and a stiffness that are finite and above 0"
         )
     return Dispersion(
-        values[0], values[1], length, held if held.any() else None, own if own.size else None
+        values[0], values[1], length, springs if springs.any() else None, own if own.size else None
     )

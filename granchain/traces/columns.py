@@ -37,7 +37,7 @@ _UNNAMED = re.compile("column [0-9]+")
 _SAME_CLOCK = 0.01
 # By how much a time may differ from a whole multiple of its last digit, in parts of that: a double
 # of some seconds has 1e-15 of it, 1e-5 of a digit of 1e-10 s.
-WHOLE = 1e-3
+MULTIPLE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +387,7 @@ def _evened(times: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
     # hides what the clock did, one below 1e-4 of it makes no step uneven
     for digit in 10.0 ** (math.floor(math.log10(step)) + np.arange(1.0, -5.0, -1.0)):
         whole = times / digit
-        if np.abs(whole - np.round(whole)).max() < WHOLE:
+        if np.abs(whole - np.round(whole)).max() < MULTIPLE_TOLERANCE:
             break
     else:
         return times, none

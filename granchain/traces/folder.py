@@ -18,8 +18,8 @@ import numpy as np
 from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
-from granchain.store import write_whole
-from granchain.store.files import check_new, folder_for, open_whole
+from granchain.store import write_atomically
+from granchain.store.files import check_new, folder_for, open_for_reading
 from granchain.store.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, written
 from granchain.traces.columns import Asked, Record, in_file, joined, trace_of
@@ -35,7 +35,7 @@ COMPUTED_WORDS = ("synthetic", "simulat")
 
 def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
     """All bytes of a file."""
-    with open_whole(path, "a file with text or numbers", sys.maxsize) as file:
+    with open_for_reading(path, "a file with text or numbers", sys.maxsize) as file:
         limit.check(os.fspath(path), os.fstat(file.fileno()).st_size)
         return file.read()
 
@@ -163,7 +163,7 @@ def import_trace(
     sources = [Path(one) for one in dict.fromkeys(files)]
     if not sources:
         raise TraceError("file: got none, allowed one or more; name the file of the instrument")
-    document = _document_there(Path(folder), sources, kind, changes, overwrite)
+    document = _document_in(Path(folder), sources, kind, changes, overwrite)
     asked, allowed = asked or Asked(), Limit(limit)
     records: dict[str, Record] = {}
     origins, numbers = [], 0
@@ -208,14 +208,14 @@ def import_trace(
     with folder_for(target):
         # first what a folder prepared for the curve says: broken off here, it is still prepared
         if prepared:
-            write_whole(target / ABOUT, written(about).encode(), overwrite=True)
-        write_whole(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
+            write_atomically(target / ABOUT, written(about).encode(), overwrite=True)
+        write_atomically(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
         if not prepared:
-            write_whole(target / ABOUT, written(about).encode(), overwrite)
+            write_atomically(target / ABOUT, written(about).encode(), overwrite)
     return trace
 
 
-def _document_there(
+def _document_in(
     target: Path, sources: Sequence[Path], kind: str, changes: Sequence[str], overwrite: bool
 ) -> dict[str, Any]:
     """The tables of the `about.toml` of a folder that was prepared for a curve; refused, before the

@@ -84,10 +84,10 @@ def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
     return one * size if 0.0 < size < 1e30 else None
 
 
-def same(one: str, other: str) -> bool:
+def same(first: str, second: str) -> bool:
     """Whether two texts name the same unit."""
-    sizes = [[size_of(unit, units) for units in KINDS] for unit in (one, other)]
-    return one == other or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
+    sizes = [[size_of(unit, units) for units in KINDS] for unit in (first, second)]
+    return first == second or (sizes[0] == sizes[1] and sizes[0] != [None] * len(KINDS))
 
 
 def symbols(units: Mapping[str, float]) -> str:
@@ -112,8 +112,8 @@ def unit_in(text: str) -> str | None:
     """The unit that a heading is or ends with, in brackets, after a slash, a comma, an underscore,
     "in" or a channel; None where there is none.
 
-    What is in brackets is taken for a unit even where it is none that is known here, so that it is
-    asked about, not passed over.
+    What is in brackets is taken for a unit even if it is unknown, so that it is asked about, not
+    passed over.
     """
     bare = text.strip().strip("()[]{} ")
     if known(bare):

@@ -241,16 +241,16 @@ def _check_meaning(
     form: _Form, rows: list[_Row], places: tuple[int, ...], heading: list[str]
 ) -> None:
     """Refuse rows whose numbers could be other ones."""
-    whole = [row for row in rows if row.holds(places)]
+    complete = [row for row in rows if row.holds(places)]
     # Cells that may be two parts of a number: half as many headings, or three digits each.
     headings = sum(map(bool, heading))
-    three = (all(_THREE.fullmatch(row.cells[k]) for row in whole) for k in places[1:])
+    three = (all(_THREE.fullmatch(row.cells[k]) for row in complete) for k in places[1:])
     halved = form.delimiter == "," and 2 * headings == len(places)
     if form.delimiter in _TWO_MEANINGS and (halved or (0 < headings < len(places) and any(three))):
         raise TraceError(f"line {rows[0].line}: {_TWO_MEANINGS[form.delimiter]}")
     signed = [
         (row.line, row.cells[k])
-        for row in whole
+        for row in complete
         for k in places
         if not form.stated and form.decimal in row.cells[k]
     ]

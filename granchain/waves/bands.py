@@ -12,7 +12,7 @@ from numpy.polynomial import chebyshev
 # Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell
 # to cell, and where the motion's power is above this part of the largest: the sidelobes of a Hann
 # window are there some 15 lines away, and fall with the sixth power of that.
-ONE_PHASE, STRONG = 0.9, 1e-10
+SINGLE_PHASE, STRONG = 0.9, 1e-10
 # A gap is one where abs(cos q) exceeds 1 by three standard deviations: 1 in 700 by chance.
 MOST_SCATTER = 3.0
 # Ours: an edge that is not known within so many lines of the spectrum is withheld.
@@ -29,7 +29,7 @@ ALIKE = 8
 # Ours, in lines: what a window of one piece moves an edge by. The modes of a finite row leak into
 # the lines between them, which the scatter of cos q does not show. With it errors hold 94 of
 # 100 edges of random cells (tests/test_spectrum.py), without it 39.
-PART_OF_LINE = 0.32
+LINE_FRACTION = 0.32
 # Ours: larger values of abs(cos q) are left out of the fit: 57 dB within five cells.
 DEEP = 2.0
 # Loss angles from which the least squares are sought, ours: fifteen steps below a right angle.
@@ -109,7 +109,7 @@ def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cosine = crossed / own
         beside_it = np.maximum(other - np.abs(crossed) ** 2 / own, 0.0)
         scatter = np.sqrt(beside_it / own)
-        seen = (beside_it < (1.0 - ONE_PHASE) * (own + other)) & (own > STRONG * own.max())
+        seen = (beside_it < (1.0 - SINGLE_PHASE) * (own + other)) & (own > STRONG * own.max())
     seen[0] = False
     return frequency, np.where(seen, cosine, math.nan), np.where(seen, scatter, math.nan)
 
@@ -252,7 +252,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     if curve.misfit > 1.0 or inside.any():
         reasons[:] = "too much damping"
         return Bands(edges, errors, reasons, [NO_CURVE])
-    within = float(student.ppf(0.975, free))
+    factor = float(student.ppf(0.975, free))
     messages = []
     edges[0, 0], errors[0, 0] = 0.0, float(frequency[seen[0]])
     for k in range(size):
@@ -267,8 +267,8 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
         else:
             # the gap about this extreme
             z = float(turns[k])
-            sides = roots[roots < z][-1:], roots[roots > z][:1]
-            places = [np.linspace(z, one[0], IN_GAP)[:-1] for one in sides if len(one)]
+            edges_of_gap = roots[roots < z][-1:], roots[roots > z][:1]
+            places = [np.linspace(z, one[0], IN_GAP)[:-1] for one in edges_of_gap if len(one)]
             high, known = curve.beyond(np.concatenate([[z], *places]), level)
             if not (high > MOST_SCATTER * known).any():
                 reasons[k, 1] = reasons[k + 1, 0] = "gap not resolved"
@@ -277,7 +277,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                     f"abs(cos q) - 1 is {high[0]:.2g} +- {known[0]:.2g}; {FINER}"
                 )
                 continue
-            pair = [(k, 1, sides[0]), (k + 1, 0, sides[1])]
+            pair = [(k, 1, edges_of_gap[0]), (k + 1, 0, edges_of_gap[1])]
         for band, end, root in pair:
             name = f"band {band + 1} {('begins', 'ends')[end]}"
             if not len(root) or not root[0] > 0.0:
@@ -288,10 +288,10 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
             by = terms(z, size)[0] / float(curve.cosine.deriv()(z))
             place = top * math.sqrt(z)
             by_scatter = math.sqrt(max(float(by @ curve.variance @ by), 0.0))
-            off = within * 0.5 * top / math.sqrt(z) * by_scatter
+            off = factor * 0.5 * top / math.sqrt(z) * by_scatter
             # what differing dampings change at first order bounds what is left out at second order
             differs = 0.5 * top / math.sqrt(z) * float(by @ curve.change)
-            error = math.hypot(off, differs, PART_OF_LINE * line)
+            error = math.hypot(off, differs, LINE_FRACTION * line)
             near = np.abs(frequency[seen] - place) < MOST_LINES * line
             if error > MOST_LINES * line or not near.any():
                 reasons[band, end] = (
@@ -301,7 +301,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                     f"its error is {error:.2g} Hz, more than {MOST_LINES:g} lines"
                     if near.any()
                     else f"no waves were seen near it, coherence from cell to cell below "
-                    f"{ONE_PHASE:g}: the drive has no power there, or they die out"
+                    f"{SINGLE_PHASE:g}: the drive has no power there, or they die out"
                 )
                 messages.append(f"{name}: withheld, {place:.5g} Hz: {why}; {FINER}")
                 continue

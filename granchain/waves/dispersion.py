@@ -17,7 +17,7 @@ from granchain.theory.lattice import dispersion as of_lattice
 
 # Beads and contacts are alike within this part: static forces and overlaps are sums and roots of
 # double numbers.
-EQUAL_WITHIN = 1e-9
+EQUAL_TOLERANCE = 1e-9
 # Part of the static overlap over which the slope of a force is taken; with a second one of half the
 # size the error goes with its fourth power, 1e-12, and rounding adds 1e-16 over it.
 _STEP = 1e-3
@@ -81,7 +81,7 @@ class Cell(NamedTuple):
 def cell_of(case: Case) -> Cell:
     """The cell of a case's chain, see `dispersion`."""
     chain, contacts, _ = prepare(case)
-    beads = periodic_part(case, chain)
+    beads = periodic_bodies(case, chain)
     between = range(beads.start + 1, beads.stop)
     stiffness, _ = at_rest(contacts, between, float(chain.mass[beads].min()))
     on_site, riding = chain.on_site_stiffness, chain.resonators
@@ -97,7 +97,7 @@ def cell_of(case: Case) -> Cell:
     sizes = (
         size
         for size in range(1, min(rows[0].size // 2, MOST_MASSES) + 1)
-        if all(np.allclose(row[size:], row[:-size], rtol=EQUAL_WITHIN, atol=0.0) for row in rows)
+        if all(np.allclose(row[size:], row[:-size], rtol=EQUAL_TOLERANCE, atol=0.0) for row in rows)
     )
     # the smallest cell that comes at least twice and fills the row, whole or begun
     size = next(sizes, None)
@@ -123,7 +123,7 @@ def cell_of(case: Case) -> Cell:
     )
 
 
-def periodic_part(case: Case, chain: Chain) -> slice:
+def periodic_bodies(case: Case, chain: Chain) -> slice:
     """The bodies of the largest group of segments that is repeated, or all beads."""
     first, best = chain.first_loaded, slice(chain.first_loaded, chain.n_bodies)
     longest = 0

@@ -13,7 +13,7 @@ from granchain.analysis.record import (
     SEGMENTS,
     check_segments,
     evenly_sampled,
-    piece_of,
+    segment_length,
 )
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.plain_data import plain_data
@@ -191,7 +191,7 @@ def spectrum(
         sensor = int(result.sensor_bead[0 if source == "right" else -1])
     place = sensor_place(result, sensor, "sensor")
     signal, source_name, unit = source_signal(result, source, driven, time, place)
-    length = piece_of(len(time), segments, "spectrum")
+    length = segment_length(len(time), segments, "spectrum")
     cell, waves = known_waves(result, interval, messages)
     waves_are_small = waves is None or stays_small(result, len(time), messages)
     across = transferred(

@@ -206,7 +206,7 @@ def is_what_was_asked(sent: Elsewhere, executor: LaterExecutor) -> bool:
         return True
     worker, here = columns_in(future.result())["law"][0], law_records(sent.cases)[0].text
     try:
-        sent.taken(future, (0,), lambda places: None)
+        sent.collect(future, (0,), lambda places: None)
     except LawError:
         # a refusal of the law that is here would be none
         return bool(here != worker)

@@ -142,7 +142,7 @@ def run(law_name: str, set_up: str, broken_at: int | None = None, recorded: bool
     if broken_at is not None:
         saved = {name: array.copy() for name, array in state.arrays().items()}
         state = State(contacts, chain, step, recording)
-        state.take(saved)
+        state.restore(saved)
     state.advance(N_STEPS)
     assert state.step == N_STEPS + 1
     return state
