@@ -97,6 +97,7 @@ def blank_frame(moving: Any, name: str, writer: Any, dpi: float) -> None:
     writer.setup(moving._fig, name, dpi)
     writer._frames = [Image.new("RGB", (9, 9))]
     writer.finish()
+    moving._draw_was_started = True  # or matplotlib warns that nothing was drawn
 
 
 @pytest.mark.promise("R5")
