@@ -7,10 +7,11 @@ the right end.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -180,17 +181,26 @@ class Masses:
             if not getattr(self, name).size:
                 object.__setattr__(self, name, np.zeros(self.n_bodies))
 
-    @property
+    def with_velocity(self, velocity: np.ndarray) -> Self:
+        """The same masses with other velocities; what is known of all but these is shared."""
+        for name, value in vars(Masses).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
+        other = copy.copy(self)
+        other.__dict__["velocity"] = velocity
+        return other
+
+    @cached_property
     def is_displaced(self) -> bool:
         """Whether a body begins elsewhere than where the bodies touch or are at rest."""
         return bool(self.displacement.any())
 
-    @property
+    @cached_property
     def has_on_site(self) -> bool:
         """Whether there are on-site springs or dashpots."""
         return bool(self.on_site_stiffness.any() or self.on_site_damping.any())
 
-    @property
+    @cached_property
     def has_sites(self) -> bool:
         """Whether there are these, or resonators."""
         return self.has_on_site or self.n_resonators > 0
@@ -200,12 +210,14 @@ class Masses:
         """Number of resonators."""
         return int(self.resonators.body.size)
 
+    @cached_property
     def carried_mass(self) -> np.ndarray:
         """(n_bodies,) Mass of each body with its resonators, whose weight it carries at rest
         [kg]."""
         own = self.resonators
         return self.mass + np.bincount(own.body, own.mass, self.n_bodies)
 
+    @cached_property
     def own_rates(self) -> np.ndarray:
         """(2, n_bodies) What springs [1/s2] and dashpots [1/s] of its own add to the bounds on
         omega^2 and on the rates of each body.
@@ -227,7 +239,7 @@ class Masses:
         riding = np.bincount(own.body, getattr(own, name), self.n_bodies)
         return np.asarray(getattr(self, f"on_site_{name}") + riding)
 
-    @property
+    @cached_property
     def drives(self) -> list[tuple[int, float, End]]:
         """What drives the row: index of the body, 0 and n_bodies + 1 for the walls; 1 where a
         positive value is to the right, else -1; the table."""
@@ -239,7 +251,7 @@ class Masses:
             if end.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE) and end.time is not None
         ] + [(body + 1, 1.0, end) for body, end in self.driven]
 
-    @property
+    @cached_property
     def has_drag(self) -> bool:
         """Whether drag acts on a body."""
         return bool(self.drag.any())
@@ -292,9 +304,11 @@ class Masses:
         if self.precompression or self.gravity:
             return self.n_bodies - 1
         moving = np.flatnonzero((self.velocity != 0.0) | (self.displacement != 0.0))
-        pushed, own = max((body for body, _, _ in self.drives), default=0) - 1, self.resonators
-        riding = own.body[(own.u != 0.0) | (own.v != 0.0)]
-        return int(max(pushed, riding.max(initial=-1), moving.max(initial=-1)))
+        ahead = [-1, *(body - 1 for body, _, _ in self.drives), *moving[-1:].tolist()]
+        if self.n_resonators:
+            own = self.resonators
+            ahead += own.body[(own.u != 0.0) | (own.v != 0.0)].tolist()
+        return max(ahead)
 
     def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
         """(n_bodies + 1,) Overlap of each contact at the start [m], below 0 where it is open, from
@@ -313,10 +327,11 @@ class Masses:
             return static
         return np.where(self.contact_exists, self.overlaps_at_start(static), 0.0)
 
+    @cached_property
     def loads(self) -> np.ndarray:
         """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the
         free ends."""
-        load = self.carried_mass() * self.gravity
+        load = self.carried_mass * self.gravity
         if self.precompression:
             first = self.first_loaded
             if not self.left.has_wall or first:
@@ -334,7 +349,7 @@ class Masses:
         first = self.first_loaded
         if self.precompression and self.left.has_wall and not first:
             force[0] = self.precompression
-        np.cumsum(np.concatenate([[force[first]], self.loads()[first:]]), out=force[first:])
+        np.cumsum(np.concatenate([[force[first]], self.loads[first:]]), out=force[first:])
         if not self.right.has_wall:
             force[-1] = 0.0
         return force

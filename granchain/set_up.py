@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
     """
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
-        made: dict[tuple, tuple[Chain, Pair, np.ndarray]] = {}
+        made: dict[tuple, tuple[Chain, Pair, np.ndarray, bool]] = {}
         rows: list[RowInputs] = []
         chains: list[Chain] = []
         for case in cases:
@@ -34,18 +33,19 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
             if key not in made:
                 chain = chain_of(case)
                 check_start(chain)
-                made[key] = chain, chain.pair(), chain.overlap_limits()
-            chain, pair, limits = made[key]
+                made[key] = chain, chain.pair(), chain.overlap_limits(), bool(case.own_contacts())
+            chain, pair, limits, mixed = made[key]
             if case.striker is not None and chain.velocity[0] != case.striker.speed:
                 velocity = chain.velocity.copy()
                 velocity[0] = case.striker.speed
-                chain = replace(chain, velocity=velocity)
+                chain = chain.with_velocity(velocity)
             of_pairs = tuple(
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
             )
             chains.append(chain)
             own = tuple(
-                (there, law_named(law), inputs) for there, law, inputs in case.own_contacts()
+                (there, law_named(law), inputs)
+                for there, law, inputs in (case.own_contacts() if mixed else ())
             )
             rows.append(RowInputs(chain, pair, limits, case.law_inputs(), of_pairs, own))
         contacts: dict[int, Contacts] = {}
@@ -64,10 +64,9 @@ def all_but_the_speed(case: Case) -> tuple:
     a case has the tables not changed."""
     if case.drives:
         return (id(case),)
-    striker = case.striker and repr(
-        {name: value for name, value in case.striker if name != "speed"}
-    )
-    return id(case.chain), id(case.ends), id(case.initial), striker
+    striker = {} if case.striker is None else vars(case.striker)
+    others = [id(value) for name, value in striker.items() if name != "speed"]
+    return id(case.chain), id(case.ends), id(case.initial), *others
 
 
 def chain_of(case: Case) -> Chain:

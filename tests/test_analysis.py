@@ -9,6 +9,7 @@ import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, theory
+from granchain.analysis.arrays import pulse_stops
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
 from granchain.status import Status
@@ -311,3 +312,17 @@ def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
     height = PEAK_FORCE * theory.solitary_wave().bead_force
     assert summary.sensors[0].peak == pytest.approx(height, rel=1e-5)
     assert summary.as_dict()["energy"]["largest_residual"] is None
+
+
+def test_pulse_ends_found_for_many_traces_are_those_of_each():
+    """Whole, cut at every length, without a pulse, with a second hump, of noise, not finite."""
+    t = np.arange(60.0)
+    pulse = 20.0 * np.exp(-(((t - 20.0) / 5.0) ** 2))
+    two = pulse + 15.0 * np.exp(-(((t - 32.0) / 3.0) ** 2))
+    later, odd = pulse + 4.0 * np.roll(pulse, 30), pulse.copy()
+    odd[40] = np.inf
+    noise = list(np.random.default_rng(1).normal(size=(9, 60)))
+    traces = [*(pulse[:n] for n in range(61)), np.zeros(7), -pulse, two, later, odd, *noise]
+    stops = [analysis.pulse_stop(trace) for trace in traces]
+    assert {0, None, 6, 28, 32} <= {*stops} and pulse_stops(traces) == stops
+    assert pulse_stops([]) == []

@@ -124,7 +124,7 @@ def test_the_work_from_outside_is_that_of_gravity_and_precompression(plain_loop,
     chain = chain_of(case)
     # constant forces: their work is force times displacement
     weight = float((chain.mass * 9.81 * result.final_displacement).sum())
-    pressed = float(((chain.loads() - chain.mass * 9.81) * result.final_displacement).sum())
+    pressed = float(((chain.loads - chain.mass * 9.81) * result.final_displacement).sum())
     assert min(abs(weight), abs(pressed)) > 0.0
     figure(
         "work of gravity, relative error",

@@ -79,7 +79,7 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
         infinite[0] + chain.mass.tolist() + infinite[1],
         wall[0] + chain.velocity.tolist() + wall[1],
         overlap[exists].tolist(),
-        wall[0] + chain.loads().tolist() + wall[1],
+        wall[0] + chain.loads.tolist() + wall[1],
         step.value,
         step.n_steps,
     )

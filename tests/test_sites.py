@@ -142,7 +142,7 @@ def test_springs_of_a_beads_own_limit_the_step(plain_loop: None) -> None:
     highest = 2.0 * math.pi * gc.modes(case).frequencies[-1]
     # a bound, and not far from what is there
     assert 0.7 * 2.0 / highest < step.limit <= 2.0 / highest
-    assert chain.own_rates()[0][0] == pytest.approx(
+    assert chain.own_rates[0][0] == pytest.approx(
         (3e6 + 7e6) / MASS + 4e6 / 2e-4 + 3e6 / 5e-5, rel=1e-12
     )
     with pytest.raises(CaseError, match=r"time.step: got .* at most .*, the stability limit"):

@@ -20,12 +20,11 @@ from granchain.analysis.definition import (
     ForceJumps,
     parabola,
     pulse,
+    pulse_stop,
     static_force,
 )
 from granchain.analysis.transport import out_of_order, wave_speed
 
-# Runs of a group: their traces stay in a processor's cache while they are worked on.
-GROUP = 16
 # Samples from a pulse's begin to its peak that are looked at in arrays, and how many times as many
 # from there to where it is half as high; a trace of which more are needed is no plain one.
 MOST_RISE, MOST_FALL = 1024, 2
@@ -72,22 +71,36 @@ def first_pulses(
     )
     plain = np.zeros(shape, dtype=bool)
     if beside is None and smooth:
-        # memory for the traces of a group, used again by the next one: a worker of dask gives back
-        # what is freed, and it comes slowly
-        room = np.empty(
-            min(GROUP, len(force)) * shape[1] * max((len(one) for one in force), default=0)
-        )
-        for at in range(0, len(force), GROUP):
-            group = slice(at, at + GROUP)
-            plain[group] = _plain_pulses(
-                time[group], force[group], FirstPulses(*(values[group] for values in found)), room
-            )
+        plain = _plain_pulses(time, force, found)
     for run, sensor in zip(*np.nonzero(~plain), strict=True):
         jumps = None if beside is None else ForceJumps(*(side[:, sensor] for side in beside[run]))
         trace = force[run][:, sensor]
         one = pulse(time[run], trace, static_force(trace), jumps=jumps, smooth=smooth)
         for name in FirstPulses._fields:
             getattr(found, name)[run, sensor] = getattr(one, name)
+    return found
+
+
+def pulse_stops(above: Sequence[np.ndarray]) -> list[int | None]:
+    """`pulse_stop` of each of many traces (sample,), of force above what there was before [N]."""
+    if not above:
+        return []
+    counts = np.array([len(one) for one in above])
+    rows = np.full((len(above), counts.max()), -np.inf)
+    for row, one in zip(rows, above, strict=True):
+        row[: len(one)] = one
+    start, top, largest, plain, _ = _rises_of(rows, np.zeros(len(rows)))
+    at = top[:, None] + np.arange(MOST_FALL * int((top - start)[plain].max(initial=0)) + 2)
+    fall = np.take_along_axis(rows, np.minimum(at, rows.shape[1] - 1), axis=1)
+    with np.errstate(invalid="ignore"):
+        ended = (fall[:, :-1] <= PULSE_BEGINS * largest[:, None]) | (np.diff(fall) > 0.0)
+    ended &= at[:, 1:] < counts[:, None]
+    stops, known = top + np.argmax(ended, axis=1) + 1, np.asarray(ended.any(axis=1))
+    found = [int(stop) if here else None for stop, here in zip(stops, known, strict=True)]
+    # it goes on beyond what was looked at, or it does not begin as a plain one
+    rest = ~plain | (~known & (at[:, -1] < counts))
+    for run in np.flatnonzero(rest).tolist():
+        found[run] = pulse_stop(above[run])
     return found
 
 
@@ -115,18 +128,15 @@ def _rises_of(
 
 
 def _plain_pulses(
-    time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses, room: np.ndarray
+    time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses
 ) -> np.ndarray:
-    """Put the pulses of plain traces where they belong; says which traces are done.
-
-    `room` is memory for all their samples.
-    """
+    """Put the pulses of plain traces where they belong; says which traces are done."""
     shape, counts = found.peak.shape, np.array([len(one) for one in force])
     samples = int(counts.max())
     if not samples:
         return np.zeros(shape, dtype=bool)
     # each trace in one piece
-    traces: np.ndarray = room[: found.peak.size * samples].reshape(*shape, samples)
+    traces = np.empty((*shape, samples))
     times = np.empty((len(force), samples))
     for run, (instants, columns, n) in enumerate(zip(time, force, counts, strict=True)):
         traces[run, :, :n], traces[run, :, n:] = columns.T, -np.inf

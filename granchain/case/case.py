@@ -64,7 +64,7 @@ from granchain.case.tables import (
 from granchain.case.title import title_of, without_changes
 from granchain.case.tolerances import tolerances_of
 from granchain.contact import laws
-from granchain.contact.law import Quantity
+from granchain.contact.law import Quantity, registered
 from granchain.errors import CaseError
 from granchain.keys import Problems, key, shown
 from granchain.material import Material
@@ -402,7 +402,7 @@ class Case(CheckedCase):
     def _is_independent(self, where: str, value: Any) -> bool:
         """Whether a key takes this number without a look at any other: the striker's speed,
         inputs of the law."""
-        law, inputs = laws().get(self.contact.law), self.contact.inputs()
+        law, inputs = registered().get(self.contact.law), self.contact.inputs()
         # by now another law may have the name, or give the restitution
         if (
             not isinstance(value, float)

@@ -131,36 +131,36 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     LawError, CaseError
         As `contacts_between`, for the first row that cannot be set up.
     """
-    groups = [groups_of(law, row) for row in rows]
+    # members of a study mostly differ in what no contact is made of, such as the striker's speed:
+    # they share their contacts
+    keys = []
+    for place, row in enumerate(rows):
+        values = vars(row.inputs)
+        scalar = all(
+            value is None or isinstance(value, (str, float, int)) for value in values.values()
+        )
+        alone = scalar and not row.of_pairs and not row.own
+        keys.append((id(row.pair), id(row.limits), repr(values) if alone else place))
+    same = alike(keys)
+    firsts = [rows[places[0]] for places in same]
+    groups = [groups_of(law, row) for row in firsts]
     inputs = iter(
         with_restitutions(
             [
                 (group.inputs, group.pair, row.limits[group.selected], row.masses.velocity)
-                for row, those in zip(rows, groups, strict=True)
+                for row, those in zip(firsts, groups, strict=True)
                 for group in those
             ]
         )
     )
     groups = [[replace(group, inputs=next(inputs)) for group in those] for those in groups]
-    # members of a study mostly differ in what no contact is made of, such as the striker's speed:
-    # they share their contacts
-    keys = []
-    for place, (row, (first, *rest)) in enumerate(zip(rows, groups, strict=True)):
-        values = vars(first.inputs)
-        scalar = all(
-            value is None or isinstance(value, (str, float, int)) for value in values.values()
-        )
-        alone = scalar and not rest and not row.own
-        keys.append((id(row.pair), id(row.limits), repr(values) if alone else place))
-    same = alike(keys)
-    firsts = [places[0] for places in same]
-    models = shared_models([model_of(rows[place], groups[place]) for place in firsts])
+    models = shared_models(
+        [model_of(row, those) for row, those in zip(firsts, groups, strict=True)]
+    )
     found: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
-        model, places = models[members[0]], [firsts[m] for m in members]
-        made = _contacts_of_model(
-            model, [rows[place] for place in places], [groups[place] for place in places]
-        )
+        model = models[members[0]]
+        made = _contacts_of_model(model, [firsts[m] for m in members], [groups[m] for m in members])
         for m, contacts in zip(members, made, strict=True):
             found |= dict.fromkeys(same[m], contacts)
     return [found[place] for place in range(len(rows))]

@@ -57,8 +57,7 @@ class Stack:
             memory.clocks,
             memory.records,
         )
-        for m, state in enumerate(states):
-            state.live_in(memory, m)
+        memory.begin(states)
         self.status = np.full(n, RUNNING)
         self._run = stack_of(self.states[0].loop) if n >= COMPILED else None
         self._final = self.states[0].recording.final
@@ -171,7 +170,8 @@ def shape_of(state: State) -> tuple:
         shape[1:] or shape[0] * (name not in RECORDING_STEPS)
         for name, shape in state.record_shapes.items()
     )
-    return state.loop, state.table_shapes, followed, records, state.recording.final
+    n, final = state.chain.n_bodies, state.recording.final
+    return state.loop, n, state.table_shapes, followed, records, final
 
 
 @cache

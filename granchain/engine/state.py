@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,8 @@ class State:
     recording : Recording
         What is recorded.
     placed : bool
-        Whether it has memory of its own from now on; without it, it has none until it is to
-        `live_in` some.
+        Whether it has memory of its own from now on; without it, it has none until it begins in
+        some that it shares.
 
     Attributes
     ----------
@@ -133,34 +134,34 @@ class State:
             time_step,
             recording,
         )
-        self._prepared, self._loads = contacts, chain.loads()
+        self.prepared, self.loads = contacts, chain.loads
         self._kept: tuple[np.ndarray, ...] | None = None
         self._drive_rows, self.followed_tables = self._drives_of(chain)
-        loaded, driven = bool(self._loads.any()), self._drive_rows.size > 0
+        loaded, driven = bool(self.loads.any()), self._drive_rows.size > 0
         self.features = tiled(
             features_of(
                 self.model, recording.ledger, loaded, driven, chain.has_drag, chain.has_sites
             ),
-            self._width,
+            self.width,
         )
         self.functions = Functions(*frozen(*self.model.functions))
         self.loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
         self.record_shapes = self._record_shapes()
         if placed:
-            self.live_in(Memory([self]), 0)
+            Memory([self]).begin([self])
 
     @property
-    def _width(self) -> int:
+    def width(self) -> int:
         """Contacts, padded to whole vectors."""
         return padded(self.chain.n_bodies + 1)
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
         c, width, wide = (
-            self._prepared.c,
-            fields.pitch_of(self._width),
-            fields.pitch_of(self._width + VECTOR),
+            self.prepared.c,
+            fields.pitch_of(self.width),
+            fields.pitch_of(self.width + VECTOR),
         )
         places, count = 0, self.chain.n_resonators
         if self.features.leaps:
@@ -185,6 +186,8 @@ class State:
     @staticmethod
     def _drives_of(chain: Masses) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """The rows of the drives, in the order of `fields.DRIVE`, and what they follow."""
+        if not chain.drives:
+            return np.zeros((len(fields.DRIVE), 0)), (np.zeros(0), np.zeros((4, 0)))
         rows, knots, splines = [], [np.zeros(0)], [np.zeros((4, 0))]
         drags, place = np.pad(chain.mass * chain.drag, 1), 0
         for body, sign, end in chain.drives:
@@ -219,7 +222,7 @@ class State:
         """Shapes of what is recorded, by name."""
         plan, recording, n = self.plan, self.recording, self.chain.n_bodies
         some = recording.sensor_beads or recording.sensor_contacts
-        sampled = self.time_step.n_steps // self._stride + 1 if some else 0
+        sampled = self.time_step.n_steps // self.stride + 1 if some else 0
         jumps = sampled if self.features.leaps else 0
         beads, contacts, shots = (
             plan["sensor_left"].size,
@@ -253,104 +256,98 @@ class State:
         }
 
     @property
-    def _stride(self) -> int:
+    def stride(self) -> int:
         """Steps from sample to sample."""
         return self.time_step.stride(self.recording.interval)
 
     def live_in(self, memory: Memory, place: int) -> None:
-        """Before the first step, take a place in memory; see granchain.engine.stack."""
-        self.tables = fields.Tables(*[table[place] for table in memory.tables])
-        self.followed = fields.Followed(*[values[place] for values in memory.followed])
+        """Have a place in memory from now on."""
+        self.memory, self.place = memory, place
         self._clock = memory.clocks[place : place + 1]
-        records = memory.records._asdict().items()
-        self.records = fields.Records(
-            *[values[place, : self.record_shapes[name][0]] for name, values in records]
+
+    @cached_property
+    def tables(self) -> fields.Tables:
+        """Its tables in memory."""
+        return fields.Tables(*[table[self.place] for table in self.memory.tables])
+
+    @cached_property
+    def followed(self) -> fields.Followed:
+        """What its drives follow."""
+        return fields.Followed(*[values[self.place] for values in self.memory.followed])
+
+    @cached_property
+    def records(self) -> fields.Records:
+        """What is recorded, as long as its own run."""
+        records = self.memory.records._asdict().items()
+        return fields.Records(
+            *[values[self.place, : self.record_shapes[name][0]] for name, values in records]
         )
-        self.bodies, self.contacts = (
-            fields.BodyRows(*self.tables.bodies),
-            fields.ContactRows(*self.tables.contacts),
-        )
-        self.sites, self.resonators = (
-            fields.SiteRows(*self.tables.sites),
-            fields.ResonatorRows(*self.tables.resonators),
-        )
-        self.c, self.h = self.tables.c, self.tables.h
-        self.clock, self._steps = self._clock[0], self._clock["step"]
-        self.tables.drives[:] = self._drive_rows
-        self._set_bodies()
-        self._set_contacts(self._prepared)
-        self._set_clock()
-        if self.chain.start is not None:
-            self._set_start(self.chain.start)
-        for mine, start in zip(self.followed, self.followed_tables, strict=True):
-            mine[:] = start
+
+    @cached_property
+    def bodies(self) -> fields.BodyRows:
+        """Rows of the bodies."""
+        return fields.BodyRows(*self.tables.bodies)
+
+    @cached_property
+    def contacts(self) -> fields.ContactRows:
+        """Rows of the contacts."""
+        return fields.ContactRows(*self.tables.contacts)
+
+    @cached_property
+    def sites(self) -> fields.SiteRows:
+        """Rows of what bodies have on site."""
+        return fields.SiteRows(*self.tables.sites)
+
+    @cached_property
+    def resonators(self) -> fields.ResonatorRows:
+        """Rows of the resonators."""
+        return fields.ResonatorRows(*self.tables.resonators)
+
+    @property
+    def c(self) -> np.ndarray:
+        """Coefficients of the law."""
+        return self.tables.c
+
+    @property
+    def h(self) -> np.ndarray:
+        """Its history."""
+        return self.tables.h
+
+    @cached_property
+    def clock(self) -> Any:
+        """The scalars of the run."""
+        return self._clock[0]
+
+    def set_own(self) -> None:
+        """Set in memory what not every row of beads has: drives, springs of a body's own, several
+        laws, a state that it goes on from; and the plan of what is recorded."""
+        chain, inside = self.chain, slice(1, self.chain.n_bodies + 1)
+        if self.features.driven:
+            bodies, placed = self.bodies, self._placed
+            bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = bodies.drag[placed] = 0.0
+            self.tables.drives[:] = self._drive_rows
+            for mine, start in zip(self.followed, self.followed_tables, strict=True):
+                mine[:] = start
+        if self.features.sites:
+            self.sites.omega2[inside], _ = chain.own_rates
+            for name in ("stiffness", "damping"):
+                getattr(self.sites, name)[inside] = getattr(chain, f"on_site_{name}")
+                # what is placed is held by its drive
+                getattr(self.sites, name)[self._placed] = 0.0
+            for name, values in chain.resonators._asdict().items():
+                getattr(self.resonators, name)[: values.size] = values + (name == "body")
+        if self.features.laws:
+            self.c[UNTIL] = run_ends(self.c[0])
+        if chain.start is not None:
+            self._set_start(chain.start)
         for name, values in self.plan.items():
             getattr(self.records, name)[:] = values
-
-    def _set_clock(self) -> None:
-        tile, band = (
-            (TILE_CONTACTS, TILE_STEPS)
-            if self.features.tiled
-            else (self._width, self.time_step.n_steps)
-        )
-        self._clock[0] = fields.start_values(
-            fields.RUN,
-            dt=self.time_step.value,
-            n_steps=self.time_step.n_steps,
-            n_bodies=self.chain.n_bodies,
-            stride=self._stride,
-            front=self._first_front(),
-            earlier=0 if self.chain.start is None else self.chain.start.steps,
-            tile=tile,
-            band=band,
-        )
-
-    def _set_bodies(self) -> None:
-        bodies, chain = self.bodies, self.chain
-        inside = slice(1, chain.n_bodies + 1)
-        inverse = 1.0 / chain.mass
-        bodies.v[inside] = chain.velocity
-        bodies.u[inside] = chain.displacement
-        bodies.mass[inside] = chain.mass
-        bodies.inverse_mass[inside] = inverse
-        bodies.dt_over_m[inside] = self.time_step.value * inverse
-        bodies.steady[inside] = bodies.loads[inside] = self._loads
-        bodies.weight[inside] = chain.carried_mass() * chain.gravity
-        bodies.drag[inside] = chain.drag
-        placed = self._placed
-        bodies.inverse_mass[placed] = bodies.dt_over_m[placed] = bodies.drag[placed] = 0.0
-        if not chain.has_sites:
-            return
-        self.sites.omega2[inside], _ = chain.own_rates()
-        for name in ("stiffness", "damping"):
-            getattr(self.sites, name)[inside] = getattr(chain, f"on_site_{name}")
-            # what is placed is held by its drive
-            getattr(self.sites, name)[placed] = 0.0
-        for name, values in chain.resonators._asdict().items():
-            getattr(self.resonators, name)[: values.size] = values + (name == "body")
 
     @property
     def _placed(self) -> np.ndarray:
         """Bodies and walls whose displacement is prescribed, as indices."""
         body, kind = self._drive_rows[:2]
         return body[kind == fields.DISPLACEMENT].astype(int)
-
-    def _set_contacts(self, prepared: Contacts) -> None:
-        contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
-        contacts.start[: n + 1] = prepared.overlaps
-        contacts.start[1:n] -= chain.gap
-        contacts.limit[: n + 1] = prepared.limits
-        contacts.endwise[1:n] = 2.0
-        for k, exists in ((0, chain.left.has_wall), (n, chain.right.has_wall)):
-            contacts.endwise[k] = float(exists)
-            if not exists:
-                contacts.start[k] = -np.inf
-        self.c[:, : n + 1] = prepared.c
-        self.c[:, n + 1 :] = prepared.c[:, -1:]
-        if self.features.laws:
-            self.c[UNTIL] = run_ends(self.c[0])
-        self.h[:, : n + 1] = prepared.history[:, :-1]
-        self.h[:, n + 1 :] = prepared.history[:, -1:]
 
     def _set_start(self, start: Start) -> None:
         """Set the end state of the run that it continues; the velocity belongs to the step whose
@@ -407,13 +404,6 @@ class State:
             np.vstack([own[:, :count], self.resonators.v[:count]]),
         )
 
-    def _first_front(self) -> int:
-        """The first contact that may be left out: none of a loaded chain, or of one that goes on
-        from a state, else the one ahead of the last moving or displaced body."""
-        n = self.chain.n_bodies
-        everywhere = self.chain.start is not None or self.contacts.start[: n + 1].max() > 0.0
-        return n if everywhere else min(self.chain.at_rest_ahead + 1, n)
-
     def _instants(self, interval: float | None) -> np.ndarray:
         """Steps at which something is recorded: each interval, and the last."""
         if interval is None:
@@ -428,12 +418,12 @@ class State:
     def first_history(self) -> np.ndarray:
         """(n_history, n_contacts) History of the contacts at the start."""
         start = self.chain.start
-        return self._prepared.history[:, :-1] if start is None else start.history
+        return self.prepared.history[:, :-1] if start is None else start.history
 
     @property
     def step(self) -> int:
         """Steps done."""
-        return int(self._steps[0])
+        return int(self._clock["step"][0])
 
     @property
     def time(self) -> float:
@@ -452,7 +442,7 @@ class State:
 
     def law_record(self, functions: str = "") -> LawRecord:
         """What the law is, for whoever goes on with what this run computes; see `record_of`."""
-        return record_of(self.model, self._prepared.c[:, self.chain.contacts], functions)
+        return record_of(self.model, self.prepared.c[:, self.chain.contacts], functions)
 
     @property
     def set_up(self) -> str:
@@ -634,6 +624,64 @@ class Memory:
         self.records = fields.Records(
             *(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN))
         )
+
+    def begin(self, states: Sequence[State]) -> None:
+        """Put the starts of these states into their places, in which they live from now on."""
+        one, chains = states[0], [state.chain for state in states]
+        n, width, prepared = one.chain.n_bodies, one.width, [state.prepared for state in states]
+        for place, state in enumerate(states):
+            state.live_in(self, place)
+
+        def of_chains(name: str) -> np.ndarray:
+            return np.array([getattr(chain, name) for chain in chains])
+
+        # (states, columns) each
+        bodies = fields.BodyRows(*self.tables.bodies.swapaxes(0, 1))
+        contacts = fields.ContactRows(*self.tables.contacts.swapaxes(0, 1))
+        inside, within = np.s_[:, 1 : n + 1], np.s_[:, : n + 1]
+        steps = np.array([state.time_step.value for state in states])
+        bodies.mass[inside] = mass = of_chains("mass")
+        bodies.inverse_mass[inside] = inverse = 1.0 / mass
+        bodies.dt_over_m[inside] = steps[:, None] * inverse
+        bodies.v[inside] = of_chains("velocity")
+        bodies.u[inside] = of_chains("displacement")
+        bodies.drag[inside] = of_chains("drag")
+        bodies.steady[inside] = bodies.loads[inside] = [state.loads for state in states]
+        bodies.weight[inside] = [chain.carried_mass * chain.gravity for chain in chains]
+        contacts.start[within] = [own.overlaps for own in prepared]
+        contacts.start[:, 1:n] -= of_chains("gap")
+        contacts.limit[within] = [own.limits for own in prepared]
+        contacts.endwise[:, 1:n] = 2.0
+        for k, side in ((0, "left"), (n, "right")):
+            exists = np.array([getattr(chain, side).has_wall for chain in chains])
+            contacts.endwise[:, k] = exists
+            contacts.start[~exists, k] = -np.inf
+        for place, own in enumerate(prepared):
+            self.tables.c[place, :, : n + 1] = own.c
+            self.tables.h[place, :, : n + 1] = own.history[:, :-1]
+            self.tables.h[place, :, n + 1 :] = own.history[:, -1:]
+        self.tables.c[:, :, n + 1 :] = self.tables.c[:, :, n : n + 1]
+        # the first contact that may be left out: none of a loaded chain, or of one that goes on
+        # from a state, else the one ahead of the last moving or displaced body
+        loaded = contacts.start[within].max(axis=1) > 0.0
+        tiles = one.features.tiled
+        clock = {
+            "dt": steps,
+            "n_steps": [state.time_step.n_steps for state in states],
+            "n_bodies": n,
+            "stride": [state.stride for state in states],
+            "front": [
+                n if all_of_it or chain.start is not None else min(chain.at_rest_ahead + 1, n)
+                for all_of_it, chain in zip(loaded, chains, strict=True)
+            ],
+            "earlier": [0 if chain.start is None else chain.start.steps for chain in chains],
+            "tile": TILE_CONTACTS if tiles else width,
+            "band": TILE_STEPS if tiles else [state.time_step.n_steps for state in states],
+        }
+        for field in fields.RUN:
+            self.clocks[field.name] = clock.get(field.name, field.start)
+        for state in states:
+            state.set_own()
 
     @staticmethod
     def _record(field: Field, states: Sequence[State]) -> np.ndarray:

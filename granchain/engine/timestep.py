@@ -123,26 +123,52 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         limits = np.concatenate([run.contacts.limits for run in of])
         demand = np.vstack([energy, force, np.concatenate(overlaps), limits])
         slopes = split_columns(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
-        for m, run, own in zip(members, of, slopes, strict=True):
-            steps[m] = choose_step(run, own)
+        for same in alike(run.masses.n_bodies for run in of):
+            bounds = bounds_on([of[m].masses for m in same], np.array([slopes[m] for m in same]))
+            for m, bound in zip(same, bounds, strict=True):
+                steps[members[m]] = choose_step(of[m], bound)
     return [steps[m] for m in range(len(planned))]
 
 
-def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
-    """The time step of a run; `slopes` are (3, n_contacts): largest stiffness [N/m] and damping
-    [N s/m] of each contact, and the overlap [m] up to which they were looked for."""
+class Bound(NamedTuple):
+    """What bounds the step of a row: omega and gamma [1/s], the largest rates of a body's own
+    dashpots and of drag [1/s]; the index of the body for which the step has to be smallest, and the
+    overlap up to which its contacts were looked at [m]."""
+
+    omega: float
+    gamma: float
+    own: float
+    drag: float
+    body: int
+    overlap: float
+
+
+def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[Bound]:
+    """The bounds of rows of as many bodies; `slopes` are (n_rows, 3, n_contacts): largest stiffness
+    [N/m] and damping [N s/m] of each contact, and the overlap [m] up to which they were looked
+    for."""
+    weight = np.full((len(rows), 1, slopes.shape[2]), 2.0)
+    weight[:, 0, 0] = [row.left.has_wall for row in rows]
+    weight[:, 0, -1] = [row.right.has_wall for row in rows]
+    weighted, mass = weight * slopes[:, :2], np.array([row.mass for row in rows])
+    own = np.array([row.own_rates for row in rows])
+    omega2, gammas = ((weighted[:, :, :-1] + weighted[:, :, 1:]) / mass[:, None]).swapaxes(0, 1)
+    omega2 += own[:, 0]
+    where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA), axis=1)
+    beside = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
+    drag = np.array([row.drag.max() for row in rows])
+    columns = np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), own[:, 1].max(axis=1), drag
+    return [
+        Bound(*values)
+        for values in zip(*(column.tolist() for column in (*columns, where, beside)), strict=True)
+    ]
+
+
+def choose_step(run: Planned, bound: Bound) -> TimeStep:
+    """The time step of a run."""
     chain, step, end = run.masses, run.step, run.end
-    stiffness, damping, reach = slopes
-    weight = np.full(stiffness.size, 2.0)
-    weight[0], weight[-1] = chain.left.has_wall, chain.right.has_wall
-    k, g = weight * stiffness, weight * damping
-    omega2, gammas = (k[:-1] + k[1:]) / chain.mass, (g[:-1] + g[1:]) / chain.mass
-    own_omega2, own_rates = chain.own_rates()
-    omega2 += own_omega2
-    # the body for which the step has to be smallest
-    where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA))
-    omega, gamma = math.sqrt(omega2.max()), float(gammas.max())
-    overlap, label = max(reach[where], reach[where + 1]), int(chain.body_labels[where])
+    omega, gamma, own_rate, drag, body, overlap = bound
+    label = chain.first_label + body
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
             f"time.step: got a stiffness or damping of the contacts of body {label} that is no "
@@ -158,9 +184,8 @@ def choose_step(run: Planned, slopes: np.ndarray) -> TimeStep:
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
         # drag and dashpots of a body's own do not move the limit, but are to be followed
-        drag = float(chain.drag.max())
-        fastest = max(gamma, drag, float(own_rates.max()))
-        named = {float(own_rates.max()): "damping of a body's own", drag: "drag", gamma: "gamma"}
+        fastest = max(gamma, drag, own_rate)
+        named = {own_rate: "damping of a body's own", drag: "drag", gamma: "gamma"}
         by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
         rule = (
@@ -218,10 +243,11 @@ def energy_and_force(run: Planned) -> tuple[float, float]:
         # of springs of a body's own, which resonators at rest stretch
         springs = chain.own_sum("stiffness")
         stored += float(0.5 * (springs * chain.displacement * chain.displacement).sum())
-    own, moved = chain.resonators, chain.displacement[chain.resonators.body]
-    stretch = moved - own.u
-    stored += float(0.5 * (own.stiffness * (stretch * stretch - moved * moved)).sum())
-    energy += float(0.5 * (own.mass * own.v * own.v).sum())
+    if chain.n_resonators:
+        own, moved = chain.resonators, chain.displacement[chain.resonators.body]
+        stretch = moved - own.u
+        stored += float(0.5 * (own.stiffness * (stretch * stretch - moved * moved)).sum())
+        energy += float(0.5 * (own.mass * own.v * own.v).sum())
     force = 0.0
     for place, _, end in chain.drives:
         assert end.time is not None and end.value is not None

@@ -95,7 +95,7 @@ class Energy:
         energy = self.contacts.model.functions.energy
         fixed = [energy(d, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)]
         moving = self.mass @ velocity**2 + self._site @ u**2 + self._springs @ apart**2
-        return float(0.5 * moving + math.fsum(fixed) - self.chain.loads() @ u) - self._rest
+        return float(0.5 * moving + math.fsum(fixed) - self.chain.loads @ u) - self._rest
 
     def forces(self, displacement: np.ndarray) -> np.ndarray:
         """(n,) On each body, then on each resonator [N]."""
@@ -105,7 +105,7 @@ class Energy:
             law(d, 0.0, c, h) for d, (c, h) in zip(overlaps, self._laws, strict=True)
         ]
         pull = self._springs * apart
-        push = found[:-1] - found[1:] + self.chain.loads() - self._site * u
+        push = found[:-1] - found[1:] + self.chain.loads - self._site * u
         return np.concatenate([push - np.bincount(self._body, pull, u.size), pull])
 
 

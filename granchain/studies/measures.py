@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import spreading
-from granchain.analysis.arrays import first_pulses, wave_speeds
-from granchain.analysis.definition import ForceJumps, passed_on, pulse_stop, static_force
+from granchain.analysis.arrays import first_pulses, pulse_stops, wave_speeds
+from granchain.analysis.definition import ForceJumps, passed_on, static_force
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
 from granchain.engine.law_hash import functions_sha256
+from granchain.engine.scans import alike
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError
 from granchain.simulation import recording_of
@@ -30,6 +31,8 @@ from granchain.studies.members import LOT, Ready, advance, check_members, lots, 
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128
+# Of these as many are measured together as have traces that stay in a processor's cache.
+GROUP = 16
 
 SummaryFunction = Callable[[Result], Mapping[str, float]]
 
@@ -326,7 +329,10 @@ def measure(
 
     def recording(case: Case) -> Recording:
         # cases that share their tables share it
-        tables = case.chain, case.sensors, case.ends, case.snapshots, case.energy, case.time
+        tables = (
+            case.chain, case.sensors, case.ends, case.initial, case.snapshots, case.energy,
+            case.time,
+        )  # fmt: skip
         like = (*map(id, tables), case.striker is None)
         if like not in recordings:
             beads, interval = tuple(case.sensors.beads), case.sensors.interval
@@ -365,11 +371,15 @@ def measure(
             numbers.message[member.place] = problem
         # members that are advanced together are of one model
         functions = functions_sha256(stopped[0][0].state.model)
+        laws: dict[int, str] = {}
         for member, _ in stopped_members:
-            numbers.law[member.place] = member.state.law_record(functions).text
+            # so do chains that share their contacts
+            if id(member.state.prepared) not in laws:
+                laws[id(member.state.prepared)] = member.state.law_record(functions).text
+            numbers.law[member.place] = laws[id(member.state.prepared)]
         ready = [member for member, _ in stopped_members if not numbers.status[member.place].failed]
-        if ready:
-            set_numbers(numbers, ready, traces)
+        for at in range(0, len(ready), GROUP):
+            set_numbers(numbers, ready[at : at + GROUP], traces)
         for member in ready:
             numbers.message[member.place] = numbers.message[member.place] if looks else ""
             numbers.status[member.place] = Status.COMPLETE
@@ -399,17 +409,20 @@ def can_transmit(case: Case) -> bool:
 
 
 def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
-    """Put the numbers of members that are complete, all of one law."""
+    """Put the numbers of members that are complete, all of member stack."""
     places, sensors = [member.place for member in ready], len(found.sensor_bead)
-    found.transmitted_momentum[places], found.transmitted_energy[places] = transmitted(ready)
-    found.time_step[places] = [member.state.time_step.value for member in ready]
+    found.time_step[places] = steps = [member.state.time_step.value for member in ready]
+    clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
+    counts, strides = clocks["sample"].tolist(), clocks["stride"].tolist()
+    moved = transmitted(ready, counts, (clocks["stride"] * steps).tolist())
+    found.transmitted_momentum[places], found.transmitted_energy[places] = moved
     if not sensors:
         return
     times, force, beside = [], [], []
     smooth = not ready[0].state.model.law.has_jumps()
-    for member in ready:
-        records, read = member.state.records, np.s_[: int(member.state.clock.sample), :sensors]
-        times.append(member.state.sample_step[read[0]] * member.state.time_step.value)
+    for member, count, stride, step in zip(ready, counts, strides, steps, strict=True):
+        records, read = member.state.records, np.s_[:count, :sensors]
+        times.append(np.arange(count) * stride * step)
         force.append(records.sensor_force[read])
         if not smooth:
             beside.append(ForceJumps(records.jump_force[read], records.jump_time[read]))
@@ -489,22 +502,35 @@ def summary_numbers(result: Any) -> dict[str, float]:
     return {name: float(value) for name, value in result.items()}
 
 
-def transmitted(ready: Sequence[Ready]) -> np.ndarray:
+def transmitted(
+    ready: Sequence[Ready], counts: Sequence[int], interval: Sequence[float]
+) -> np.ndarray:
     """(2, run) Momentum and kinetic energy of the last bead when its first pulse has passed, over
-    the striker's; nan without a striker."""
+    the striker's; nan without a striker.
+
+    Parameters
+    ----------
+    ready : sequence of Ready
+    counts : sequence of int
+        Samples of each.
+    interval : sequence of float
+        From one to the next [s].
+    """
     found = np.full((2, len(ready)), math.nan)
-    for run, member in enumerate(ready):
-        if not can_transmit(member.case):
-            continue
-        state, last = member.state, member.case.beads
-        count, records, recorded = int(state.clock.sample), state.records, state.recording
-        # the mean of its two contacts' forces, of which it has the left one alone
-        force = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
-        interval = int(state.clock.stride) * state.time_step.value
-        above = force - static_force(force)
-        stop = pulse_stop(above)
-        momentum = interval * passed_on(above, stop - 1) if stop else math.nan
-        mass, speed = member.chain.mass, float(member.chain.velocity[0])
-        energy = momentum**2 / mass[-1] / (mass[0] * speed**2)
-        found[:, run] = momentum / (mass[0] * speed), energy
+    cases, above = [member.case for member in ready], {}
+    for runs in alike(
+        (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
+    ):
+        member = ready[runs[0]]
+        if can_transmit(member.case):
+            sensor = member.state.recording.sensor_beads.index(member.case.beads)
+            for run in runs:
+                # the mean of its two contacts' forces, of which it has the left member alone
+                force = 2.0 * ready[run].state.records.sensor_force[: counts[run], sensor]
+                above[run] = force - static_force(force)
+    for run, stop in zip(above, pulse_stops([*above.values()]), strict=True):
+        mass, velocity = ready[run].chain.mass, ready[run].chain.velocity
+        momentum = interval[run] * passed_on(above[run], stop - 1) if stop else math.nan
+        energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)
+        found[:, run] = momentum / (mass[0] * float(velocity[0])), energy
     return found
