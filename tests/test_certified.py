@@ -74,6 +74,7 @@ def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
     told(monkeypatch)
     module = table.sys.modules["granchain.contact.hertz"]
     monkeypatch.setattr(module, "__file__", str(tmp_path / "gone.py"))
+    source_of.cache_clear()
     assert str(about_certificate(Hertz)) == changed
     monkeypatch.setattr(table, "certified", dict)
     assert str(about_certificate(Hertz)) == f'{unmeasured}; "granchain laws hertz" measures it'

@@ -45,12 +45,17 @@ class FirstPulses(NamedTuple):
         return np.asarray(self.complete & ~self.merged)
 
 
+def in_one_piece(force: Sequence[np.ndarray]) -> np.ndarray:
+    """(sensor, run, sample) Traces of many runs, (sample, sensor) arrays, each in one piece of
+    memory; -inf behind the end of each."""
+    traces = np.empty((force[0].shape[1], len(force), max(map(len, force))))
+    for run, columns in enumerate(force):
+        traces[:, run, : len(columns)], traces[:, run, len(columns) :] = columns.T, -np.inf
+    return traces
+
+
 def first_pulses(
-    time: Sequence[np.ndarray],
-    force: Sequence[np.ndarray],
-    beside: Sequence[ForceJumps] | None = None,
-    *,
-    smooth: bool = True,
+    time: Sequence[np.ndarray], traces: np.ndarray, beside: Sequence[ForceJumps] | None = None
 ) -> FirstPulses:
     """First pulses of many runs, all with as many sensors.
 
@@ -58,40 +63,33 @@ def first_pulses(
     ----------
     time : sequence of array (sample,)
         Of each run [s].
-    force : sequence of array (sample, sensor)
-        Of each run [N].
+    traces : (sensor, run, sample) array
+        `in_one_piece` [N].
     beside : sequence of ForceJumps, optional
-        Of each run, its arrays (sample, sensor).
-    smooth : bool
-        Where the jumps are not known: whether there are none.
+        Of each run, its arrays (sample, sensor), of a law whose force jumps.
     """
-    shape = len(force), force[0].shape[1] if len(force) else 0
+    shape = len(time), len(traces)
     found = FirstPulses(
         *(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False))
     )
     plain = np.zeros(shape, dtype=bool)
-    if beside is None and smooth:
-        plain = _plain_pulses(time, force, found)
+    if beside is None:
+        plain = _plain_pulses(time, traces, found)
     for run, sensor in zip(*np.nonzero(~plain), strict=True):
         jumps = None if beside is None else ForceJumps(*(side[:, sensor] for side in beside[run]))
-        trace = force[run][:, sensor]
-        one = pulse(time[run], trace, static_force(trace), jumps=jumps, smooth=smooth)
+        trace = traces[sensor, run, : len(time[run])]
+        one = pulse(time[run], trace, static_force(trace), jumps=jumps, smooth=beside is None)
         for name in FirstPulses._fields:
             getattr(found, name)[run, sensor] = getattr(one, name)
     return found
 
 
-def pulse_stops(above: Sequence[np.ndarray]) -> list[int | None]:
-    """`pulse_stop` of each of many traces (sample,), of force above what there was before [N]."""
-    if not above:
-        return []
-    counts = np.array([len(one) for one in above])
-    rows = np.full((len(above), counts.max()), -np.inf)
-    for row, one in zip(rows, above, strict=True):
-        row[: len(one)] = one
-    start, top, largest, plain, _ = _rises_of(rows, np.zeros(len(rows)))
+def pulse_stops(above: np.ndarray, counts: np.ndarray) -> list[int | None]:
+    """`pulse_stop` of each of many traces (trace, sample) of so many samples, of force above what
+    there was before [N]; -inf behind the end of each."""
+    start, top, largest, plain, _ = _rises_of(above, np.zeros(len(above)))
     at = top[:, None] + np.arange(MOST_FALL * int((top - start)[plain].max(initial=0)) + 2)
-    fall = np.take_along_axis(rows, np.minimum(at, rows.shape[1] - 1), axis=1)
+    fall = np.take_along_axis(above, np.minimum(at, above.shape[1] - 1), axis=1)
     with np.errstate(invalid="ignore"):
         ended = (fall[:, :-1] <= PULSE_BEGINS * largest[:, None]) | (np.diff(fall) > 0.0)
     ended &= at[:, 1:] < counts[:, None]
@@ -100,7 +98,7 @@ def pulse_stops(above: Sequence[np.ndarray]) -> list[int | None]:
     # it goes on beyond what was looked at, or it does not begin as a plain one
     rest = ~plain | (~known & (at[:, -1] < counts))
     for run in np.flatnonzero(rest).tolist():
-        found[run] = pulse_stop(above[run])
+        found[run] = pulse_stop(above[run, : counts[run]])
     return found
 
 
@@ -127,24 +125,19 @@ def _rises_of(
     return start, top, largest, plain, merged
 
 
-def _plain_pulses(
-    time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses
-) -> np.ndarray:
+def _plain_pulses(time: Sequence[np.ndarray], traces: np.ndarray, found: FirstPulses) -> np.ndarray:
     """Put the pulses of plain traces where they belong; says which traces are done."""
-    shape, counts = found.peak.shape, np.array([len(one) for one in force])
-    samples = int(counts.max())
+    sensors, n, samples = traces.shape
     if not samples:
-        return np.zeros(shape, dtype=bool)
-    # each trace in one piece
-    traces = np.empty((*shape, samples))
-    times = np.empty((len(force), samples))
-    for run, (instants, columns, n) in enumerate(zip(time, force, counts, strict=True)):
-        traces[run, :, :n], traces[run, :, n:] = columns.T, -np.inf
-        times[run, :n] = instants
-    flat, instants, base = traces.reshape(-1), times.reshape(-1), traces[:, :, 0].ravel()
-    of_sensor = np.arange(base.size)
-    runs = of_sensor // shape[1]
+        return np.zeros((n, sensors), dtype=bool)
+    counts = np.array([len(one) for one in time])
+    times = np.empty((n, samples))
+    for row, one in zip(times, time, strict=True):
+        row[: len(one)] = one
     rows = traces.reshape(-1, samples)
+    flat, instants, base = rows.reshape(-1), times.reshape(-1), rows[:, 0]
+    of_sensor = np.arange(base.size)
+    runs = of_sensor % n
     with np.errstate(invalid="ignore"):
         least = OF_REST * np.abs(base)
         above = rows - base[:, None] if base.any() else rows
@@ -152,7 +145,7 @@ def _plain_pulses(
         done = (largest <= least) & np.isfinite(base)
     plain &= np.isfinite(base) & (top > 0) & (top < counts[runs] - 2)
     if not plain.any():
-        return done.reshape(shape)
+        return done.reshape(sensors, n).T
     of_sensor, runs, own = of_sensor[plain], runs[plain], base[plain]
     i, longest = top[plain], int((top - start)[plain].max()) + 2
     # places in the flat arrays: of a trace's first sample, and of its run's first instant
@@ -182,13 +175,13 @@ def _plain_pulses(
             begin, end = instants[of_run + k], instants[of_run + k + 1]
             crossed.append(begin + (level - low) / (high - low) * (end - begin))
         width = crossed[1] - crossed[0]
-    place = np.divmod(of_sensor[kept], shape[1])
+    place = np.divmod(of_sensor[kept], n)[::-1]
     for values, value in zip(
         found, (height, at, width, np.ones(len(at), dtype=bool), merged[plain]), strict=True
     ):
         values[place] = value[kept]
     done[of_sensor[kept]] = True
-    return done.reshape(shape)
+    return done.reshape(sensors, n).T
 
 
 def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
@@ -204,8 +197,13 @@ def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
     # most come one after the other: no pair of them has to be looked for
     in_turn = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1)
     one_wave = np.asarray(in_turn & np.isfinite(arrival).all(axis=1))
-    found = np.full(len(arrival), math.nan)
-    for run in range(len(arrival)):
-        if one_wave[run] or out_of_order(position[run], arrival[run], pulses.width[run]) is None:
+    x, t = (one - one.mean(axis=1, keepdims=True) for one in (position, arrival))
+    spread, slope = np.vecdot(x, x), np.vecdot(x, t)
+    with np.errstate(all="ignore"):
+        # as `wave_speed`, of all sensors
+        steep = np.abs(slope) > 1e-12 * np.sqrt(spread * np.vecdot(t, t))
+        found = np.where(one_wave & steep, spread / slope, math.nan)
+    for run in np.flatnonzero(~one_wave).tolist():
+        if out_of_order(position[run], arrival[run], pulses.width[run]) is None:
             found[run] = wave_speed(position[run], arrival[run])
     return found

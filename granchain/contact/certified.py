@@ -22,6 +22,7 @@ CERTIFIED = Path(__file__).with_name("certified.json")
 _OWN_MODULES = __name__.rpartition(".")[0] + "."
 
 
+@cache
 def source_of(law: type[ContactLaw]) -> str:
     """Hash of the files of this package that a law is made of: its own, those of its bases, the
     pair's, and those that these take functions from.
@@ -68,7 +69,7 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
         words = f"has no certificate: what it delivers was not measured; {measures}"
         return Message(f'contact law "{law.name}" {words}')
     try:
-        same = source_of(law) == entry["source"]
+        same = source_of(law) == entry["source"]  # type: ignore[arg-type]
     except OSError:
         same = False
     if not same:

@@ -320,7 +320,7 @@ class State:
 
     def set_own(self) -> None:
         """Set in memory what not every row of beads has: drives, springs of a body's own, several
-        laws, a state that it goes on from; and the plan of what is recorded."""
+        laws, a state that it goes on from."""
         chain, inside = self.chain, slice(1, self.chain.n_bodies + 1)
         if self.features.driven:
             bodies, placed = self.bodies, self._placed
@@ -340,8 +340,6 @@ class State:
             self.c[UNTIL] = run_ends(self.c[0])
         if chain.start is not None:
             self._set_start(chain.start)
-        for name, values in self.plan.items():
-            getattr(self.records, name)[:] = values
 
     @property
     def _placed(self) -> np.ndarray:
@@ -656,7 +654,9 @@ class Memory:
             exists = np.array([getattr(chain, side).has_wall for chain in chains])
             contacts.endwise[:, k] = exists
             contacts.start[~exists, k] = -np.inf
-        for place, own in enumerate(prepared):
+        for place, (state, own) in enumerate(zip(states, prepared, strict=True)):
+            for name, values in state.plan.items():
+                getattr(self.records, name)[place, : values.size] = values
             self.tables.c[place, :, : n + 1] = own.c
             self.tables.h[place, :, : n + 1] = own.history[:, :-1]
             self.tables.h[place, :, n + 1 :] = own.history[:, -1:]
@@ -686,8 +686,7 @@ class Memory:
     @staticmethod
     def _record(field: Field, states: Sequence[State]) -> np.ndarray:
         """Room for a record of every state, as long as the longest."""
-        shapes = [state.record_shapes[field.name] for state in states]
-        shape = (len(shapes), max(length for length, *_ in shapes), *shapes[0][1:])
+        shape = (len(states), *max(state.record_shapes[field.name] for state in states))
         return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
 

@@ -130,23 +130,14 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
     return [steps[m] for m in range(len(planned))]
 
 
-class Bound(NamedTuple):
-    """What bounds the step of a row: omega and gamma [1/s], the largest rates of a body's own
-    dashpots and of drag [1/s]; the index of the body for which the step has to be smallest, and the
-    overlap up to which its contacts were looked at [m]."""
+def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
+    """What bounds the steps of rows of as many bodies: omega and gamma [1/s], the largest rates of
+    drag and of dashpots of a body's own [1/s], the index of the body for which the step has to be
+    smallest, and the overlap up to which its contacts were looked at [m].
 
-    omega: float
-    gamma: float
-    own: float
-    drag: float
-    body: int
-    overlap: float
-
-
-def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[Bound]:
-    """The bounds of rows of as many bodies; `slopes` are (n_rows, 3, n_contacts): largest stiffness
-    [N/m] and damping [N s/m] of each contact, and the overlap [m] up to which they were looked
-    for."""
+    `slopes` are (n_rows, 3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each
+    contact, and the overlap [m] up to which they were looked for.
+    """
     weight = np.full((len(rows), 1, slopes.shape[2]), 2.0)
     weight[:, 0, 0] = [row.left.has_wall for row in rows]
     weight[:, 0, -1] = [row.right.has_wall for row in rows]
@@ -156,18 +147,17 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[Bound]:
     omega2 += own[:, 0]
     where = np.argmax(np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gammas / AUTO_GAMMA), axis=1)
     beside = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
-    drag = np.array([row.drag.max() for row in rows])
-    columns = np.sqrt(omega2.max(axis=1)), gammas.max(axis=1), own[:, 1].max(axis=1), drag
-    return [
-        Bound(*values)
-        for values in zip(*(column.tolist() for column in (*columns, where, beside)), strict=True)
-    ]
+    columns = (
+        np.sqrt(omega2.max(axis=1)), gammas.max(axis=1),
+        np.array([row.drag.max() for row in rows]), own[:, 1].max(axis=1), where, beside,
+    )  # fmt: skip
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def choose_step(run: Planned, bound: Bound) -> TimeStep:
-    """The time step of a run."""
+def choose_step(run: Planned, bounds: tuple) -> TimeStep:
+    """The time step of a run; see `bounds_on`."""
     chain, step, end = run.masses, run.step, run.end
-    omega, gamma, own_rate, drag, body, overlap = bound
+    omega, gamma, drag, own_rate, body, overlap = bounds
     label = chain.first_label + body
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(

@@ -99,7 +99,6 @@ class Result:
 
     variables: dict[str, Variable]
     law: str
-    title: str
     status: Status
     time_step: float
     messages: list[Message]
@@ -127,7 +126,6 @@ class Result:
         self.status = Status(status)
         self.time_step = float(time_step)
         self.messages = [Message(_storable(text), bool(warning)) for text, warning in messages]
-        self.title = _storable(getattr(case, "title", "") or "")
         self._case = case
         self._stated_provenance = {
             name: _storable(value) if isinstance(value, str) else float(value)
@@ -307,6 +305,11 @@ class Result:
                     stacklevel=3,
                 )
         return self._case
+
+    @cached_property
+    def title(self) -> str:
+        """That of the case."""
+        return _storable(getattr(self._case, "title", "") or "")
 
     @cached_property
     def provenance(self) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import spreading
-from granchain.analysis.arrays import first_pulses, pulse_stops, wave_speeds
-from granchain.analysis.definition import ForceJumps, passed_on, static_force
+from granchain.analysis.arrays import first_pulses, in_one_piece, pulse_stops, wave_speeds
+from granchain.analysis.definition import ForceJumps, passed_on
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
@@ -32,7 +32,7 @@ from granchain.studies.members import LOT, Ready, advance, check_members, lots, 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128
 # Of these as many are measured together as have traces that stay in a processor's cache.
-GROUP = 16
+GROUP = 32
 
 SummaryFunction = Callable[[Result], Mapping[str, float]]
 
@@ -414,19 +414,28 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     found.time_step[places] = steps = [member.state.time_step.value for member in ready]
     clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
     counts, strides = clocks["sample"].tolist(), clocks["stride"].tolist()
-    moved = transmitted(ready, counts, (clocks["stride"] * steps).tolist())
+    records = ready[0].state.memory.records
+    force = [
+        records.sensor_force[member.state.place, :count]
+        for member, count in zip(ready, counts, strict=True)
+    ]
+    pieces = in_one_piece(force)
+    moved = transmitted(ready, pieces, clocks["sample"], (clocks["stride"] * steps).tolist())
     found.transmitted_momentum[places], found.transmitted_energy[places] = moved
     if not sensors:
         return
-    times, force, beside = [], [], []
-    smooth = not ready[0].state.model.law.has_jumps()
-    for member, count, stride, step in zip(ready, counts, strides, steps, strict=True):
-        records, read = member.state.records, np.s_[:count, :sensors]
-        times.append(np.arange(count) * stride * step)
-        force.append(records.sensor_force[read])
-        if not smooth:
-            beside.append(ForceJumps(records.jump_force[read], records.jump_time[read]))
-    pulses = first_pulses(times, force, None if smooth else beside, smooth=smooth)
+    times = [
+        np.arange(count) * stride * step
+        for count, stride, step in zip(counts, strides, steps, strict=True)
+    ]
+    beside = None
+    if ready[0].state.model.law.has_jumps():
+        jumps = records.jump_force, records.jump_time
+        beside = [
+            ForceJumps(*(side[member.state.place, :count, :sensors] for side in jumps))
+            for member, count in zip(ready, counts, strict=True)
+        ]
+    pulses = first_pulses(times, pieces[:sensors], beside)
     come = pulses.peak > 0.0
     missing = np.select([~come, ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0)
     for name in ("peak", "arrival", "width"):
@@ -448,7 +457,7 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     found.wave_speed_sensors[places] = np.where(np.isfinite(speeds), pulses.of_front.sum(axis=1), 0)
     if traces:
         for place, time, trace in zip(places, times, force, strict=True):
-            found.time[place], found.force[place] = time, trace.copy()
+            found.time[place], found.force[place] = time, trace[:, :sensors].copy()
 
 
 def without_watched(ready: Ready) -> State:
@@ -503,7 +512,7 @@ def summary_numbers(result: Any) -> dict[str, float]:
 
 
 def transmitted(
-    ready: Sequence[Ready], counts: Sequence[int], interval: Sequence[float]
+    ready: Sequence[Ready], traces: np.ndarray, counts: np.ndarray, interval: Sequence[float]
 ) -> np.ndarray:
     """(2, run) Momentum and kinetic energy of the last bead when its first pulse has passed, over
     the striker's; nan without a striker.
@@ -511,26 +520,27 @@ def transmitted(
     Parameters
     ----------
     ready : sequence of Ready
-    counts : sequence of int
+    traces : (sensor, run, sample) array
+        Of what each has recorded, `in_one_piece` [N].
+    counts : (run,) integer array
         Samples of each.
     interval : sequence of float
-        From one to the next [s].
+        From one sample of each to the next [s].
     """
-    found = np.full((2, len(ready)), math.nan)
-    cases, above = [member.case for member in ready], {}
+    found, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
     for runs in alike(
         (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
     ):
         member = ready[runs[0]]
-        if can_transmit(member.case):
-            sensor = member.state.recording.sensor_beads.index(member.case.beads)
-            for run in runs:
-                # the mean of its two contacts' forces, of which it has the left member alone
-                force = 2.0 * ready[run].state.records.sensor_force[: counts[run], sensor]
-                above[run] = force - static_force(force)
-    for run, stop in zip(above, pulse_stops([*above.values()]), strict=True):
-        mass, velocity = ready[run].chain.mass, ready[run].chain.velocity
-        momentum = interval[run] * passed_on(above[run], stop - 1) if stop else math.nan
-        energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)
-        found[:, run] = momentum / (mass[0] * float(velocity[0])), energy
+        if not can_transmit(member.case):
+            continue
+        sensor = member.state.recording.sensor_beads.index(member.case.beads)
+        # half of the force of its left contact, the only one
+        force = traces[sensor, runs]
+        above = force - force[:, :1]
+        for run, one, stop in zip(runs, above, pulse_stops(above, counts[runs]), strict=True):
+            mass, velocity = ready[run].chain.mass, ready[run].chain.velocity
+            momentum = 2.0 * interval[run] * passed_on(one, stop - 1) if stop else math.nan
+            energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)
+            found[:, run] = momentum / (mass[0] * float(velocity[0])), energy
     return found
