@@ -581,3 +581,11 @@ def test_what_is_transmitted_is_what_the_velocities_say():
     assert low - 1e-5 <= found.transmitted_momentum[0] <= high + 1e-5
     expected = np.array([low, high]) ** 2 * 0.3 / 0.45
     assert min(expected) - 1e-5 <= found.transmitted_energy[0] <= max(expected) + 1e-5
+
+
+def test_whether_beads_move_at_the_start_decides_for_each_member_what_is_transmitted():
+    case = short()
+    motions = [[0.1] + [0.0] * (case.beads - 1), [0.0] * case.beads]
+    found = measure([case.replace(**{"initial.velocity": motion}) for motion in motions], 1)
+    assert np.isfinite(found.transmitted_momentum).tolist() == [False, True]
+    assert found.transmitted_momentum[1] == measure([case], 1).transmitted_momentum[0]

@@ -294,11 +294,6 @@ class State:
         return fields.ContactRows(*self.tables.contacts)
 
     @cached_property
-    def sites(self) -> fields.SiteRows:
-        """Rows of what bodies have on site."""
-        return fields.SiteRows(*self.tables.sites)
-
-    @cached_property
     def resonators(self) -> fields.ResonatorRows:
         """Rows of the resonators."""
         return fields.ResonatorRows(*self.tables.resonators)
@@ -329,11 +324,12 @@ class State:
             for mine, start in zip(self.followed, self.followed_tables, strict=True):
                 mine[:] = start
         if self.features.sites:
-            self.sites.omega2[inside], _ = chain.own_rates
+            sites = fields.SiteRows(*self.tables.sites)
+            sites.omega2[inside], _ = chain.own_rates
             for name in ("stiffness", "damping"):
-                getattr(self.sites, name)[inside] = getattr(chain, f"on_site_{name}")
+                getattr(sites, name)[inside] = getattr(chain, f"on_site_{name}")
                 # what is placed is held by its drive
-                getattr(self.sites, name)[self._placed] = 0.0
+                getattr(sites, name)[self._placed] = 0.0
             for name, values in chain.resonators._asdict().items():
                 getattr(self.resonators, name)[: values.size] = values + (name == "body")
         if self.features.laws:
