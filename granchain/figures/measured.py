@@ -170,8 +170,8 @@ def pulse_numbers(found: Comparison, ax: Sequence[Axes] | None = None) -> tuple[
         arrivals.plot(beads, factor * (times - arrival), **look(i))
     peaks.set(ylim=(0.0, None), ylabel="peak force [N]")
     set_panel(arrivals, integer="x", ylabel=f"later than measured [{unit}]", xlabel="sensor bead")
-    edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
-    arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
+    for panel in (peaks, arrivals):
+        panel.margins(x=0.03)
     sheet.legend(peaks, inside={"ncols": 2})
     return write_trace_heading(sheet, found.trace, "bars: one standard deviation")
 
