@@ -15,10 +15,10 @@ from support.random_cases import between
 import granchain as gc
 from granchain import simulation
 from granchain.certificates import example_inputs
+from granchain.chain import Masses
 from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
 from granchain.engine import bands
-from granchain.engine.state import State
 from granchain.errors import RunError
 from granchain.simulation import prepare
 from granchain.status import Status
@@ -34,7 +34,7 @@ CHAIN = gc.load_case("steel-chain-hertz").replace(**{
 def all_swept() -> Iterator[None]:
     """The front of every run starts at the last contact."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(State, "_first_front", lambda state: state.chain.n_bodies)
+        patch.setattr(Masses, "at_rest_ahead", property(lambda masses: masses.n_bodies - 1))
         yield
 
 
