@@ -385,11 +385,6 @@ def record_type(fields: tuple[Field, ...]) -> np.dtype:
     )
 
 
-def start_values(fields: tuple[Field, ...], **values: float) -> tuple[float, ...]:
-    """The scalars of a run in their order: these, by name, and for the others their start."""
-    return tuple(values.get(field.name, field.start) for field in fields)
-
-
 CLOCK = record_type(RUN)
 bodies_view, contacts_view, events_view = (
     rows_as(BodyRows),

@@ -11,7 +11,7 @@ import numpy as np
 from granchain.case.mechanism import MechanismCase, SliderCrankCase
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import rows_of, start_values
+from granchain.engine.fields import rows_of
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
@@ -71,13 +71,14 @@ class Machine:
         stride = step.stride(case.record.interval)
         energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
         clock = np.zeros(1, MECHANISM_CLOCK)
-        clock[0] = start_values(
-            RUN_FIELDS,
-            dt=step.value,
-            n_steps=step.n_steps,
-            stride=stride,
-            energy_stride=energy_stride,
-        )
+        begin = {
+            "dt": step.value,
+            "n_steps": step.n_steps,
+            "stride": stride,
+            "energy_stride": energy_stride,
+        }
+        for field in RUN_FIELDS:
+            clock[field.name] = begin.get(field.name, field.start)
         self.clock = clock[0]
         self.coordinates = rows_of(Coordinates, COORDINATE, 2)
         self.surfaces = rows_of(Surfaces, SURFACE, contacts.c.shape[1])
