@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
-from granchain import analysis, theory
+from granchain import analysis, figures, theory
 from granchain.analysis.arrays import in_one_piece, pulse_stops
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
@@ -249,6 +249,11 @@ def test_what_is_not_known_is_none_in_json():
     assert not any(first[flag] for flag in ("complete", "merged", "jump", "sampled"))
     assert read["wave_speed_beads"] == []
     assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
+    # what runs ahead of a wave is no pulse
+    ahead = synthetic().sensor_force * [1.0, 0.0, 1.0] + np.outer(range(750), [0.0, 6e-24, 0.0])
+    early = synthetic(change={"sensor_force": ahead})
+    assert re.search(r"\n +8 +- +not yet\n", run_numbers(analysis.summary(early)))
+    assert figures.pulses.first_pulses(early)[1] == ["left out, no pulse: bead 8"]
 
 
 def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():

@@ -361,6 +361,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
     kind, facts = kind_and_numbers(found)
     again = as_bands(json.loads(json.dumps(facts, allow_nan=False)))
     assert kind == "bands" and again.equals(found) and again.attrs["status"]
+    assert "have not come, or not ended" in str(gc.figures.band_traces(found)[0].get_label())
     assert len(told) == 1
     assert str(told[0].message).removeprefix("bands: ") in [
         block.text for block in bands_page(facts)[1] if getattr(block, "warning", False)

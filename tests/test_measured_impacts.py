@@ -22,6 +22,7 @@ from granchain.contact.law import ContactLaw, Source
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.contact.viscous import Half
 from granchain.errors import CaseError, LawError, TraceError
+from granchain.figures import impact_comparison
 
 DATA = Path(__file__).parents[1] / "data"
 STEEL, CROQUET, LINES = DATA / "leeb-steel", DATA / "gugan-croquet", DATA / "one-line-impacts"
@@ -179,6 +180,16 @@ def test_the_command_prints_ranking_tables_and_reasons(capsys):
     assert "contact diameter [m]" in text
     assert "Doubt: Two printed diameters are misprints" in text.replace("\n", " ")
     assert "hertz: nothing to fit: hertz does not read the yield stress" in text
+
+
+def test_the_rms_of_a_quantity_with_a_unit_has_it(capsys, tmp_path):
+    heading, *rows = (CROQUET / "impacts.csv").read_text().splitlines()
+    of_time = [row.replace(",show,", ",rank,") for row in rows if ",duration," in row]
+    (tmp_path / "impacts.csv").write_text("\n".join([heading, *of_time]))
+    shutil.copy(CROQUET / "about.toml", tmp_path)
+    assert "rms of duration [s]" in told(capsys, "impact", "hertz", "--data", str(tmp_path))
+    figure, _ = impact_comparison(compare_impacts("hertz", tmp_path))
+    assert "rms [s] over the cases" in str(figure.get_label())
 
 
 def test_the_json_has_one_row_for_each_measured_number(capsys):

@@ -10,12 +10,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
 import granchain as gc
 from granchain import errors
 from granchain.cli import obey
+from granchain.cli.files import cited_conclusion
 from granchain.pages.blocks import Heading, Paragraph
-from granchain.pages.conclusions import messages_of
+from granchain.pages.conclusions import as_comparison, conclusion_blocks, messages_of
 from granchain.pages.report import headed, report
 from granchain.pages.study import ensemble_blocks
 from granchain.status import Message, Status
@@ -288,12 +290,25 @@ def test_a_heading_has_no_changes_of_its_case_and_a_message_of_several_laws_come
     assert told == ["bead 3: late", "hertz: no", "flores: no"]
 
 
+def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_one_has_no_residual():
+    (one,), none = COMPARED["results"], sensor(3) | {"residual": None}
+    both = one | {"label": "both", "law": "hertz, flores", "sensors": [none, sensor(6)]}
+    nearest = [{"bead": 3, "labels": ["hertz"]}]
+    facts = COMPARED | {"kind": "comparison", "results": [both, one], "nearest": nearest}
+    assert Heading("Contact law flores", 2) in conclusion_blocks(facts, "c.json")
+    assert cited_conclusion("c.json", facts)[:2] == ["hertz", "flores"]
+    found = gc.figures.comparison(as_comparison(facts))[0].findobj(Text)
+    assert "hertz: residual 10 %" in [text.get_text() for text in found]
+
+
 @pytest.mark.usefixtures("blank_pictures")
 def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_path):
     case = SMALL.replace(**{"time.end": 4e-5, "time.step": "fast"})
     speeds = [0.05, 5.0]
     with pytest.warns(errors.GranchainWarning, match="set time.end later"):
-        gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
+        study = gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
+    drawn = [str(draw()[0].get_label()) for draw in gc.figures.study_figures(study).values()]
+    assert ["have not come, or not ended" in label for label in drawn] == [True]
     gc.run_many([case.replace(**{"striker.speed": one}) for one in speeds]).save(tmp_path / "e.h5")
     told = "first pulses have not come, or not ended, by time.end, at beads"
     for name in ("study.h5", "e.h5"):

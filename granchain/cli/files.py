@@ -349,7 +349,7 @@ def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
     names = [
         *laws_in(document.get("case_resolved", {}).get("contact", {})),
         str(document.get("to", "")),
-        *(str(one.get("law", "")) for one in competing),
+        *(law for one in competing for law in str(one.get("law", "")).split(", ")),
     ]
     found: list[Any] = [name for name in dict.fromkeys(names) if name in laws()]
     if isinstance(trace := document.get("trace"), dict):

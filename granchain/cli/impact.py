@@ -533,13 +533,13 @@ def against_data(found: gc.ImpactComparison) -> str:
 def ranking(found: gc.ImpactComparison) -> str:
     """The laws, the nearest first: what was fitted, rms and largest residual over the rows that
     laws are ranked by."""
-    from granchain.comparison.impacts import at_bound
+    from granchain.comparison.impacts import at_bound, shown_quantity
 
     ranked = {row.quantity for row in found.data.rows if row.use != "show"}
     if not ranked or not found.ranking:
         return "No law has a value in each row that laws are ranked by."
     fit = [found.fit] if found.fit else []
-    rows = [("law", *fit, f"rms of {ranked.pop().replace('_', ' ')}", "largest", "at")]
+    rows = [("law", *fit, f"rms of {shown_quantity(ranked.pop())}", "largest", "at")]
     for name in found.ranking:
         entry = found.laws[name]
         worst = max(

@@ -120,7 +120,7 @@ class Interruption:
 
     @property
     def exit_code(self) -> int:
-        """The message about the signal that ended the process."""
+        """Of a process that the signal has ended."""
         return SIGNALLED + self.number
 
     def __enter__(self) -> Interruption:

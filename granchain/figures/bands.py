@@ -97,7 +97,8 @@ def write_bands_heading(bands: Any, sheet: Sheet, *notes: str) -> tuple[Figure, 
     more = [f"and {len(keys) - MOST_LINES} more"] if len(keys) > MOST_LINES else []
     deviations = f"standard deviations: {keys[0]}", *keys[1:MOST_LINES], *more
     of = "simulated", f"contact law {bands.attrs['law']}", f"members: {bands.attrs['status']}"
-    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes)
+    late = str(bands.attrs.get("missing_note", "")).partition(", by time.end")[0]
+    return sheet.write(str(bands.attrs["title"]), *of, *deviations, *notes, late)
 
 
 def shown_span(bands: Any, k: int) -> slice:

@@ -650,6 +650,17 @@ def time_unit(end: float) -> tuple[float, str]:
     return (1e3, "ms") if end <= 2.0 else (1.0, "s")
 
 
+# Units that are read with a prefix.
+PREFIXED = ("m", "kg", "Hz", "Pa", "N s", "J")
+
+
+def reading_unit(size: float, unit: str) -> tuple[float, str]:
+    """Factor from SI to the unit in which a size is read, and its name; none of a pure number."""
+    if unit == "s":
+        return time_unit(size)
+    return scaled(size, unit) if unit in PREFIXED else (1.0, "" if unit == "1" else unit)
+
+
 # --------------------------------------------------------------------------------------------------
 # Which lines, and their names
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from granchain.comparison import Comparison
 from granchain.comparison.agreement import IN_BAND
+from granchain.comparison.printed import MEASURABLE
 from granchain.figures.frame import (
     BLACK,
     LETTER,
@@ -214,7 +215,7 @@ def _forces_and_residuals(
                 area = {"color": line["color"], "alpha": 0.22, "zorder": 1, "linewidth": 0.0}
                 axes.fill_between(since, low - zero, high - zero, **area)
     if nearest:
-        smallest = min((agreement.residual.computed for agreement in ours), default=math.nan)
+        smallest = np.nanmin([agreement.residual.computed for agreement in ours])
         before = f"{' or '.join(nearest)}: " if len(ours) > 1 else ""
         words = f"{before}residual {100.0 * smallest:.2g} %"
     else:
@@ -265,7 +266,7 @@ def impact_comparison(
     letters = 0
     for axes, (quantity, group) in zip(sheet.panels, groups.items(), strict=True):
         rows = [found.data.rows[k] for k in group]
-        si = {"restitution": "", "duration": "s", "contact_diameter": "m"}[quantity]
+        si = MEASURABLE[quantity][0].removeprefix("1")
         factor, unit = scaled(max(row.measured for row in rows), si) if si else (1.0, "")
         for j, (one, colour) in enumerate(zip(shown, palette(), strict=False)):
             at = np.arange(len(group)) - 0.3 + 0.6 * (j + 0.5) / len(shown)
@@ -300,6 +301,8 @@ def impact_comparison(
         "damping": "one damping constant fitted",
     }.get(found.fit or "", "nothing fitted")
     hidden = f"not drawn: {len(laws) - len(shown)} more" if len(laws) > len(shown) else ""
-    parts = about.who, fit, "behind each law: rms over the cases in bold", hidden
+    ranked = {MEASURABLE[row.quantity][0] for row in found.data.rows if row.use != "show"}
+    of_rms = "".join(f" [{unit}]" for unit in ranked - {"1"})
+    parts = about.who, fit, f"behind each law: rms{of_rms} over the cases in bold", hidden
     # names of cases, in type of 7 points, push the axes to the right
     return sheet.write(about.title, *parts, indent=16.0 + LETTER * 7.0 * letters)

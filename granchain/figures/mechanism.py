@@ -41,7 +41,7 @@ WITHOUT: dict[str, Any] = {"color": BLACK, "linestyle": "--", "linewidth": 1.0}
 OVER_THE_TURN = {
     "slider_position": "position [mm]",
     "slider_velocity": "velocity [m/s]",
-    "slider_acceleration": "acceleration (m/s\N{SUPERSCRIPT TWO})",
+    "slider_acceleration": "acceleration [m/s\N{SUPERSCRIPT TWO}]",
     "contact_force": "contact force [N]",
 }
 

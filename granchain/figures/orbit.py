@@ -9,7 +9,17 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from granchain.errors import CaseError
-from granchain.figures.frame import Axes, Figure, Sheet, look, palette, scaled, styled
+from granchain.figures.frame import (
+    Axes,
+    Figure,
+    Sheet,
+    largest,
+    look,
+    palette,
+    reading_unit,
+    scaled,
+    styled,
+)
 from granchain.store import Result
 from granchain.studies.continuation import Branch
 from granchain.studies.orbit import Orbit
@@ -54,7 +64,7 @@ def orbit(
             by * u[:, place], times * v[:, place], label=f"bead {found.bead[place]}", **look(i)
         )
         plane.plot(by * u[0, place], times * v[0, place], "o", color=look(i)["color"], markersize=4)
-    plane.set(xlabel=f"displacement ({length})", ylabel=f"velocity ({speed})")
+    plane.set(xlabel=f"displacement [{length}]", ylabel=f"velocity [{speed}]")
     plane.margins(0.05)
     plane.legend(loc="best")
     _section(found, passed, section)
@@ -105,7 +115,7 @@ def _section(found: Orbit, passed: Result | None, ax: Axes) -> None:
     ax.plot(by * points[:, 0], times * points[:, 1], ".-", color=palette()[2], linewidth=0.5,
             markersize=5, label=words)  # fmt: skip
     ax.plot(by * start[0], times * start[1], "o", color=palette()[1], label="the orbit")
-    ax.set(xlabel=f"displacement of bead {found.bead[at]} ({length})", ylabel=f"velocity ({speed})")
+    ax.set(xlabel=f"displacement of bead {found.bead[at]} [{length}]", ylabel=f"velocity [{speed}]")
     ax.ticklabel_format(useOffset=False)
     ax.margins(0.1)
     ax.legend(loc="best")
@@ -153,7 +163,7 @@ def bifurcation(
     upward, measure = f"largest displacement of {whose}", "m"
     if bead is None and not branch.case.drives and branch.along != "period":
         y, upward, measure = 1.0 / np.array([one.period for one in points]), "frequency", "Hz"
-    (across, unit), (up, length) = scaled(np.abs(x).max(), branch.unit), scaled(y.max(), measure)
+    (across, unit), (up, length) = reading_unit(largest(x), branch.unit), scaled(y.max(), measure)
     x, y = across * x, up * y
     # what has a name lies between two orbits, and takes its line from the one beside it
     kinds = [(b if b.kind == "orbit" else a).stable for a, b in pairwise(points)]
@@ -169,7 +179,8 @@ def bifurcation(
             sheet.top.plot(x[named], y[named], mark, color=colour, markersize=6, label=kind)
     if branch.special:
         sheet.top.legend(loc="best")
-    sheet.top.set(xlabel=f"{branch.along} ({unit})", ylabel=f"{upward} ({length})")
+    xlabel = branch.along + (f" [{unit}]" if unit else "")
+    sheet.top.set(xlabel=xlabel, ylabel=f"{upward} [{length}]")
     sheet.top.margins(0.05)
     return sheet.write(
         f"Orbits: {branch.case.title or 'untitled case'}",

@@ -18,6 +18,7 @@ from granchain.analysis import (
     speed_in_words,
     speeds_between,
 )
+from granchain.analysis.definition import PULSE_BEGINS
 from granchain.analysis.results import SensorPulse
 from granchain.case.document import first_few
 from granchain.figures.frame import (
@@ -112,7 +113,7 @@ def force_traces(
                 elif len(results) == 1:
                     # the first pulse, on lines of its own
                     top = sensor_peak(result, column)
-                    missing = "no pulse" if top.force == 0.0 else "still rising"
+                    missing = why_missing(top.force, largest(result.sensor_force))
                     text += f"\n{top.force:.3g} N" if top.complete else f"\n{missing}"
                     text += "\nmerged" if top.merged else ""
         axes.text(
@@ -152,19 +153,26 @@ def _share_limits(rows: np.ndarray) -> None:
         round_end(axes)
 
 
+def why_missing(force: float, most: float) -> str:
+    """Why a pulse whose largest force so far is this has no peak: what runs ahead of a wave, of
+    whose peak most of a row's is, is no pulse."""
+    return "no pulse" if force <= PULSE_BEGINS**2 * most else "still rising"
+
+
 def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
     """The first pulses of a result that are complete and have not merged with another, in the order
     of the beads, and which sensors are left out, and why."""
     contacts = set(np.asarray(result.contact).tolist())
-    seen = []
+    seen, pulses = [], sorted(sensor_pulses(result), key=lambda pulse: pulse.bead)
+    most = max((pulse.peak for pulse in pulses), default=0.0)
     left_out: dict[str, list[str]] = {}
-    for pulse in sorted(sensor_pulses(result), key=lambda pulse: pulse.bead):
+    for pulse in pulses:
         # the force of a sensor is the mean of its two contacts
         why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "with one contact"
         if pulse.merged:
             why = "merged"
         elif not pulse.complete:
-            why = "no pulse" if pulse.peak == 0.0 else "still rising"
+            why = why_missing(pulse.peak, most)
         if why:
             left_out.setdefault(why, []).append(str(pulse.bead))
         else:

@@ -191,7 +191,11 @@ def write_study_heading(
     of, *changes = str(study.attrs.get("title", "study")).split("; ")
     title = f"{what[:1].upper()}{what[1:]}: {of}"
     members = f"{states.size} members" if "status" in study else ""
-    return sheet.write(title, "simulated", laws, members, *notes, more, *changes)
+    # without the sensors, of which there may be hundreds, and without advice
+    of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
+    late = str(study.attrs.get("missing_note", "")) if of_pulses else ""
+    late = late.partition(", by time.end")[0]
+    return sheet.write(title, "simulated", laws, members, *notes, more, late, *changes)
 
 
 def number_values(study: Any, key: str, what: str) -> tuple[np.ndarray, str]:

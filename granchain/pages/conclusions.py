@@ -53,7 +53,9 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         Of the file.
     """
     try:
-        heading, blocks, laws = COMPOSERS[str(facts["kind"])](facts)
+        heading, blocks, met = COMPOSERS[str(facts["kind"])](facts)
+        # those of a result of several are in one word
+        laws = [law for several in met for law in several.split(", ")]
         blocks = [Heading(heading, 1), *messages_of(facts), *blocks]
         named = [block for law in dict.fromkeys(laws) for block in law_blocks(law, {})]
     except STRANGE:
@@ -108,7 +110,7 @@ def as_comparison(facts: Mapping[str, Any]) -> Any:
                     **{key: drawable(sensor[key]) for key in FORCES_OF_A_SENSOR},
                     peak=SimpleNamespace(**drawable(sensor["peak"])),
                     arrival=SimpleNamespace(**drawable(sensor["arrival"])),
-                    residual=SimpleNamespace(computed=sensor["residual"]),
+                    residual=SimpleNamespace(computed=drawable(sensor["residual"])),
                     force_band=sensor["force_band"]
                     and SimpleNamespace(**drawable(sensor["force_band"])),
                 )

@@ -37,15 +37,16 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
     pulses = summary.sensors
     if pulses:
         rows = (
+            # of a pulse that has not come, or not ended, there is no number
             (
                 str(pulse.bead),
                 number_text(pulse.peak),
-                "merged " * pulse.merged + number_text(pulse.arrival, factor=1e6)
-                if pulse.complete
-                else "not yet",
+                "merged " * pulse.merged + number_text(pulse.arrival, factor=1e6),
                 number_text(pulse.width, factor=1e6),
                 number_text(pulse.impulse, factor=1e3),
             )
+            if pulse.complete
+            else (str(pulse.bead), "-", "not yet", "-", "-")
             for pulse in pulses
         )
         blocks.append(number_grid(PULSES, rows, "First pulses"))

@@ -11,7 +11,7 @@ from granchain.case import Case
 from granchain.case.mechanism import MECHANISM_KINDS
 from granchain.case.tables import MaterialTable, SegmentTable
 from granchain.case.title import value_words
-from granchain.figures.frame import scaled, time_unit
+from granchain.figures.frame import reading_unit
 from granchain.figures.studies import key_words
 from granchain.keys import declared, table_in
 from granchain.pages.blocks import Grid, number_text
@@ -21,15 +21,6 @@ _RECORDING = ("title", "snapshots", "energy", "record", "tolerance", "fitted", "
 _KEYS_OF_RECORDING = ("sensors.interval", "sensors.contacts", "time.step", "chain.disorder_seed")
 # Values of a list that are written out, and segments that have a row each.
 MOST_VALUES, MOST_SEGMENTS = 12, 6
-# Units that are read with a prefix.
-PREFIXED = ("m", "kg", "Hz", "Pa", "N s", "J")
-
-
-def reading_unit(size: float, unit: str) -> tuple[float, str]:
-    """Factor from SI to the unit in which a size is read, and its name; none of a pure number."""
-    if unit == "s":
-        return time_unit(size)
-    return scaled(size, unit) if unit in PREFIXED else (1.0, "" if unit == "1" else unit)
 
 
 def words_of(value: Any, unit: str | None = None, table: type[Any] | None = None) -> str:

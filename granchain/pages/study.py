@@ -13,7 +13,13 @@ import numpy as np
 from granchain.analysis import summary
 from granchain.errors import RunError
 from granchain.figures import several_figures, study_figures
-from granchain.figures.frame import MOST_LINES, evenly_spaced, figure_title, labels_of
+from granchain.figures.frame import (
+    MOST_LINES,
+    evenly_spaced,
+    figure_title,
+    labels_of,
+    reading_unit,
+)
 from granchain.pages.blocks import (
     Block,
     Grid,
@@ -32,7 +38,6 @@ from granchain.pages.run import (
     resolved,
     setup_blocks,
 )
-from granchain.pages.setup import reading_unit
 from granchain.store.variables import unit_of_attributes
 from granchain.studies.measures import missing_note
 
@@ -146,7 +151,7 @@ def ensemble_blocks(ensemble: Any, about: Mapping[str, Any], name: str) -> list[
     late = np.array([[not one.get(bead, True) for bead in beads] for one in ends], dtype=bool)
     words = missing_note(late, beads)
     columns = ("run", "of it", "ended", "wave speed [m/s]", *(f"bead {k} [N]" for k in shown))
-    laws = list(dict.fromkeys(result.law for result in results))
+    laws = list(dict.fromkeys(law for result in results for law in result.law.split(", ")))
     drawn: list[Block] = []
     if found:
         chosen = evenly_spaced(len(results), MOST_LINES, "")[0]
