@@ -137,9 +137,7 @@ BOX = ((2.3, 3.5), (1.5, 2.1))
 
 @cache
 def between_runs():
-    trace = with_noise("white", 0)
-    against = module.Against(start(), module._measured(start(), trace, None), "peaks", KEYS, 1)
-    return BetweenRuns(against, BOX)
+    return BetweenRuns(before_any_run(with_noise("white", 0), start(), measure="peaks"), BOX)
 
 
 @pytest.fixture
@@ -246,6 +244,30 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
     assert found.describes
     assert 0.001 < found.errors["contact.psi"] < 0.006
     assert abs(found.values["contact.psi"] - 2.84) < 4.0 * found.errors["contact.psi"]
+
+
+def before_any_run(trace, case, cutoff=None, measure="traces"):
+    return module.Against(case, module._measured(case, trace, cutoff), measure, KEYS, 1)
+
+
+def test_noise_that_is_stated_goes_through_the_filter_too():
+    # as large as what the quiet stretch shows, whose 60 filtered samples tell it to a quarter
+    stated = {"noise": 0.01 * float(true_run().sensor_force.max())}
+    shown, known = (
+        before_any_run(synthetic(0.01, 3, said=said), start(), 1e5)._roots for said in ({}, stated)
+    )
+    ratios = [np.linalg.norm(known[k]) / np.linalg.norm(shown[k]) for k in shown]
+    # white noise loses 3/5 of its size in this filter: without it they are 1.5 to 2.7
+    assert min(ratios) > 0.7 and max(ratios) < 1.35
+
+
+def test_both_contacts_of_a_sensor_with_unequal_halves_are_recorded_at_a_wall_too():
+    about = rig(sensor={"front_mass": 0.2e-3})
+    trace = replace(synthetic(), sensor_bead=np.array([1, 4, 6, 8, 12]), about=about)
+    for own, first in (({}, 0), ({"striker": None, "ends.left": "wall"}, 0)):
+        case = start().replace(**{"ends.right": "wall"} | own)
+        recorded = before_any_run(trace, case, measure="peaks").case.sensors.contacts
+        assert recorded == (first, 1, 3, 4, 5, 6, 7, 8, 11, 12)
 
 
 @pytest.mark.usefixtures("between")
@@ -435,8 +457,7 @@ def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
     # the maximum of -(m/2) ln v - S/(2 v) over the variance v is at v = S/m, for each sensor, of
     # its n numbers and of as many more as its quiet stretch stands for; found are a restitution, a
     # speed and a clock
-    measured = module._measured(best.case, trace, None)
-    against = module.Against(best.case, measured, "traces", ("striker.speed",), 1)
+    against = before_any_run(trace, best.case)
     count = np.array([len(one["time"]) for one in best.samples])
     square, quiet = count * np.square(best.residuals), against.quiet_degrees
     wanted = np.sum((quiet + count) * np.log((quiet + square) / (quiet + count)) + count) + 6.0

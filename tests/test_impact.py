@@ -234,6 +234,8 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
     inputs = {"law": "gonthier-exact", "speed": 1.77, "restitution": 0.03}
     whole = impact(**inputs)
     monkeypatch.setattr(sys.modules["granchain.two_body"], "CLOSELY", 2000)
+    # and in blocks that end on the last step but one of the first thousand
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "STEPS_AT_ONCE", 125)
     thinned = impact(**inputs)
     # 9,342 steps (measured): 2,000 of them, then every eighth
     n = thinned.time.size - 1

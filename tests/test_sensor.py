@@ -44,6 +44,10 @@ def test_the_piezo_of_unequal_halves_feels_the_contact_before_it_by_the_share_of
     alone = synthetic(beads=6, sensors=(3,), contacts=(1, 3))
     assert np.array_equal(piezo_force(alone, 3, sensor, messages), alone.sensor_force[:, 0])
     assert len(messages) == 1 and "--set sensors.contacts=[2,3]" in messages[0]
+    # at a free end there is no contact behind it, whose force is none
+    end = synthetic(beads=6, sensors=(6,), contacts=(5,))
+    known = 0.75 * end.contact_force[:, 0]
+    assert piezo_force(end, 6, Sensor(front_mass=0.25 * end.mass[5])) == pytest.approx(known)
 
 
 # the cutoff is the frequency that is halved

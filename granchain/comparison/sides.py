@@ -90,7 +90,7 @@ def piezo_force(
     result: Result, bead: int, sensor: Sensor, messages: list[str] | None = None
 ) -> np.ndarray:
     """Force on the piezo of a bead, from its two contact forces where the sensor's halves are
-    unequal and the result holds them.
+    unequal and the result holds them; at a free end there is one.
 
     Parameters
     ----------
@@ -107,9 +107,11 @@ def piezo_force(
     """
     if sensor.front_mass is not None:
         recorded = result.sensor_contact.tolist() if "contact_force" in result.variables else []
-        if bead - 1 in recorded and bead in recorded:
+        own = bead - 1, bead
+        if all(contact in recorded or contact not in result.contact for contact in own):
             front, back = (
-                result.contact_force[:, recorded.index(contact)] for contact in (bead - 1, bead)
+                result.contact_force[:, recorded.index(contact)] if contact in recorded else 0.0
+                for contact in own
             )
             mass = float(result.mass[np.flatnonzero(result.bead == bead)[0]])
             return sensor.force(front, back, mass)

@@ -2,7 +2,10 @@
 the measurement distinguishes.
 
 Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison`
-XX"""
+reads from the trace: each number's own uncertainty, from its noise, sampling, baseline and shape,
+is its weight. Beside the keys the time between the clocks of the trace and of the run is found, and
+by how much calibrations and clocks are off of which the trace states an uncertainty, which holds
+them near none."""
 
 from __future__ import annotations
 
@@ -40,6 +43,7 @@ from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.many import run_many
 from granchain.studies.members import check_members
+from granchain.studies.plan import is_number
 from granchain.studies.ranking import (
     Apart,
     Ranking,
@@ -255,7 +259,7 @@ class Fit:
         CaseError
             For another level.
         """
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
+        if not (is_number(level) and 0.0 < level < 1.0):
             raise CaseError(
                 f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for "
                 "90 %"
@@ -483,7 +487,7 @@ def _asked_of_laws(
 
 def _measured(case: Case, trace: Trace, cutoff: float | None) -> Measured:
     """What the sensors of the trace read, or what is wrong with the filter or the chain."""
-    if cutoff is not None and not (isinstance(cutoff, (int, float)) and 0.0 <= cutoff < math.inf):
+    if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
             f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no "
             "filter"
@@ -641,7 +645,8 @@ class Against:
             "energy.ledger": False,
         }
         if self.sensor.front_mass is not None:
-            there = range(0 if case.striker is not None else 1, case.beads)
+            first = (case.striker is None) - case.ends.has_wall("left")
+            there = range(first, case.beads + case.ends.has_wall("right"))
             contacts = {contact for bead in beads for contact in (bead - 1, bead)}
             changes["sensors.contacts"] = sorted(contacts.intersection(there))
         self.base, self.trace, self.measure = case, trace, measure
@@ -933,7 +938,7 @@ class Against:
             if alike.criterion < sum(one.criterion for one, _ in models.values()):
                 models = {k: (alike, i) for i, k in enumerate(enough)}
         for k, window in self._windows.items():
-            force, noise = self.measured.force[:, k], self.measured.raw_noise[k]
+            force = self.measured.force[:, k]
             baseline, quiet = self.measured.readings[k].baseline, quiets[k]
             last = min(len(quiet), window.start)
             first = max(0, last - MOST_QUIET)
@@ -943,13 +948,13 @@ class Against:
                 row = models[k][0].autocovariance(models[k][1], count)
                 wave = sines[k].autocovariance(count)
                 if self.trace.about.uncertainty.noise is not None:
-                    size = noise**2 / (row[0] + wave[0])
+                    size = self.measured.noise[k] ** 2 / (row[0] + wave[0])
                     row, wave = size * row, size * wave
                 row *= self._judged(k, len(quiet), row, len(models[k][0].coefficients) - 1)
                 # two amplitudes and a frequency went with the sine
                 row *= len(quiet) / max(len(quiet) - 3, 1) if sines[k].turn else 1.0
             else:
-                row[0] = noise**2
+                row[0] = self.measured.raw_noise[k] ** 2
                 if len(quiet) < LEAST_QUIET:
                     self._say_few(k, len(quiet), f"{LEAST_QUIET} samples and more tell its noise")
             least = PULSE_BEGINS**3 * float(np.abs(force[window]).max())

@@ -35,6 +35,7 @@ from granchain.store import Result
 from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.measures import can_transmit, measure
 from granchain.studies.members import check_members
+from granchain.studies.plan import is_number
 from granchain.verification import UNCONFIRMED
 
 # Half the distance of a difference, as a part of a number or of its scale: the runs' rounding of
@@ -212,9 +213,8 @@ def sizes_of(numbers: Numbers, scale: Mapping[str, float]) -> np.ndarray:
             f'scale={{"{next(iter(numbers.keys))}": 1e-6}}'
         )
     for key, size in scale.items():
-        good = isinstance(size, (int, float)) and not isinstance(size, bool) and 0 < size < math.inf
         problems.check(
-            key in numbers.keys and good,
+            key in numbers.keys and is_number(size) and size > 0.0,
             f"scale.{key}",
             shown(size),
             f"a number above 0 for one of {', '.join(numbers.keys)}",
