@@ -1,6 +1,7 @@
 """Branches of orbits: what is named on them, against variational integration of the tests' own."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -81,6 +82,19 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
         gc.continuation(case, found, **way, out=out)
     with pytest.raises(CaseError, match="another case, key or way"):
         gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
+    # nor is it that of another orbit of the case
+    other = replace(found, displacement=2.0 * found.displacement)
+    with monkeypatch.context() as patch, pytest.raises(CaseError, match="or from another orbit"):
+        patch.setattr(module.Path, "corrected", lambda path, z, *_: (z, 1))
+        gc.continuation(case, other, **way, out=out, resume=True)
+
+    def full(*_):
+        raise FileError("the disk is full")
+
+    # the last orbit stands in the part before
+    with monkeypatch.context() as patch, pytest.raises(FileError, match="full"):
+        patch.setattr(module, "save_study", full)
+        gc.continuation(case, found, **way, out=out, resume=True)
     whole = gc.continuation(case, found, **way, out=out, resume=True)
     assert [p.name for p in tmp_path.iterdir()] == ["branch.nc"] and not whole.interrupted
     # the measure of the states is put into them at each step: to rounding, not to the bit
@@ -109,9 +123,10 @@ def test_a_contact_that_begins_to_open_is_named():
     assert abs(after.parameter - before.parameter) <= 2e-3 * 1.4e-7
 
 
-def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
+def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypatch):
     case = row(1, 81.5e3, 5e2)
-    branch = gc.continuation(case, gc.orbit(case), along="ends.left.amplitude", stop=8e-8)
+    orbit = gc.orbit(case)
+    branch = gc.continuation(case, orbit, along="ends.left.amplitude", stop=8e-8)
     assert kinds(branch) == ["period doubling"]
     (point,) = branch.special
     assert [one.stable for one in branch.points[:2]] == [True, True]
@@ -119,6 +134,9 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     _, jacobian = integrated(case.replace(**{"ends.left.amplitude": point.parameter}), point)
     assert np.abs(np.linalg.eigvals(jacobian) + 1.0).min() <= 2e-3
     other = branch.switch(point)
+    off = np.abs(np.linalg.eigvals(jacobian)).max() - abs(point.multipliers[0])
+    assert abs(off) <= point.modulus_error
+    assert len(branch.points) <= 36
     assert other.period == pytest.approx(2.0 * point.period, rel=1e-12)
     assert other.residual <= 1e-8 and other.begun.startswith("a period doubling at")
     halfway = other.result.displacement[len(other.result.displacement) // 2]
@@ -136,6 +154,27 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found():
     state = path.state(node.z)
     assert np.linalg.norm(path.measured(node).z[:-1]) == pytest.approx(1.0)
     assert path.state(node.z) == pytest.approx(state)
+    # at the start state and parameter change alike along the branch
+    steep = replace(node, z=1e-3 * node.z, tangent=np.array([0.6, 0.0, 0.8]))
+    monkeypatch.setattr(path, "corrected", lambda z, *_: (z, 1))
+    monkeypatch.setattr(path, "node", lambda *_: steep)
+    path.weight = np.ones(3)
+    assert path.first(orbit).tangent == pytest.approx([math.sqrt(0.5), 0.0, math.sqrt(0.5)])
+
+
+def test_a_branch_over_a_phase_is_of_the_orbits_at_its_phases(monkeypatch):
+    long_steps(monkeypatch)
+    push = {"drive": "force", "signal": "harmonic", "amplitude": 0.1, "frequency": 2e4}
+    drives = [push | {"bead": bead, "phase": phase} for bead, phase in ((1, 0.5), (2, 1.0))]
+    case, along = row(2, 2e4, 2e3, **{"ends.left": "wall", "drive": drives}), "drive.1.phase"
+    branch = gc.continuation(case, gc.orbit(case), along=along, stop=1.5)
+    assert [branch.points[k].parameter for k in (0, -1)] == [1.0, 1.5]
+    # after 400 periods, at the first drive's phase 0
+    time = (400.0 - 0.5 / (2.0 * math.pi)) / 2e4
+    for point in (branch.points[0], branch.points[-1]):
+        known = gc.run(case.replace(**{along: point.parameter, "time.end": time}))
+        off = np.abs(point.displacement - known.final_displacement).max()
+        assert off <= 1e-3 * point.excursion.max()
 
 
 @pytest.mark.long
@@ -275,6 +314,6 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
         with pytest.raises(CaseError, match="orbit: got one of 1 beads for a chain of"):
             gc.continuation(other, orbit, along="chain.drag", stop=1e3)
     # where the derivative of the equations is singular to the last bit
-    monkeypatch.setattr(module, "bordered", lambda *_: np.zeros((3, 3)))
+    monkeypatch.setattr(module.Path, "bordered", lambda *_: np.zeros((3, 3)))
     with pytest.raises(RunError, match=r"got one at chain\.drag = 2000 from which no"):
         gc.continuation(case, orbit, along="chain.drag", stop=1e3)

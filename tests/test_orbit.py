@@ -17,6 +17,7 @@ from granchain.errors import CaseError, RunError
 from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.studies import orbit as module
+from granchain.studies.shooting import least_overlaps
 
 DRAG, FREQUENCY = 5e3, 8e3
 LINEAR = {"law": "kelvin-voigt", "restitution": 1.0, "stiffness": 1e7, "separation": "tensile"}
@@ -216,3 +217,10 @@ def test_copies_of_a_run_end_where_runs_from_their_states_do(monkeypatch):
     ):
         known = gc.run(case.replace(initial={"displacement": u.tolist(), "velocity": v.tolist()}))
         assert (known.final_displacement == end).all() and (known.final_velocity == speed).all()
+
+
+def test_the_smallest_overlap_lies_on_the_parabola_through_three_samples():
+    # -2 between two samples; at the end the sample itself; of a straight line its end
+    t = np.arange(8.0)
+    values = np.transpose([(t - 3.3) ** 2 - 2.0, (t - 9.0) ** 2, -t])
+    assert least_overlaps(values) == pytest.approx([-2.0, 4.0, -7.0])

@@ -7,6 +7,7 @@ import copy
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 
@@ -32,10 +33,10 @@ from granchain.studies.orbit import (
     PeriodGrid,
     Shooting,
     Stability,
+    ended,
     error_not_known,
     expected_runs,
     one_period_of,
-    orbit_of,
     period_grid,
     rounding_of,
     scaled_to_largest,
@@ -282,16 +283,9 @@ def breather(
     start = np.append(turn.state / family.grid.scale, 1.0)
     found = newton(start, begun, shoot, step, tolerance, 1e3 * tolerance)
     shooting = family.shooting(turn.period * float(found.place[-1]))
-    if found.why is None:
-        known = spectrum_of(family, shooting, found.shot)
-        orbit = orbit_of(shooting, found.shot, found.shots, begun, known)
-        runners.close()
-        return orbit
-    raise RunError(
-        f"orbit: got none from {begun}: {found.sentence}, of period {shooting.period:.6g} s, "
-        f"allowed {tolerance:g}; give as guess= the orbit at a smaller amplitude or another "
-        "period, or ask for a larger tolerance",
-        shooting.seen(found.shot.state),
+    advice = "the orbit at a smaller amplitude or another period"
+    return ended(
+        shooting, found, begun, tolerance, advice, lambda shot: spectrum_of(family, shooting, shot)
     )
 
 
@@ -469,7 +463,7 @@ class BreatherPath(Path):
     runners : Runners
     """
 
-    beside, history = 2, None
+    beside = 2
 
     def __init__(
         self, case: Case, found: Orbit, along: str, start: float, stop: float, runners: Runners
@@ -489,6 +483,7 @@ class BreatherPath(Path):
         self.grid = self._first.grid
         self.weight = np.ones(self.grid.scale.size + 2)
         self.family = lru_cache(maxsize=5)(self._family)
+        self.shooting = lru_cache(maxsize=5)(self._shooting)
 
     def _case_at(self, value: float) -> Case:
         return self.case if self.along in FAMILY_UNITS else self.case.replace(**{self.along: value})
@@ -496,8 +491,6 @@ class BreatherPath(Path):
     def _family(self, fraction: float) -> BreatherFamily:
         """That of a part of the way, with what is held there."""
         first, value = self._first, self.value_of(fraction)
-        if fraction == 0.0:
-            return first
         if self.along not in FAMILY_UNITS:
             found = BreatherFamily(
                 self._case_at(value), first.turn, first.hold, self.runners, self.grid
@@ -509,7 +502,7 @@ class BreatherPath(Path):
         found.fixed_value = value / scale if self.along == "amplitude" else value
         return found
 
-    def shooting(self, fraction: float) -> Shooting:
+    def _shooting(self, fraction: float) -> Shooting:
         """The first breather's period at a part of the way."""
         return self.family(fraction).shooting(self.period)
 
@@ -572,12 +565,11 @@ class BreatherPath(Path):
         """A point in the measure of the path."""
         return np.insert(super().place(point), -1, math.log(point.period / self.period))
 
-    def longer(self, factor: int) -> BreatherPath:
+    def longer(self, factor: int) -> Self:
         """The same with a multiple of the period."""
-        found, first = copy.copy(self), copy.copy(self._first)
-        found.period, found.multiple = factor * self.period, factor * self.multiple
-        found.grid = first.grid = self.grid._replace(steps=factor * self.grid.steps)
-        found._first, found.family = first, lru_cache(maxsize=5)(found._family)
+        found, found_first = super().longer(factor), copy.copy(self._first)
+        found.period, found._first, found_first.grid = factor * self.period, found_first, found.grid
+        found.family = lru_cache(maxsize=5)(found._family)
         return found
 
     def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

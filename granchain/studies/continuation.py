@@ -4,12 +4,13 @@ where they lose stability."""
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,11 +29,11 @@ from granchain.store.reader import dataset_in, open_hdf5
 from granchain.store.result import dataset_of
 from granchain.store.study import StudyPart, save_study
 from granchain.store.variables import CONTENT, FORMAT, Variable
+from granchain.studies.fit import NO_PHYSICS
 from granchain.studies.members import check_members
 from granchain.studies.newton import Shot
 from granchain.studies.orbit import (
     Orbit,
-    PeriodGrid,
     Shooting,
     Stability,
     check_still,
@@ -63,6 +64,9 @@ STRAIGHT = 0.9
 FOUND = 1e-3
 # The measure of a branch is changed where its states have grown so much.
 GROWN = 1.3
+# How nearly a file's first orbit is that of a call that goes on with it, as a part of its state:
+# both close to 1e-8, and two orbits of one case differ by more. Ours.
+SAME_ORBIT = 1e-3
 # Orbits of a branch, at most.
 MOST_ORBITS = 2000
 # Numbers of a point that stand in a file as they are, those along beads and contacts, and units.
@@ -327,20 +331,6 @@ class Node:
         matrix = (self.shot.jacobian if own is None else own) - at * np.eye(len(values))
         return float(np.linalg.slogdet(matrix)[0] * np.abs(values - at).min())
 
-    def branches(self, weight: np.ndarray) -> float:
-        """Changes its sign where another branch crosses, and not where this one turns."""
-        matrix = bordered(self.shot.jacobian, self.by_parameter, self.tangent, weight)
-        return float(np.linalg.slogdet(matrix)[0] * np.abs(self.found.values - 1.0).min())
-
-
-def bordered(
-    jacobian: np.ndarray, by_parameter: np.ndarray, normal: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Derivative of (P(y) - y, normal z) by z, the state y and the parameter in the measure of a
-    path."""
-    inner = np.hstack([jacobian - np.eye(len(jacobian)), by_parameter[:, None]]) * weight
-    return np.vstack([inner, normal])
-
 
 Test = Callable[[Node], float]
 # What changes its sign where a branch turns, and where a real multiplier passes -1.
@@ -369,14 +359,12 @@ class Path:
     multiple : int
         Periods of the drive in one of the orbit.
     runners : Runners
-    history : (n_history, n_contacts) array, optional
-        What the contacts remember, with dents that stay as they are.
-    grid : PeriodGrid, optional
-        Of another path along the same chain; its steps are of one period of the drive.
     """
 
     # numbers of z beside the state
     beside = 1
+    # what the contacts remember, with dents that stay as they are
+    history: np.ndarray | None = None
     # the period at a part of the way; the last ones are kept
     shooting: Callable[[float], Shooting]
 
@@ -388,20 +376,13 @@ class Path:
         stop: float,
         multiple: int,
         runners: Runners,
-        history: np.ndarray | None = None,
-        grid: PeriodGrid | None = None,
     ):
         self.case, self.along, self.start, self.stop = case, along, start, stop
-        self.multiple, self.runners, self.history = multiple, runners, history
-        periods = [self._one_period(value) for value in (start, stop)]
-        if grid is None:
-            grids = [
-                period_grid(self._case_at(one), two)
-                for one, two in zip((start, stop), periods, strict=True)
-            ]
-            grid = grids[0]._replace(steps=max(one.steps for one in grids))
-        self.grid, self.weight = grid, np.ones(grid.scale.size + 1)
-        self._bare, self.shooting = periods[0], lru_cache(maxsize=5)(self._shooting)
+        self.multiple, self.runners = multiple, runners
+        grids = [period_grid(self._case_at(one), self._one_period(one)) for one in (start, stop)]
+        self.grid = grids[0]._replace(steps=max(one.steps for one in grids))
+        self.weight = np.ones(self.grid.scale.size + 1)
+        self.shooting = lru_cache(maxsize=5)(self._shooting)
 
     def _case_at(self, value: float) -> Case:
         return self.case.replace(**{self.along: value})
@@ -425,13 +406,8 @@ class Path:
 
     def _shooting(self, fraction: float) -> Shooting:
         """The period at a part of the way."""
-        value = self.value_of(fraction)
-        drive = next(iter(self._bare.drives.values()))
-        period = self.multiple / (drive.frequency or 0.0)
-        if self.along.endswith(".frequency"):
-            period = self.multiple / value
-        steps = {"time.end": period, "time.step": period / self.grid.steps}
-        bare = self._bare.replace(**{self.along: value, **steps})
+        bare = self._one_period(self.value_of(fraction))
+        bare = bare.replace(**{"time.step": bare.time.end / self.grid.steps})
         return Shooting(bare, self.grid, self.runners, self.history)
 
     def place(self, point: Point) -> np.ndarray:
@@ -458,8 +434,8 @@ class Path:
         y = self.state(z)
         return (self.at(z).fine.images(y[None])[0] if image is None else image) - y
 
-    def remembering(self, found: Orbit) -> Path:
-        """The same with contacts that remember what they do in an orbit.
+    def remember(self, found: Orbit) -> None:
+        """Have contacts remember what they do in an orbit.
 
         Raises
         ------
@@ -483,10 +459,7 @@ class Path:
                 "number of drives, drag, on-site springs or dashpots; find an orbit at each value "
                 "with granchain.orbit, which lets the dents grow"
             )
-        return Path(
-            self.case, self.along, self.start, self.stop, self.multiple, self.runners, history,
-            self.grid,
-        )  # fmt: skip
+        self.history, self.shooting = history, lru_cache(maxsize=5)(self._shooting)
 
     def room(self, node: Node) -> np.ndarray:
         """(contacts,) How much further each contact may be loaded before its dent grows, as a part
@@ -504,7 +477,8 @@ class Path:
         self, z: np.ndarray, shot: Shot, by_parameter: np.ndarray, normal: np.ndarray
     ) -> np.ndarray:
         """Derivative of the equations and of normal z."""
-        return bordered(shot.jacobian, by_parameter, normal, self.weight)
+        inner = np.hstack([shot.jacobian - np.eye(len(shot.state)), by_parameter[:, None]])
+        return np.vstack([inner * self.weight, normal])
 
     def solved(self, matrix: np.ndarray, off: np.ndarray) -> np.ndarray:
         """The step that equations with this derivative ask for."""
@@ -644,12 +618,15 @@ class Path:
 
     def tests(self, node: Node, after: Node) -> list[tuple[Test, str]]:
         """Functions that are zero in a step, and what is there."""
-        crossing = {"branch point": lambda one: one.branches(self.weight)}
-        tests = sign_changes(node, after, TURNS | crossing)
-        real = len(tests)
-        if abs(after.count() - node.count()) > real or (
-            not real and abs(after.count() - node.count()) == 2
-        ):
+
+        def branches(one: Node) -> float:
+            # not where this one turns
+            matrix = self.bordered(one.z, one.shot, one.by_parameter, one.tangent)
+            return float(np.linalg.slogdet(matrix)[0] * np.abs(one.found.values - 1.0).min())
+
+        tests = sign_changes(node, after, TURNS | {"branch point": branches})
+        # each of these takes one multiplier across, a pair two more
+        if abs(after.count() - node.count()) > len(tests):
             few = min(node.count(), after.count())
 
             def pairs(node: Node) -> float:
@@ -663,9 +640,7 @@ class Path:
     def named(self, node: Node, after: Node, length: float) -> list[Point]:
         """The points in a step that have a name, in their order."""
         found = [
-            (one, kind)
-            for test, kind in self.tests(node, after)
-            if (one := self.where(node, after, length, test)) is not None
+            (self.where(node, after, length, test), kind) for test, kind in self.tests(node, after)
         ]
         found.sort(key=lambda pair: float((pair[0].z - node.z) @ node.tangent))
         return [
@@ -673,10 +648,9 @@ class Path:
             for one, kind in found
         ]
 
-    def where(
-        self, node: Node, after: Node, length: float, test: Callable[[Node], float]
-    ) -> Node | None:
-        """The orbit in a step at which a test function is zero."""
+    def where(self, node: Node, after: Node, length: float, test: Callable[[Node], float]) -> Node:
+        """The orbit in a step at which a test function is zero; that at its end, where one between
+        is not found."""
         from scipy.optimize import brentq
 
         known = {0.0: node, length: after}
@@ -687,10 +661,10 @@ class Path:
             return test(known[length])
 
         try:
-            at = brentq(value, 0.0, length, xtol=FOUND * length, maxiter=30)
-        except (RunError, ValueError):
-            return None
-        value(at)
+            at = brentq(value, 0.0, length, xtol=FOUND * length)
+            value(at)
+        except RunError:
+            return after
         return known[at]
 
     def _symmetric(self, node: Node) -> str:
@@ -729,13 +703,12 @@ class Path:
                 return "pitchfork"
         return "branch point"
 
-    def longer(self, factor: int) -> Path:
+    def longer(self, factor: int) -> Self:
         """The same with a multiple of the period."""
-        found = Path(
-            self.case, self.along, self.start, self.stop, self.multiple * factor, self.runners,
-            self.history, self.grid._replace(steps=factor * self.grid.steps),
-        )  # fmt: skip
-        found.weight = self.weight
+        found = copy.copy(self)
+        found.multiple = factor * self.multiple
+        found.grid = self.grid._replace(steps=factor * self.grid.steps)
+        found.shooting = lru_cache(maxsize=5)(found._shooting)
         return found
 
     def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -761,7 +734,7 @@ class Path:
                     return longer.orbit(found, begun)
         raise RunError(
             f"point: got none of the other branch's orbits near {self.along} = "
-            f"{point.parameter:.6g}, allowed a point where one leaves; take a smaller step"
+            f"{point.parameter:.6g}, allowed a point where one leaves; give a smaller time.step"
         )
 
 
@@ -854,14 +827,17 @@ def continuation(
     asked = [sha256_of(facts)]
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
-            return _complete_branch(out, path, asked)
-        part = StudyPart(out, go_on=resume, anew=overwrite)
-        if any(columns["asked"] != asked for columns in part.found):
-            raise CaseError(
-                f"{os.fspath(part.path)}: got a branch of another case, key or way, allowed that "
-                "of this one; name another file, or begin anew with overwrite=True"
+            with open_hdf5(out, BRANCH):
+                data = dataset_in(out)
+            columns = {str(name): one.values for name, one in data.data_vars.items()}
+            points = _points_of_file(
+                out, [columns | {"asked": [data.attrs["asked"]]}], asked, path, first
             )
-        found = _followed(path, first, report, part, asked)
+            messages = tuple(filter(None, str(data.attrs["messages"]).split("\n")))
+            return Branch(case, along, tuple(points), messages)
+        part = StudyPart(out, go_on=resume, anew=overwrite)
+        points = _points_of_file(part.path, part.found, asked, path, first)
+        found = _followed(path, first, report, part, asked, points)
         if found.interrupted:
             return found
         attributes = {
@@ -875,18 +851,21 @@ def continuation(
     return found
 
 
-def _complete_branch(out: str | os.PathLike[str], path: Path, asked: list[str]) -> Branch:
-    """The branch of a file."""
-    with open_hdf5(out, BRANCH):
-        data = dataset_in(out)
-    if data.attrs["asked"] != asked[0]:
+def _points_of_file(
+    file: Any, found: Sequence[Mapping[str, Any]], asked: list[str], path: Path, first: Node
+) -> list[Point]:
+    """The points that a file holds, which have to be those of what is asked for."""
+    points = [one for columns in found for one in points_of_columns(columns, path)]
+    same = all(columns["asked"] == asked for columns in found)
+    if points and same:
+        begins, begun = (path.place(one) for one in (points[0], path.point(first)))
+        same = bool(np.linalg.norm(begins - begun) <= SAME_ORBIT * np.linalg.norm(begun))
+    if not same:
         raise CaseError(
-            f"{os.fspath(out)}: got a branch of another case, key or way, allowed that of this "
-            "one; name another file, or begin anew with overwrite=True"
+            f"{os.fspath(file)}: got a branch of another case, key or way, or from another orbit, "
+            "allowed that of this one; name another file, or begin anew with overwrite=True"
         )
-    columns = {str(name): one.values for name, one in data.data_vars.items()}
-    messages = tuple(filter(None, str(data.attrs["messages"]).split("\n")))
-    return Branch(path.case, path.along, tuple(points_of_columns(columns, path)), messages)
+    return points
 
 
 def _followed(
@@ -895,13 +874,13 @@ def _followed(
     report: Callable[[int, int], Any] | None,
     part: StudyPart | None = None,
     asked: list[str] | None = None,
+    points: Sequence[Point] = (),
 ) -> Branch:
-    """The branch from its first orbit, or from the last one that a part of a file holds; each step
-    goes into that part."""
+    """The branch from its first orbit, or from the last of those that a part of a file holds; each
+    step goes into that part."""
     along, stop = path.along, path.stop
-    points: list[Point] = []
-    messages: list[str] = []
-    node, length, kept, interrupted = first, FIRST, 0, False
+    points, messages = list(points), list[str]()
+    node, length, kept, interrupted = first, FIRST, len(points), False
 
     def keep() -> None:
         nonlocal kept
@@ -913,8 +892,7 @@ def _followed(
             kept = len(points)
 
     if part is not None and part.found:
-        points += [one for columns in part.found for one in points_of_columns(columns, path)]
-        last, kept = part.found[-1], len(points)
+        last = part.found[-1]
         path.weight, length = last["weight"][0].copy(), float(last["length"][0])
         node = path.node(last["z"][0].copy(), last["tangent"][0])
         node.tangent = last["tangent"][0].copy()
@@ -922,7 +900,7 @@ def _followed(
         points.append(path.point(first))
         keep()
     try:
-        while len(points) < MOST_ORBITS:
+        while length and len(points) < MOST_ORBITS:
             try:
                 z, count = path.stepped(node, length)
                 ends = z[-1] >= 1.0 or z[-1] <= 0.0
@@ -935,8 +913,8 @@ def _followed(
             opened = None if after is None else (after.lowest <= 0.0) != (node.lowest <= 0.0)
             bent = after is None or after.tangent @ node.tangent < STRAIGHT
             if bent or (opened is not None and opened.any() and length > GRAZES):
-                length *= 0.5
-                if length >= LEAST_LENGTH:
+                if 0.5 * length >= LEAST_LENGTH:
+                    length *= 0.5
                     continue
                 if after is None:
                     messages.append(
@@ -962,15 +940,15 @@ def _followed(
             if report is not None:
                 report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
             node, length = path.measured(after), min(LONGEST, length * (AIMED / max(count, 2)))
+            # a part that is whole goes on with a step of nothing
+            length = 0.0 if ends else length
             keep()
-            if ends:
-                if node.z[-1] < 0.5:
-                    messages.append(
-                        f"the branch turned and came back to its start, {along} = "
-                        f"{path.value_of(0.0):.6g}; go on from its last orbit"
-                    )
-                break
-        else:
+        if length == 0.0 and node.z[-1] < 0.5:
+            messages.append(
+                f"the branch turned and came back to its start, {along} = "
+                f"{path.value_of(0.0):.6g}; go on from its last orbit"
+            )
+        elif length and len(points) >= MOST_ORBITS:
             messages.append(
                 f"got {MOST_ORBITS} orbits before {along} = {stop:.6g}; go on from the last"
             )
@@ -988,9 +966,8 @@ def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
     def least(node: Node) -> float:
         return float(path.room(node).min())
 
-    found = path.where(node, after, length, least) if least(node) > 0.0 else None
-    at = found or node
-    place = int(path.room(after if found is None else at).argmin())
+    at = path.where(node, after, length, least) if least(node) > 0.0 else node
+    place = int(path.room(after if at is node else at).argmin())
     labels = path.shooting(float(at.z[-1])).fine.contact_labels
     return path.point(at, "growing dent", int(labels[place]))
 
@@ -1007,17 +984,19 @@ def _grazings(
             return float(node.lowest[at])
 
         one = path.where(node, after, length, lowest)
-        found.append(path.point(one or after, "grazing", int(labels[place])))
+        found.append(path.point(one, "grazing", int(labels[place])))
     return found
 
 
 def number_at(case: Case, along: Any) -> float:
     """The number that a case holds under a key."""
     value = entry_at(case.resolved(), along)[0] if isinstance(along, str) else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    changes_nothing = str(along).partition(".")[0] in NO_PHYSICS
+    if changes_nothing or isinstance(value, bool) or not isinstance(value, (int, float)):
         raise CaseError(
-            f"along: got {shown(along)}, at which the case holds {shown(value)}, allowed a key at "
-            'which it holds a number; write for example along="ends.left.amplitude"'
+            f"along: got {shown(along)}, at which the case holds {shown(value)}, allowed a key of "
+            "chain, ends, drive or contact at which it holds a number; write for example "
+            'along="ends.left.amplitude"'
         )
     return float(value)
 
@@ -1039,7 +1018,8 @@ def _first_node(
         present = dict(zip(FAMILY_UNITS, own, strict=True))[along]
     else:
         number_at(case, along)
-        present = number_at(found.result.case, along)
+        # an orbit counts phases from its first drive's
+        present = number_at(case if along.endswith(".phase") else found.result.case, along)
     begin = present if start is None else start
     for name, value in (("start", begin), ("stop", stop)):
         good = isinstance(value, (int, float)) and math.isfinite(value)
@@ -1052,7 +1032,26 @@ def _first_node(
         # they stand on what is here
         from granchain.studies.breather import BreatherPath
 
-        return _path_and_first(BreatherPath(case, found, along, begin, stop, runners), found)
+        path: Path = BreatherPath(case, found, along, begin, stop, runners)
+    else:
+        path, found = _driven_path(case, found, along, begin, stop, runners, begin != present)
+    try:
+        return path, path.first(found)
+    except RunError as error:
+        if error.result is not None:
+            raise
+        raise RunError(
+            f"orbit: got one at {path.along} = {path.start:.6g} from which no branch begins: "
+            f"{error}; allowed one that closes, and at which no other branch crosses; begin a "
+            "little aside, with start="
+        ) from None
+
+
+def _driven_path(
+    case: Case, found: Orbit, along: str, begin: float, stop: float, runners: Runners, aside: bool
+) -> tuple[Path, Orbit]:
+    """The path of a chain with a drive, and its first orbit, which is found where it is asked for
+    aside of the given one."""
     at_start = case if along in FAMILY_UNITS else case.replace(**{along: begin})
     if not at_start.drives or found.bead.size != case.beads:
         raise CaseError(
@@ -1070,23 +1069,10 @@ def _first_node(
     multiple = max(1, round(found.period * (before or 0.0)))
     frequency = float(next(iter(at_start.drives.values())).frequency or math.inf)
     period = period_of(at_start, multiple / frequency)
-    if begin != present:
+    if aside:
+        threads = runners.threads
         found = find_orbit(at_start, period=period, guess=found, threads=threads, progress=False)
     path = Path(case, along, begin, stop, round(period * frequency), runners)
     if path.shooting(0.0).remembers:
-        path = path.remembering(found)
-    return _path_and_first(path, found)
-
-
-def _path_and_first(path: Path, found: Orbit) -> tuple[Path, Node]:
-    """A path and its first orbit."""
-    try:
-        return path, path.first(found)
-    except RunError as error:
-        if error.result is not None:
-            raise
-        raise RunError(
-            f"orbit: got one at {path.along} = {path.start:.6g} from which no branch begins: "
-            f"{error}; allowed one that closes, and at which no other branch crosses; begin a "
-            "little aside, with start="
-        ) from None
+        path.remember(found)
+    return path, found

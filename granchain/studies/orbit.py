@@ -268,17 +268,35 @@ def orbit(
         shooting, found, settled, begun = _remembering(shooting, guess, state, begun, tolerance)
     else:
         found = _nearest_orbit(shooting, state, begun, tolerance)
-    if found.why is None:
-        known = stability(shooting, found.shot)
-        orbit = orbit_of(shooting, found.shot, found.shots, begun, known)
-        runners.close()
-        return replace(orbit, settled=settled)
-    raise RunError(
-        f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
-        f"allowed {tolerance:g}; give as guess= the orbit at a weaker drive or another frequency, "
-        "or a run that has settled, or ask for a larger tolerance",
-        shooting.seen(found.shot.state),
-    )
+    advice = "the orbit at a weaker drive or another frequency, or a run that has settled"
+    orbit = ended(shooting, found, begun, tolerance, advice, lambda shot: stability(shooting, shot))
+    return replace(orbit, settled=settled)
+
+
+def ended(
+    shooting: Shooting,
+    found: Nearest,
+    begun: str,
+    tolerance: float,
+    advice: str,
+    multipliers: Callable[[Shot], Stability],
+) -> Orbit:
+    """The orbit at which Newton's method has come to its end.
+
+    Raises
+    ------
+    RunError
+        Where it came to none.
+    """
+    if found.why is not None:
+        raise RunError(
+            f"orbit: got none of period {shooting.period:.6g} s from {begun}: {found.sentence}, "
+            f"allowed {tolerance:g}; give as guess= {advice}, or ask for a larger tolerance",
+            shooting.seen(found.shot.state),
+        )
+    orbit = orbit_of(shooting, found.shot, found.shots, begun, multipliers(found.shot))
+    shooting.runners.close()
+    return orbit
 
 
 def _nearest_orbit(shooting: Shooting, state: np.ndarray, begun: str, tolerance: float) -> Nearest:
