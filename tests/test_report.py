@@ -16,6 +16,7 @@ import granchain as gc
 from granchain import errors
 from granchain.cli import obey
 from granchain.cli.files import cited_conclusion
+from granchain.cli.plot import drawable
 from granchain.pages.blocks import Heading, Paragraph
 from granchain.pages.conclusions import as_comparison, conclusion_blocks, messages_of
 from granchain.pages.report import headed, report
@@ -290,15 +291,23 @@ def test_a_heading_has_no_changes_of_its_case_and_a_message_of_several_laws_come
     assert told == ["bead 3: late", "hertz: no", "flores: no"]
 
 
-def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_one_has_no_residual():
-    (one,), none = COMPARED["results"], sensor(3) | {"residual": None}
-    both = one | {"label": "both", "law": "hertz, flores", "sensors": [none, sensor(6)]}
+def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are_missing():
+    none = {"residual": None, "force_band": {"low": [], "high": [], "inside": None}}
+    gone = sensor(6) | {key: [] for key in ("time", "measured", "computed")} | none
+    gone |= {"arrival": side(1e-5, 1e-7, None)}
+    one = COMPARED["results"][0] | {"sensors": [sensor(3), gone]}
+    both = one | {"label": "both", "law": "hertz, flores"}
+    both["sensors"] = [sensor(3) | {"residual": None}, gone]
     nearest = [{"bead": 3, "labels": ["hertz"]}]
     facts = COMPARED | {"kind": "comparison", "results": [both, one], "nearest": nearest}
     assert Heading("Contact law flores", 2) in conclusion_blocks(facts, "c.json")
     assert cited_conclusion("c.json", facts)[:2] == ["hertz", "flores"]
     found = gc.figures.comparison(as_comparison(facts))[0].findobj(Text)
-    assert "hertz: residual 10 %" in [text.get_text() for text in found]
+    assert {"hertz: residual 10 %", "no pulse computed"} < {text.get_text() for text in found}
+    # no other picture stands in for one that cannot be drawn
+    both["sensors"][0] |= {"time": [0.0]}
+    with pytest.raises(errors.FileError, match="holds nothing to draw"):
+        drawable(facts, "c.json").figures["comparison"]()
 
 
 @pytest.mark.usefixtures("blank_pictures")

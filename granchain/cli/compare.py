@@ -167,29 +167,35 @@ def bands(
 
     asked = loaded_case(case, changes, law_module, law_package)
     stated = read_bands(band or ()) or None
-    found = conclude(
-        lambda: gc.bands(asked, stated, members, seed, sensitivity, threads=threads),
+    conclude(
+        "bands",
+        case,
         asked,
+        lambda: gc.bands(asked, stated, members, seed, sensitivity, threads=threads),
         gc.figures.sensitivities if sensitivity else gc.figures.band_traces,
+        band_tables,
         figure,
         out,
         overwrite,
+        as_json,
         width,
+        facts_of_bands,
     )
-    small = found.drop_vars([name for name in found.variables if "time" in found[name].dims])
+
+
+def facts_of_bands(found: Any) -> dict[str, Any]:
+    """Bands without what is along time, ready for JSON."""
     facts = {
-        "case": case,
         "runs": found.attrs["runs"],
         "status": found.attrs["status"],
         "messages": [note] if (note := found.attrs.get("missing_note")) else [],
-        **{str(name): one.values.tolist() for name, one in small.variables.items()},
+        **{
+            str(name): one.values.tolist()
+            for name, one in found.variables.items()
+            if "time" not in one.dims
+        },
     }
-    print_result(
-        "bands",
-        {**plain_data(facts), "figure": figure, "out": out},
-        as_json,
-        lambda: blocks_as_text(band_tables(found)),
-    )
+    return dict(plain_data(facts))
 
 
 @app.command()
@@ -245,23 +251,19 @@ def equivalent(
     asked = loaded_case(case, changes, law_module, law_package)
     shared, own = by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
     laws = read_laws(law)
-    found = conclude(
+    conclude(
+        "equivalent",
+        case,
+        asked,
         lambda: gc.equivalent(
             asked, to, laws, shared | own or None, measure, moves=moves, threads=threads
         ),
-        asked,
         gc.figures.equivalence,
+        lambda found: equivalence_tables(found.as_dict(), asked.title),
         figure,
         out,
         overwrite,
-    )
-    facts = found.as_dict()
-    print_result(
-        "equivalent",
-        {"case": case, **facts, "figure": figure, "out": out},
         as_json,
-        lambda: blocks_as_text(equivalence_tables(facts, asked.title)),
-        found.messages,
     )
 
 
@@ -330,23 +332,20 @@ def fit(
     asked = loaded_case(case, changes, law_module, law_package)
     common, own = by_law(dict.fromkeys(free))
     laws: Any = with_free_keys(read_laws(law or ()), own) or None
-    found = conclude(
+    conclude(
+        "fit",
+        case,
+        asked,
         lambda: gc.fit(
             asked, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
         ),
-        asked,
         gc.figures.fits if laws else gc.figures.fit,
+        lambda found: (fits_tables if laws else fit_tables)(found.as_dict()),
         figure,
         out,
         overwrite,
-    )
-    facts = found.as_dict()
-    print_result(
-        "fit",
-        {"case": case, "folder": trace, **facts, "figure": figure, "out": out},
         as_json,
-        lambda: blocks_as_text(fits_tables(facts) if laws else fit_tables(facts)),
-        found.messages,
+        facts=lambda found: {"folder": trace, **found.as_dict()},
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +15,9 @@ import typer
 
 import granchain as gc
 from granchain.cli.signals import Waiting
-from granchain.cli.text import print_text
+from granchain.cli.text import blocks_as_text, print_result, print_text
 from granchain.errors import CaseError, GranchainError, LawError, suggestion
+from granchain.pages.blocks import Block
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
@@ -305,22 +306,33 @@ def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterat
 
 
 def conclude(
-    find: Callable[[], Any],
+    command: str,
+    name: str,
     case: gc.Case,
+    find: Callable[[], Any],
     draw: Callable[..., tuple[Any, Any]],
+    tables: Callable[[Any], Iterable[Block]],
     figure: str | None,
     out: str | None,
     overwrite: bool,
+    as_json: bool,
     width: str | None = None,
-) -> Any:
-    """Find something of a case; its figure and its file of numbers are refused before, and written
-    after, where they are asked for."""
+    facts: Callable[[Any], Mapping[str, Any]] = lambda found: found.as_dict(),
+) -> None:
+    """Find something of a case that has a name, and print it; its figure and its file of numbers
+    are refused before, and written after, where they are asked for."""
     with wanted_files(figure, out, overwrite):
         found = find()
         if out is not None:
             gc.save(found, out, case, overwrite=overwrite)
         save_figure(draw, figure, overwrite, found, width=width)
-    return found
+    print_result(
+        command,
+        {"case": name, **facts(found), "figure": figure, "out": out},
+        as_json,
+        lambda: blocks_as_text(tables(found)),
+        getattr(found, "messages", ()),
+    )
 
 
 def save_figure(

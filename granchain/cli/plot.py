@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -34,7 +33,7 @@ from granchain.cli.options import (
     save_figure,
     wanted_files,
 )
-from granchain.cli.text import blocks_as_text, notify, print_result, print_text, text_table
+from granchain.cli.text import notify, print_result, print_text, text_table
 from granchain.errors import CaseError, FileError, GranchainError
 
 # Files whose names stand in the name of a figure of all of them.
@@ -161,15 +160,16 @@ def drawable(content: Any, file: str) -> Drawable:
 
     if isinstance(content, dict):
 
-        def draw() -> tuple[Any, None]:
-            for block in conclusion_blocks(content, Path(file).name):
-                with suppress(*STRANGE):
-                    if isinstance(block, Picture):
-                        return block.draw()[0], None
-            raise FileError(
-                f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, "
-                "an equivalence, a fit, bands, a spectrum, a dispersion or modes; name another"
-            )
+        def draw() -> tuple[Any, Any]:
+            blocks = conclusion_blocks(content, Path(file).name)
+            try:
+                # the first shows what was found; no other one stands in for it
+                return next(block for block in blocks if isinstance(block, Picture)).draw()
+            except (*STRANGE, StopIteration):
+                raise FileError(
+                    f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, "
+                    "an equivalence, a fit, bands, a spectrum, a dispersion or modes; name another"
+                ) from None
 
         figures: Mapping[str, Draw] = {str(content["kind"]): draw}
         return Drawable(content, "a conclusion", figures, [*map(hyphened, figures)], {})
@@ -467,10 +467,19 @@ def dispersion(
     from granchain.pages.rest import dispersion_tables
 
     asked = loaded_case(case, changes, law_module, law_package)
-    draw = gc.figures.dispersion_curves
-    found = conclude(lambda: gc.dispersion(asked), asked, draw, figure, out, overwrite, width)
-    facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
-    print_result("dispersion", facts, as_json, lambda: blocks_as_text(dispersion_tables(found)))
+    conclude(
+        "dispersion",
+        case,
+        asked,
+        lambda: gc.dispersion(asked),
+        gc.figures.dispersion_curves,
+        dispersion_tables,
+        figure,
+        out,
+        overwrite,
+        as_json,
+        width,
+    )
 
 
 @app.command()
@@ -497,10 +506,20 @@ def modes(
     from granchain.pages.rest import modes_table
 
     asked = loaded_case(case, changes, law_module, law_package)
-    of, draw = None if cell is None else gc.load_case(cell), gc.figures.mode_shapes
-    found = conclude(lambda: gc.modes(asked, cell=of), asked, draw, figure, out, overwrite, width)
-    facts = {"case": case, **found.as_dict(), "figure": figure, "out": out}
-    print_result("modes", facts, as_json, lambda: blocks_as_text([modes_table(found)]))
+    of = None if cell is None else gc.load_case(cell)
+    conclude(
+        "modes",
+        case,
+        asked,
+        lambda: gc.modes(asked, cell=of),
+        gc.figures.mode_shapes,
+        lambda found: [modes_table(found)],
+        figure,
+        out,
+        overwrite,
+        as_json,
+        width,
+    )
 
 
 @app.command()

@@ -25,7 +25,7 @@ from granchain.contact import laws as known_laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.keys import Problems, shown, suggestion
+from granchain.keys import Problems, shown
 from granchain.two_body import impact
 
 # What may be fitted, one number a law.
@@ -206,22 +206,21 @@ def compare_impacts(
     measured = read_impacts(data)
     problems = Problems()
     for name in pair or {}:
-        if name not in PAIR_QUANTITIES:
-            problems.add(
-                f"compare_impacts: pair.{name}",
-                "an unknown quantity",
-                ", ".join(PAIR_QUANTITIES),
-                "take it out",
-            )
-        elif all(name in row.stated for row in measured.rows):
-            problems.add(
-                f"compare_impacts: pair.{name}",
-                "a value",
-                "none: the folder states it",
-                "take it out, or change it there",
-            )
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+        problems.check(
+            name in PAIR_QUANTITIES,
+            f"compare_impacts: pair.{name}",
+            "an unknown quantity",
+            ", ".join(PAIR_QUANTITIES),
+            "take it out",
+        )
+        problems.check(
+            any(name not in row.stated for row in measured.rows),
+            f"compare_impacts: pair.{name}",
+            "a value",
+            "none: the folder states it",
+            "take it out, or change it there",
+        )
+    problems.close()
     if pair:
         Pair(**pair)  # refuses what is not above 0
         measured = replace(
@@ -254,8 +253,10 @@ def _inputs_by_law(
     problems = Problems()
     for name, inputs in asked.items():
         if name not in known:
-            advice = suggestion(name, known, f"take one of: {', '.join(known)}")
-            problems.add("compare_impacts: law", shown(name), "a known name", advice)
+            advice = f"take one of: {', '.join(known)}"
+            problems.add(
+                "compare_impacts: law", shown(name), "a known name", advice, name, list(known)
+            )
             continue
         own = {quantity.name: quantity for quantity in known[name].inputs}
         for key, value in inputs.items():
@@ -265,10 +266,9 @@ def _inputs_by_law(
                 else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
             )
             problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
-    if not asked:
-        problems.add("compare_impacts: laws", "none", "names of laws, or None for all", "name one")
-    if problems.sentences:
-        raise CaseError(problems.sentences)
+    allowed = "names of laws, or None for all"
+    problems.check(bool(asked), "compare_impacts: laws", "none", allowed, "name one")
+    problems.close()
     return asked
 
 

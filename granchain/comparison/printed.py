@@ -23,7 +23,6 @@ from granchain.keys import (
     key,
     read_table,
     shown,
-    suggestion,
     text_key,
 )
 from granchain.store.limit import Limit
@@ -202,16 +201,13 @@ def _constants_of(
     for table in tables:
         where = f"{kind}.{table.name}"
         _check_source(table.source, sources, f"{where}.source", problems)
-        if table.name in found:
-            problems.add(where, "a second value", "one", "take one out")
-        elif table.name not in units:
+        if table.name not in units:
             problems.add(
-                where,
-                "an unknown name",
-                ", ".join(units),
-                suggestion(table.name, units, "take it out"),
+                where, "an unknown name", ", ".join(units), "take it out", table.name, units
             )
-        else:
+        elif problems.check(
+            table.name not in found, where, "a second value", "one", "take one out"
+        ):
             found[table.name] = _number_in(
                 repr(table.value), table.unit, units[table.name], where, problems
             )
@@ -222,8 +218,14 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
     """A source must be one of the listed ones."""
     if source not in sources:
         allowed = f"the name of a [[source]] of {ABOUT}: {', '.join(sources) or 'there is none'}"
-        advice = suggestion(source, sources, "say where the number is printed")
-        problems.add(where, shown(source) if source else "nothing", allowed, advice)
+        problems.add(
+            where,
+            shown(source) if source else "nothing",
+            allowed,
+            "say where the number is printed",
+            source,
+            sources,
+        )
 
 
 def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float:
@@ -267,58 +269,57 @@ def _measured_rows(
 
     A column with a number of the two bodies has its unit in brackets.
     """
-    units: dict[str, str] = {}
-    for name, _, rest in (cell.partition("[") for cell in cells[0]):
-        units[name.strip()] = rest.rstrip("] ")
+    parts = (cell.partition("[") for cell in cells[0])
+    units = {name.strip(): rest.rstrip("] ") for name, _, rest in parts}
+    with_units = {name: f"{name} [{si}]" for name, si in STATED.items()}
     for name, unit in units.items():
-        where = f"{IMPACTS}.{name}"
-        if name in STATED and not unit:
-            problems.add(
-                where,
+        if name in STATED:
+            problems.check(
+                bool(unit),
+                f"{IMPACTS}.{name}",
                 "a column without a unit",
-                f"{name} [{STATED[name]}]",
+                with_units[name],
                 "write the unit in brackets behind the name",
             )
-        elif name not in STATED and name not in TABLE_COLUMNS:
-            allowed = ", ".join(
-                [*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
-            )
-            problems.add(
-                where,
-                "an unknown column",
-                allowed,
-                suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"),
-            )
-    for name in REQUIRED_COLUMNS:
-        if name not in units:
+        elif name not in TABLE_COLUMNS:
             problems.add(
                 f"{IMPACTS}.{name}",
-                "no such column",
-                ", ".join(REQUIRED_COLUMNS),
-                f"add the column {name}",
+                "an unknown column",
+                ", ".join([*TABLE_COLUMNS, *with_units.values()]),
+                "take it out",
+                name,
+                [*TABLE_COLUMNS, *STATED],
             )
+    for name in REQUIRED_COLUMNS:
+        problems.check(
+            name in units,
+            f"{IMPACTS}.{name}",
+            "no such column",
+            ", ".join(REQUIRED_COLUMNS),
+            f"add the column {name}",
+        )
     if problems.sentences:
         return ()
     found = []
     for count, row in enumerate(cells[1:], 1):
         where = f"{IMPACTS}, row {count}"
-        if len(row) == len(units):
-            found.append(
-                _measured_row(
-                    dict(zip(units, row, strict=True)), units, constants, sources, where, problems
-                )
-            )
-        else:
-            allowed = f"{len(units)}, as many as the heading has"
-            problems.add(where, f"{len(row)} cells", allowed, "put text with commas in quotes")
-    ranked = {one.quantity for one in found if one.use != "show"}
-    if len(ranked) > 1:
-        problems.add(
-            f"{IMPACTS}.use",
-            f"ranks by {' and '.join(sorted(ranked))}",
-            "one quantity",
-            'give the other rows the use "show"',
-        )
+        if problems.check(
+            len(row) == len(units),
+            where,
+            f"{len(row)} cells",
+            f"{len(units)}, as many as the heading has",
+            "put text with commas in quotes",
+        ):
+            by_name = dict(zip(units, row, strict=True))
+            found.append(_measured_row(by_name, units, constants, sources, where, problems))
+    ranked = sorted({one.quantity for one in found if one.use != "show"})
+    problems.check(
+        len(ranked) < 2,
+        f"{IMPACTS}.use",
+        f"ranks by {' and '.join(ranked)}",
+        "one quantity",
+        'give the other rows the use "show"',
+    )
     return tuple(found)
 
 
@@ -335,38 +336,51 @@ def _measured_row(
     for name, cell in cells.items():
         if name in STATED and cell:
             stated[name] = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
-            if stated[name] <= 0.0:
-                problems.add(
-                    f"{where}, {name}",
-                    shown(cell),
-                    "a number above 0",
-                    "leave the cell empty where it is not stated",
-                )
+            problems.check(
+                not stated[name] <= 0.0,
+                f"{where}, {name}",
+                shown(cell),
+                "a number above 0",
+                "leave the cell empty where it is not stated",
+            )
     quantity, unit, use = cells["quantity"], cells["unit"], cells["use"]
     if quantity not in MEASURABLE:
-        advice = suggestion(quantity, MEASURABLE, "take one of these")
-        problems.add(f"{where}, quantity", shown(quantity), ", ".join(MEASURABLE), advice)
-    if use not in USES:
-        allowed = ", ".join(f"{word} ({meaning})" for word, meaning in USES.items())
-        problems.add(f"{where}, use", shown(use), allowed, "take one of these")
+        problems.add(
+            f"{where}, quantity",
+            shown(quantity),
+            ", ".join(MEASURABLE),
+            "take one of these",
+            quantity,
+            MEASURABLE,
+        )
+    problems.check(
+        use in USES,
+        f"{where}, use",
+        shown(use),
+        ", ".join(f"{word} ({meaning})" for word, meaning in USES.items()),
+        "take one of these",
+    )
     _check_source(cells["source"], sources, f"{where}, source", problems)
     si = MEASURABLE[quantity][0] if quantity in MEASURABLE else unit
-    measured, uncertainty = (
-        _number_in(cells["measured"], unit, si, f"{where}, measured", problems),
-        None,
+    numbers = {
+        name: _number_in(cells[name], unit, si, f"{where}, {name}", problems)
+        for name in ("measured", "uncertainty")
+        if name == "measured" or cells[name] not in ("", NOT_STATED)
+    }
+    problems.check(
+        bool(cells["uncertainty"]),
+        f"{where}, uncertainty",
+        "nothing",
+        f'a number in the same unit, or "{NOT_STATED}"',
+        "say how sure the number is",
     )
-    if not cells["uncertainty"]:
-        allowed = f'a number in the same unit, or "{NOT_STATED}"'
-        problems.add(f"{where}, uncertainty", "nothing", allowed, "say how sure the number is")
-    elif cells["uncertainty"] != NOT_STATED:
-        uncertainty = _number_in(cells["uncertainty"], unit, si, f"{where}, uncertainty", problems)
     return MeasuredImpact(
-        cells["case"],
-        quantity,
-        measured,
-        uncertainty,
-        stated,
-        use,
-        cells["source"],
-        cells.get("doubt", ""),
+        case=cells["case"],
+        quantity=quantity,
+        measured=numbers["measured"],
+        uncertainty=numbers.get("uncertainty"),
+        stated=stated,
+        use=use,
+        source=cells["source"],
+        doubt=cells.get("doubt", ""),
     )

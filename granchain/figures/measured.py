@@ -219,8 +219,9 @@ def _forces_and_residuals(
         before = f"{' or '.join(nearest)}: " if len(ours) > 1 else ""
         words = f"{before}residual {100.0 * smallest:.2g} %"
     else:
-        seen = math.isfinite(sensor.arrival.measured)
-        words = "not recorded whole" if seen else "no pulse measured"
+        missing = [agreement for agreement in ours if math.isnan(agreement.arrival.computed)]
+        words = "no pulse computed" if len(missing) == len(ours) else "not recorded whole"
+        words = words if math.isfinite(sensor.arrival.measured) else "no pulse measured"
     # Two lines: beside each other they would not fit.
     merged = ", merged" if any(agreement.merged for agreement in ours) else ""
     words = textwrap.fill(textwrap.shorten(words, 44), 26 if narrow() else 44)

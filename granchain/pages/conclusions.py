@@ -11,6 +11,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from granchain.comparison import Agreement
 from granchain.figures import comparison, equivalence, fit, fits, pulse_numbers
 from granchain.pages.blocks import (
@@ -28,8 +30,6 @@ from granchain.pages.rest import bands_page, dispersion_page, drawable, modes_pa
 from granchain.pages.run import case_blocks, citation, law_blocks, origin
 from granchain.sensor import Sensor
 
-# What is drawn of each sensor.
-FORCES_OF_A_SENSOR = ("bead", "noise", "merged", "time", "measured", "computed")
 # Fits of a ranking whose pulses a page shows.
 MOST_FITS = 3
 # Factor and title of a table.
@@ -107,12 +107,13 @@ def as_comparison(facts: Mapping[str, Any]) -> Any:
             members=one["bands"]["members"] if one["bands"] else 0,
             sensors=[
                 SimpleNamespace(
-                    **{key: drawable(sensor[key]) for key in FORCES_OF_A_SENSOR},
+                    **{key: drawable(sensor[key]) for key in ("bead", "noise", "merged")},
+                    **forces(sensor, "time", "measured", "computed"),
                     peak=SimpleNamespace(**drawable(sensor["peak"])),
                     arrival=SimpleNamespace(**drawable(sensor["arrival"])),
                     residual=SimpleNamespace(computed=drawable(sensor["residual"])),
                     force_band=sensor["force_band"]
-                    and SimpleNamespace(**drawable(sensor["force_band"])),
+                    and SimpleNamespace(**forces(sensor["force_band"], "low", "high")),
                 )
                 for sensor in one["sensors"]
             ],
@@ -123,6 +124,11 @@ def as_comparison(facts: Mapping[str, Any]) -> Any:
     sensor = Sensor(**facts["sensor"])
     trace = as_trace(facts["trace"])
     return SimpleNamespace(results=results, nearest=nearest, sensor=sensor, trace=trace)
+
+
+def forces(facts: Mapping[str, Any], *names: str) -> dict[str, np.ndarray]:
+    """Columns of a sensor, empty ones where the run ends before the pulse."""
+    return {name: np.asarray(drawable(facts[name]), dtype=float) for name in names}
 
 
 def as_trace(facts: Mapping[str, Any]) -> Any:
