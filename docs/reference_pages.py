@@ -299,7 +299,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     "Contact laws and impacts": ("contact", "certificates", "two_body", "studies.collisions"),
     "Materials and sources": ("material", "citation"),
     "Many runs": ("studies",),
-    "Beside a measurement": ("sensor", "traces", "comparison", "studies.fit"),
+    "Beside a measurement": ("sensor", "traces", "comparison", "studies.fit", "studies.fitted"),
     "Waves": ("waves",),
     "Numbers of a trace, figures, pages": ("analysis", "figures", "pages"),
     "Closed forms": ("theory",),

@@ -42,8 +42,8 @@ from granchain.studies.continuation import Branch as Branch
 from granchain.studies.continuation import continuation as continuation
 from granchain.studies.equivalent import Equivalent as Equivalent
 from granchain.studies.equivalent import equivalent as equivalent
-from granchain.studies.fit import Fit as Fit
 from granchain.studies.fit import fit as fit
+from granchain.studies.fitted import Fit as Fit
 from granchain.studies.gradient import Gradient as Gradient
 from granchain.studies.gradient import gradient as gradient
 from granchain.studies.modes import mode_study as mode_study

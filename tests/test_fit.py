@@ -20,6 +20,7 @@ from granchain.analysis.noise import Noise, sine_in, sines_of_common_source
 from granchain.cli import obey
 from granchain.errors import CaseError, FileError, RunError, TraceError
 from granchain.pages.report import report
+from granchain.studies import against, conclusion
 from granchain.studies import fit as module
 from granchain.studies.ranking import differences
 from granchain.traces import Trace
@@ -253,10 +254,9 @@ def before_any_run(trace, case, cutoff=None, measure="traces"):
 def test_noise_that_is_stated_goes_through_the_filter_too():
     # as large as what the quiet stretch shows, whose 60 filtered samples tell it to a quarter
     stated = {"noise": 0.01 * float(true_run().sensor_force.max())}
-    shown, known = (
-        before_any_run(synthetic(0.01, 3, said=said), start(), 1e5)._roots for said in ({}, stated)
-    )
-    ratios = [np.linalg.norm(known[k]) / np.linalg.norm(shown[k]) for k in shown]
+    traces = [synthetic(0.01, 3, said=said) for said in ({}, stated)]
+    shown, known = (before_any_run(trace, start(), 1e5).foretold for trace in traces)
+    ratios = [np.linalg.norm(known[k].root) / np.linalg.norm(shown[k].root) for k in shown]
     # white noise loses 3/5 of its size in this filter: without it they are 1.5 to 2.7
     assert min(ratios) > 0.7 and max(ratios) < 1.35
 
@@ -369,7 +369,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
     trace = synthetic()
     many = [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"]
     with monkeypatch.context() as patch:
-        patch.setattr(module, "run_many", lambda *_, **__: pytest.fail("a run"))
+        patch.setattr(against, "run_many", lambda *_, **__: pytest.fail("a run"))
         for asked, sentence in refused("fit"):
             with pytest.raises(CaseError, match=sentence):
                 gc.fit(start(), trace, **asked)
@@ -457,9 +457,9 @@ def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
     # the maximum of -(m/2) ln v - S/(2 v) over the variance v is at v = S/m, for each sensor, of
     # its n numbers and of as many more as its quiet stretch stands for; found are a restitution, a
     # speed and a clock
-    against = before_any_run(trace, best.case)
+    before = before_any_run(trace, best.case)
     count = np.array([len(one["time"]) for one in best.samples])
-    square, quiet = count * np.square(best.residuals), against.quiet_degrees
+    square, quiet = count * np.square(best.residuals), before.quiet_degrees
     wanted = np.sum((quiet + count) * np.log((quiet + square) / (quiet + count)) + count) + 6.0
     assert best.aic == pytest.approx(wanted, rel=1e-9)
     # alone as among others; of a law of the case its own values are where it begins
@@ -529,6 +529,7 @@ def test_a_right_law_is_accused_as_seldom_as_is_said():
     draw, known, draws = np.random.default_rng(1), 5.0, 200
     labels = np.tile(np.arange(5), 2)
     left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
-    chances = [module._chance(one.ravel(), np.ones(10), labels, np.full(5, known)) for one in left]
+    chance, sizes = conclusion._chance, np.full(5, known)
+    chances = [chance(one.ravel(), np.ones(10), labels, sizes) for one in left]
     # 2 are to be; as if their size were known, 36
-    assert 1 <= sum(one < module.ACCUSED for one in chances) <= 6
+    assert 1 <= sum(one < conclusion.ACCUSED for one in chances) <= 6

@@ -13,7 +13,7 @@ from support.synthetic import synthetic
 import granchain as gc
 from granchain.comparison.agreement import Agreement
 from granchain.status import Status
-from granchain.studies.fit import SensorFit
+from granchain.studies.fitted import SensorFit
 from granchain.traces.about import about_of
 from granchain.verification import SensorError, Verification
 

@@ -30,7 +30,7 @@ from granchain.figures.measured import BAR, MEASURED, MOST_SAMPLES_DRAWN, write_
 from granchain.figures.studies import key_words
 
 if TYPE_CHECKING:
-    from granchain.studies.fit import Fit
+    from granchain.studies.fitted import Fit
 
 FORCES = ("time", "measured", "computed")
 # Sensors whose pulses are drawn: of more none is wide enough to see its samples.

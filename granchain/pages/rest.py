@@ -24,7 +24,7 @@ from granchain.figures import (
 from granchain.pages.blocks import Block, Grid, Paragraph, Picture, number_grid, number_text
 from granchain.plain_data import plain_data
 from granchain.store.conclusion import claim_conclusion, save_conclusion
-from granchain.studies.fit import Fit
+from granchain.studies.fitted import Fit
 from granchain.studies.ranking import Ranking
 from granchain.theory.lattice import Dispersion
 from granchain.waves.modes import Modes

@@ -20,17 +20,18 @@ from granchain.case import Case
 from granchain.case.listing import of_contact
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
-from granchain.keys import Problems, shown, suggestion
+from granchain.keys import Problems, shown
 from granchain.markup import facts_card, table
 from granchain.plain_data import plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
-from granchain.studies.measures import Measures, Missing
+from granchain.studies.measures import FORCES_ALONE, Measures, Missing
 from granchain.studies.measures import measure as measured
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
 from granchain.studies.ranking import (
     Ranking,
     check_known,
+    check_measure,
     free_in_each,
     is_law,
     number_inputs,
@@ -279,13 +280,7 @@ def checked_search(
     """The case with the law that is stood in for, and the laws that stand in, after all arguments
     are checked."""
     problems = Problems()
-    problems.check(
-        measure in COMPARED_BY,
-        "measure",
-        shown(measure),
-        ", ".join(COMPARED_BY),
-        suggestion(measure, COMPARED_BY, "name one of these"),
-    )
+    check_measure(measure, COMPARED_BY, problems)
     problems.check(
         bool(case.sensors.beads),
         "sensors.beads",
@@ -295,14 +290,9 @@ def checked_search(
     )
     reference = case
     if is_law("to", to, problems):
-        changes: dict[str, Any] = {
-            "energy.ledger": False,
-            "snapshots": None,
-            "sensors.contacts": [],
-        }
-        changes |= {} if case.contact.law == to else {"contact.law": to}
+        switched = {} if case.contact.law == to else {"contact.law": to}
         try:
-            reference = case.replace(**changes)
+            reference = case.replace(**FORCES_ALONE, **switched)
         except CaseError as error:
             problems.repeat(error.problems)
     asked: list[tuple[str, dict[str, Any]]] = []

@@ -33,7 +33,7 @@ from granchain.simulation import prepare
 from granchain.status import Status
 from granchain.store import Result
 from granchain.studies.fit import NO_PHYSICS
-from granchain.studies.measures import can_transmit, measure
+from granchain.studies.measures import FORCES_ALONE, can_transmit, measure
 from granchain.studies.members import check_members
 from granchain.studies.plan import is_number
 from granchain.verification import UNCONFIRMED
@@ -387,8 +387,6 @@ class RunSummary(NamedTuple):
 
 # Ours: steps from one velocity of the last bead to the next, some ten in a pulse at the auto step.
 BETWEEN_SNAPSHOTS = 32
-# A run of which the forces of some beads are read.
-BARE: dict[str, Any] = {"snapshots": None, "sensors.contacts": [], "energy.ledger": False}
 
 
 def summary_of(case: Case, of: Any, where: str) -> RunSummary:
@@ -409,7 +407,9 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 f'{where}: got "transmitted_momentum" of a case that has none, allowed one with a '
                 'striker and a free right end; take another number, such as "peak"'
             )
-        return RunSummary(where, BARE | {"sensors.beads": [case.beads]}, True, passed_momentum)
+        return RunSummary(
+            where, FORCES_ALONE | {"sensors.beads": [case.beads]}, True, passed_momentum
+        )
     elif of == "wall_force":
         if not case.ends.has_wall("right"):
             raise CaseError(
@@ -417,7 +417,7 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
                 'with it; set ends.right = "wall"'
             )
         own = {"sensors.beads": [], "sensors.contacts": [case.beads]}
-        return RunSummary(where, BARE | own, True, force_on_wall)
+        return RunSummary(where, FORCES_ALONE | own, True, force_on_wall)
     elif isinstance(of, tuple) and len(of) == 2 and of[0] == "peak":
         whole = isinstance(of[1], (int, np.integer)) and not isinstance(of[1], bool)
         if not (whole and 1 <= of[1] <= case.beads):
@@ -432,7 +432,7 @@ def summary_of(case: Case, of: Any, where: str) -> RunSummary:
             '"transmitted_momentum" or '
             "a function of a Result; name one of them"
         )
-    return RunSummary(where, BARE | {"sensors.beads": beads}, True, largest_peak)
+    return RunSummary(where, FORCES_ALONE | {"sensors.beads": beads}, True, largest_peak)
 
 
 def found_in(

@@ -34,6 +34,13 @@ MEASURED_TOGETHER = 128
 # Of these as many are measured together as have traces that stay in a processor's cache.
 GROUP = 32
 
+# What a case records beside its beads' forces is left out.
+FORCES_ALONE: dict[str, Any] = {
+    "snapshots": None,
+    "sensors.contacts": [],
+    "energy.ledger": False,
+}
+
 SummaryFunction = Callable[[Result], Mapping[str, float]]
 
 

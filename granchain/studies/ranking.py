@@ -4,7 +4,7 @@ ranks."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -93,6 +93,17 @@ def is_law(where: str, name: Any, problems: Problems) -> bool:
         shown(name),
         'a name that "granchain laws" lists',
         installed or suggestion(name, known, advice),
+    )
+
+
+def check_measure(measure: Any, allowed: Collection[str], problems: Problems) -> None:
+    """Report a word for what is compared that is none of those allowed."""
+    problems.check(
+        measure in allowed,
+        "measure",
+        shown(measure),
+        ", ".join(allowed),
+        suggestion(measure, allowed, "name one of these"),
     )
 
 
