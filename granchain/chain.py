@@ -7,7 +7,6 @@ the right end.
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -183,12 +182,15 @@ class Masses:
 
     def with_velocity(self, velocity: np.ndarray) -> Self:
         """The same masses with other velocities; what is known of all but these is shared."""
-        for name, value in vars(Masses).items():
-            if isinstance(value, cached_property):
-                getattr(self, name)
-        other = copy.copy(self)
-        other.__dict__["velocity"] = velocity
+        for name in KNOWN_OF_MASSES:
+            getattr(self, name)
+        other: Self = object.__new__(type(self))
+        other.__dict__.update(vars(self), velocity=velocity)
         return other
+
+    def is_moved(self, other: Masses) -> bool:
+        """Whether these are other masses, made `with_velocity`."""
+        return self.own_rates is other.own_rates
 
     @cached_property
     def is_displaced(self) -> bool:
@@ -303,7 +305,10 @@ class Masses:
         where none is."""
         if self.precompression or self.gravity:
             return self.n_bodies - 1
-        moving = np.flatnonzero((self.velocity != 0.0) | (self.displacement != 0.0))
+        at_rest = self.velocity == 0.0
+        if self.is_displaced:
+            at_rest &= self.displacement == 0.0
+        moving = np.flatnonzero(~at_rest)
         ahead = [-1, *(body - 1 for body, _, _ in self.drives), *moving[-1:].tolist()]
         if self.n_resonators:
             own = self.resonators
@@ -353,6 +358,10 @@ class Masses:
         if not self.right.has_wall:
             force[-1] = 0.0
         return force
+
+
+# What is remembered of masses; none of it depends on the velocities.
+KNOWN_OF_MASSES = [name for name, one in vars(Masses).items() if isinstance(one, cached_property)]
 
 
 @dataclass(frozen=True, kw_only=True)

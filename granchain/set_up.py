@@ -26,8 +26,10 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         made: dict[tuple, tuple[Chain, Pair, np.ndarray, bool]] = {}
-        rows: list[RowInputs] = []
-        chains: list[Chain] = []
+        fixed: dict[tuple, bool] = {}
+        # of cases that share their contacts the first
+        rows: dict[tuple, tuple[str, RowInputs]] = {}
+        chains: list[tuple[Chain, tuple]] = []
         for case in cases:
             key = all_but_the_speed(case)
             if key not in made:
@@ -39,24 +41,41 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 velocity = chain.velocity.copy()
                 velocity[0] = case.striker.speed
                 chain = chain.with_velocity(velocity)
+            like = key, id(case.contact)
+            if like not in fixed:
+                fixed[like] = not mixed and is_fixed(case)
+            same = *like, None if fixed[like] else len(chains)
+            chains.append((chain, same))
+            if same in rows:
+                continue
             of_pairs = tuple(
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
             )
-            chains.append(chain)
             own = tuple(
                 (there, law_named(law), inputs)
                 for there, law, inputs in (case.own_contacts() if mixed else ())
             )
-            rows.append(RowInputs(chain, pair, limits, case.law_inputs(), of_pairs, own))
-        contacts: dict[int, Contacts] = {}
-        for places in alike(case.contact.law for case in cases):
-            law = law_named(cases[places[0]].contact.law)
+            row = RowInputs(chain, pair, limits, case.law_inputs(), of_pairs, own)
+            rows[same] = case.contact.law, row
+        contacts: dict[tuple, Contacts] = {}
+        keys = list(rows)
+        for places in alike(law for law, _ in rows.values()):
+            of_law = [keys[place] for place in places]
+            law = law_named(rows[of_law[0]][0])
             try:
-                found = contacts_together(law, [rows[place] for place in places])
+                found = contacts_together(law, [rows[same][1] for same in of_law])
             except LawError as error:
                 raise CaseError(str(error)) from None
-            contacts |= zip(places, found, strict=True)
-        return [(chain, contacts[place]) for place, chain in enumerate(chains)]
+            contacts |= zip(of_law, found, strict=True)
+        return [(chain, contacts[same]) for chain, same in chains]
+
+
+def is_fixed(case: Case) -> bool:
+    """Whether the inputs of its law are the same for all contacts and at any speed of the
+    striker."""
+    inputs = case.contact.inputs().values()
+    numbers = all(value is None or isinstance(value, (str, float, int)) for value in inputs)
+    return numbers and "striker" not in inputs and not case.contact.pair
 
 
 def all_but_the_speed(case: Case) -> tuple:

@@ -15,6 +15,7 @@ import granchain as gc
 from granchain.engine import stack
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
+from granchain.simulation import recording_of
 from granchain.status import Status
 from granchain.store.variables import unit_of_attributes
 from granchain.studies import members
@@ -116,6 +117,23 @@ def test_a_state_to_go_on_from_is_kept_of_results_and_not_of_numbers(
     cases = [short(), short(**{"striker.speed": 0.5})]
     assert measure(cases).status == [Status.COMPLETE] * 2 and not kept
     assert all(result.state is None for result in gc.run_many(cases)) and len(kept) == 2
+
+
+@pytest.mark.plain
+def test_members_that_differ_in_the_strikers_speed_share_all_else() -> None:
+    base = short(**{"time.step": "fast"})
+    # the steps differ, and with them when the ledger is written
+    cases = [base.replace(**{"striker.speed": speed}) for speed in (0.5, 4.0)]
+    ready, _ = members.set_up(cases, range(2), recording_of)
+    states = [member.state for member in ready]
+    assert states[0].table_shapes is states[1].table_shapes
+    assert states[0].time_step.n_steps < states[1].time_step.n_steps
+    results = [single(case) for case in cases]
+    for one, result in zip(gc.run_many(cases), results, strict=True):
+        assert one.equals(result)
+    measured = measure(cases, traces=True)
+    for time, force, result in zip(measured.time, measured.force, results, strict=True):
+        assert (time == result.time).all() and (force == result.sensor_force).all()
 
 
 @pytest.mark.plain

@@ -25,9 +25,29 @@ from granchain.analysis.definition import (
 )
 from granchain.analysis.transport import out_of_order, wave_speed
 
-# Samples from a pulse's begin to its peak that are looked at in arrays, and how many times as many
+# Instants from a pulse's begin to its peak that are looked at in arrays, and how many times as many
 # from there to where it is half as high; a trace of which more are needed is no plain one.
 MOST_RISE, MOST_FALL = 1024, 2
+# Traces of which the begin is looked for together: of one sensor, whose pulses come at about the
+# same time.
+NEIGHBOURS = 32
+
+
+class Instants(NamedTuple):
+    """When the samples of many runs were taken: k * stride * step, k from 0 to count - 1; (run,)
+    arrays of how many there are, of steps between two, and of the time step [s]."""
+
+    counts: np.ndarray
+    stride: np.ndarray
+    step: np.ndarray
+
+    def at(self, run: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Instants of samples, by the places of their runs and theirs [s]."""
+        return np.asarray(place * self.stride[run] * self.step[run])
+
+    def of(self, run: int) -> np.ndarray:
+        """(sample,) Instants of a run [s]."""
+        return np.asarray(np.arange(self.counts[run]) * self.stride[run] * self.step[run])
 
 
 class FirstPulses(NamedTuple):
@@ -55,30 +75,29 @@ def in_one_piece(force: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def first_pulses(
-    time: Sequence[np.ndarray], traces: np.ndarray, beside: Sequence[ForceJumps] | None = None
+    samples: Instants, traces: np.ndarray, beside: Sequence[ForceJumps] | None = None
 ) -> FirstPulses:
     """First pulses of many runs, all with as many sensors.
 
     Parameters
     ----------
-    time : sequence of array (sample,)
-        Of each run [s].
+    samples : Instants
     traces : (sensor, run, sample) array
         `in_one_piece` [N].
     beside : sequence of ForceJumps, optional
         Of each run, its arrays (sample, sensor), of a law whose force jumps.
     """
-    shape = len(time), len(traces)
+    shape = len(samples.counts), len(traces)
     found = FirstPulses(
         *(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False))
     )
     plain = np.zeros(shape, dtype=bool)
     if beside is None:
-        plain = _plain_pulses(time, traces, found)
+        plain = _plain_pulses(samples, traces, found)
     for run, sensor in zip(*np.nonzero(~plain), strict=True):
         jumps = None if beside is None else ForceJumps(*(side[:, sensor] for side in beside[run]))
-        trace = traces[sensor, run, : len(time[run])]
-        one = pulse(time[run], trace, static_force(trace), jumps=jumps, smooth=beside is None)
+        trace = traces[sensor, run, : samples.counts[run]]
+        one = pulse(samples.of(run), trace, static_force(trace), jumps=jumps, smooth=beside is None)
         for name in FirstPulses._fields:
             getattr(found, name)[run, sensor] = getattr(one, name)
     return found
@@ -113,7 +132,12 @@ def _rises_of(
     with np.errstate(invalid="ignore"):
         top = np.argmax(above, axis=1)
         largest = np.take_along_axis(above, top[:, None], axis=1)[:, 0]
-        start = np.argmax(above >= (PULSE_BEGINS * largest)[:, None], axis=1)
+        level, start = (PULSE_BEGINS * largest)[:, None], np.zeros_like(top)
+        for first in range(0, len(above), NEIGHBOURS):
+            those = slice(first, first + NEIGHBOURS)
+            # it begins at the latest at its top
+            until_top = above[those, : top[those].max() + 1]
+            start[those] = np.argmax(until_top >= level[those], axis=1)
         plain = (largest > least) & (largest < math.inf) & (top - start < MOST_RISE)
         # the rise, beyond which the last sample is repeated: it falls nowhere
         longest = int((top - start)[plain].max(initial=0)) + 1
@@ -125,17 +149,13 @@ def _rises_of(
     return start, top, largest, plain, merged
 
 
-def _plain_pulses(time: Sequence[np.ndarray], traces: np.ndarray, found: FirstPulses) -> np.ndarray:
+def _plain_pulses(samples: Instants, traces: np.ndarray, found: FirstPulses) -> np.ndarray:
     """Put the pulses of plain traces where they belong; says which traces are done."""
-    sensors, n, samples = traces.shape
-    if not samples:
+    sensors, n, longest_trace = traces.shape
+    if not longest_trace:
         return np.zeros((n, sensors), dtype=bool)
-    counts = np.array([len(one) for one in time])
-    times = np.empty((n, samples))
-    for row, one in zip(times, time, strict=True):
-        row[: len(one)] = one
-    rows = traces.reshape(-1, samples)
-    flat, instants, base = rows.reshape(-1), times.reshape(-1), rows[:, 0]
+    counts, rows = samples.counts, traces.reshape(-1, longest_trace)
+    flat, base = rows.reshape(-1), rows[:, 0]
     of_sensor = np.arange(base.size)
     runs = of_sensor % n
     with np.errstate(invalid="ignore"):
@@ -148,10 +168,10 @@ def _plain_pulses(time: Sequence[np.ndarray], traces: np.ndarray, found: FirstPu
         return done.reshape(sensors, n).T
     of_sensor, runs, own = of_sensor[plain], runs[plain], base[plain]
     i, longest = top[plain], int((top - start)[plain].max()) + 2
-    # places in the flat arrays: of a trace's first sample, and of its run's first instant
-    of_trace, of_run = of_sensor * samples, runs * samples
+    # place of a trace's first sample in the flat array
+    of_trace = of_sensor * longest_trace
     near = i + np.arange(-1, 3)[:, None]
-    f, t = flat[of_trace + near], instants[of_run + near[:3]]
+    f, t = flat[of_trace + near], samples.at(runs, near[:3])
     kept = (f[2] != f[1]) | (f[3] != f[1])
     slope, curvature = parabola(t, f)
     kept &= curvature < 0.0
@@ -172,7 +192,7 @@ def _plain_pulses(time: Sequence[np.ndarray], traces: np.ndarray, found: FirstPu
     with np.errstate(all="ignore"):
         for k in (i - back[np.argmax(before, axis=1)], i + on[np.argmax(after, axis=1)] - 1):
             low, high = flat[of_trace + k], flat[of_trace + k + 1]
-            begin, end = instants[of_run + k], instants[of_run + k + 1]
+            begin, end = samples.at(runs, k), samples.at(runs, k + 1)
             crossed.append(begin + (level - low) / (high - low) * (end - begin))
         width = crossed[1] - crossed[0]
     place = np.divmod(of_sensor[kept], n)[::-1]

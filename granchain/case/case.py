@@ -402,7 +402,7 @@ class Case(CheckedCase):
     def _is_independent(self, where: str, value: Any) -> bool:
         """Whether a key takes this number without a look at any other: the striker's speed,
         inputs of the law."""
-        law, inputs = registered().get(self.contact.law), self.contact.inputs()
+        law, inputs = registered().get(self.contact.law), self.contact.model_extra or {}
         # by now another law may have the name, or give the restitution
         if (
             not isinstance(value, float)
@@ -427,10 +427,13 @@ class Case(CheckedCase):
     def _replace_numbers(self, changes: Mapping[str, float]) -> Case:
         """Another case, of numbers that stand alone."""
         case = self.model_copy()
-        case._document, case._toml = dict(self._document), noted(self._toml, changes)
+        # each access to a private attribute by its name takes pydantic 2 us
+        own: Any = case.__pydantic_private__
+        own |= {"_document": dict(own["_document"]), "_toml": noted(own["_toml"], changes)}
+        document = own["_document"]
         for where, value in changes.items():
             table, _, name = where.partition(".")
-            case._document[table] = case._document[table] | {name: float(value)}
+            document[table] = document[table] | {name: float(value)}
             case.__dict__[table] = getattr(case, table).model_copy(update={name: float(value)})
         return case
 

@@ -210,11 +210,13 @@ def key_values(
     return changes
 
 
+_as_json = json.JSONEncoder(default=str).encode
+
+
 def noted(text: str, changes: Mapping[str, Any]) -> str:
     """A case file's text with the changes made to it, as comments at its end."""
     lines = [
-        f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}"
-        for where, value in changes.items()
+        f"# changed: {json.dumps(where)} = {_as_json(value)}" for where, value in changes.items()
     ]
     return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
 

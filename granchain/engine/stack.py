@@ -22,7 +22,7 @@ from granchain.engine.fields import (
     member_of,
 )
 from granchain.engine.inspection import RUNNING
-from granchain.engine.state import RECORDING_STEPS, Memory, State
+from granchain.engine.state import Memory, State
 from granchain.jit.cache import compiled
 
 # Members from which a loop over them is compiled, which takes a second or two; below, Python calls
@@ -39,7 +39,7 @@ class Stack:
     Parameters
     ----------
     states : sequence of State
-        All of one `shape_of`, and before their first step. From then on they live in the memory of
+        All of one `shape`, and before their first step. From then on they live in the memory of
         the stack.
 
     Attributes
@@ -160,18 +160,6 @@ def _moving(rows: tuple[Field, ...]) -> list[int]:
     """Rows of displacement and velocity."""
     names = [field.name for field in rows]
     return [names.index(name) for name in ("u", "v")]
-
-
-def shape_of(state: State) -> tuple:
-    """What states of one stack share: the loop, and the shapes of all but the length of what is
-    recorded."""
-    followed = tuple(values.shape for values in state.followed_tables)
-    records = tuple(
-        shape[1:] or shape[0] * (name not in RECORDING_STEPS)
-        for name, shape in state.record_shapes.items()
-    )
-    n, final = state.chain.n_bodies, state.recording.final
-    return state.loop, n, state.table_shapes, followed, records, final
 
 
 @cache

@@ -21,6 +21,7 @@ from granchain.engine.law_hash import record_of
 from granchain.engine.loop import loop_of
 from granchain.engine.mixture import UNTIL, run_ends
 from granchain.engine.row import NEVER, TILE_CONTACTS, TILE_STEPS, tiled
+from granchain.engine.scans import alike
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
 from granchain.jit.options import VECTOR, frozen
@@ -87,6 +88,13 @@ FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
 UNSETTLED = 2
 
 
+# What states of the same contacts, masses and recording share, whatever their velocities and steps.
+SAME_AT_ANY_SPEED = (
+    "model", "recording", "prepared", "loads", "_kept", "_drive_rows", "followed_tables",
+    "features", "functions", "loop", "table_shapes", "plan",
+)  # fmt: skip
+
+
 class State:
     """Everything that changes during a run.
 
@@ -150,6 +158,19 @@ class State:
         self.record_shapes = self._record_shapes()
         if placed:
             Memory([self]).begin([self])
+
+    def at(self, chain: Masses, time_step: TimeStep) -> State:
+        """The same run, before its first step and without memory, at other velocities of the same
+        masses and with another step."""
+        other: State = object.__new__(State)
+        other.__dict__.update({name: vars(self)[name] for name in SAME_AT_ANY_SPEED})
+        other.chain, other.time_step = chain, time_step
+        if self.recording.ledger or self.recording.snapshot_interval is not None:
+            other.plan = other._plan()
+        else:
+            other.__dict__["shape"] = self.shape
+        other.record_shapes = other._record_shapes()
+        return other
 
     @property
     def width(self) -> int:
@@ -254,6 +275,18 @@ class State:
             "resonator_velocity": (shots, self.chain.n_resonators),
             **{name: values.shape for name, values in plan.items()},
         }
+
+    @cached_property
+    def shape(self) -> tuple:
+        """What states of one stack share: the loop, and the shapes of all but the length of what is
+        recorded."""
+        followed = tuple(values.shape for values in self.followed_tables)
+        records = tuple(
+            shape[1:] or shape[0] * (name not in RECORDING_STEPS)
+            for name, shape in self.record_shapes.items()
+        )
+        n, final = self.chain.n_bodies, self.recording.final
+        return self.loop, n, self.table_shapes, followed, records, final
 
     @property
     def stride(self) -> int:
@@ -591,7 +624,7 @@ class Memory:
     Parameters
     ----------
     states : sequence of State
-        All of one `shape_of`.
+        All of one `State.shape`.
 
     Attributes
     ----------
@@ -615,8 +648,15 @@ class Memory:
             *(np.zeros((n, *values.shape)) for values in first.followed_tables)
         )
         self.clocks = np.zeros(n, fields.CLOCK)
+        of_states = zip(*(state.record_shapes.values() for state in states), strict=True)
+        longest: dict[str, tuple[int, ...]] = dict(
+            zip(first.record_shapes, map(max, of_states), strict=True)
+        )
         self.records = fields.Records(
-            *(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN))
+            *(
+                self._record(field, (n, *longest[field.name]))
+                for field in (*fields.RECORD, *fields.PLAN)
+            )
         )
 
     def begin(self, states: Sequence[State]) -> None:
@@ -650,12 +690,14 @@ class Memory:
             exists = np.array([getattr(chain, side).has_wall for chain in chains])
             contacts.endwise[:, k] = exists
             contacts.start[~exists, k] = -np.inf
-        for place, (state, own) in enumerate(zip(states, prepared, strict=True)):
-            for name, values in state.plan.items():
-                getattr(self.records, name)[place, : values.size] = values
-            self.tables.c[place, :, : n + 1] = own.c
-            self.tables.h[place, :, : n + 1] = own.history[:, :-1]
-            self.tables.h[place, :, n + 1 :] = own.history[:, -1:]
+        for places in alike(id(state.plan) for state in states):
+            for name, values in states[places[0]].plan.items():
+                getattr(self.records, name)[places, : values.size] = values
+        for places in alike(map(id, prepared)):
+            own = prepared[places[0]]
+            self.tables.c[places, :, : n + 1] = own.c
+            self.tables.h[places, :, : n + 1] = own.history[:, :-1]
+            self.tables.h[places, :, n + 1 :] = own.history[:, -1:]
         self.tables.c[:, :, n + 1 :] = self.tables.c[:, :, n : n + 1]
         # the first contact that may be left out: none of a loaded chain, or of one that goes on
         # from a state, else the one ahead of the last moving or displaced body
@@ -680,9 +722,8 @@ class Memory:
             state.set_own()
 
     @staticmethod
-    def _record(field: Field, states: Sequence[State]) -> np.ndarray:
-        """Room for a record of every state, as long as the longest."""
-        shape = (len(states), *max(state.record_shapes[field.name] for state in states))
+    def _record(field: Field, shape: tuple[int, ...]) -> np.ndarray:
+        """Room for a record of every state."""
         return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
 

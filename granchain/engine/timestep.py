@@ -11,14 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.scans import alike, at_rest, halfway, over_kinds, settled, split_columns
+from granchain.engine.scans import (
+    alike,
+    at_rest,
+    halfway,
+    kinds_of_columns,
+    over_kinds,
+    settled,
+)
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
@@ -113,21 +120,30 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
     steps: dict[int, TimeStep] = {}
     for members in alike(id(run.contacts.model) for run in planned):
         of = [planned[m] for m in members]
-        model, overlaps = of[0].contacts.model, [run.contacts.overlaps for run in of]
-        c = np.hstack([run.contacts.c for run in of])
-        energy, force = np.repeat(
-            np.array([energy_and_force(run) for run in of]).T,
-            [static.size for static in overlaps],
-            axis=1,
-        )
-        limits = np.concatenate([run.contacts.limits for run in of])
-        demand = np.vstack([energy, force, np.concatenate(overlaps), limits])
-        slopes = split_columns(over_kinds(_stiffness_scan, model, (c, demand), 3), overlaps)
+        slopes = slopes_together(of)
         for same in alike(run.masses.n_bodies for run in of):
             bounds = bounds_on([of[m].masses for m in same], np.array([slopes[m] for m in same]))
             for m, bound in zip(same, bounds, strict=True):
                 steps[members[m]] = choose_step(of[m], bound)
     return [steps[m] for m in range(len(planned))]
+
+
+def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
+    """(3, n_contacts) of each run under one model, see `bounds_on`."""
+    contacts = {id(run.contacts): run.contacts for run in planned}
+    tables = {key: np.vstack([own.c, own.overlaps, own.limits]) for key, own in contacts.items()}
+    kinds: dict[int, tuple[Any, Any]] = dict.fromkeys(tables, (slice(None), slice(None)))
+    # of contacts that runs share, as they differ in the striker's speed, each kind stands once
+    if len(tables) < len(planned):
+        kinds = {key: kinds_of_columns([table]) for key, table in tables.items()}
+        tables = {key: table[:, kinds[key][0]] for key, table in tables.items()}
+    keys = [id(run.contacts) for run in planned]
+    counts, table = [tables[key].shape[1] for key in keys], np.hstack([tables[key] for key in keys])
+    asked = np.repeat(np.array([energy_and_force(run) for run in planned]).T, counts, axis=1)
+    inputs = table[:-2], np.vstack([asked, table[-2:]])
+    found = over_kinds(_stiffness_scan, planned[0].contacts.model, inputs, 3)
+    split = np.split(found, np.cumsum(counts)[:-1], axis=1)
+    return [slopes[:, kinds[key][1]] for key, slopes in zip(keys, split, strict=True)]
 
 
 def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
@@ -149,7 +165,7 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     beside = slopes[np.arange(len(rows)), 2, [where, where + 1]].max(axis=0)
     columns = (
         np.sqrt(omega2.max(axis=1)), gammas.max(axis=1),
-        np.array([row.drag.max() for row in rows]), own[:, 1].max(axis=1), where, beside,
+        np.array([row.drag for row in rows]).max(axis=1), own[:, 1].max(axis=1), where, beside,
     )  # fmt: skip
     return list(zip(*(column.tolist() for column in columns), strict=True))
 

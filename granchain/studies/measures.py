@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import spreading
-from granchain.analysis.arrays import first_pulses, in_one_piece, pulse_stops, wave_speeds
+from granchain.analysis.arrays import (
+    Instants,
+    first_pulses,
+    in_one_piece,
+    pulse_stops,
+    wave_speeds,
+)
 from granchain.analysis.definition import ForceJumps, passed_on
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
@@ -420,21 +426,17 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     places, sensors = [member.place for member in ready], len(found.sensor_bead)
     found.time_step[places] = steps = [member.state.time_step.value for member in ready]
     clocks = ready[0].state.memory.clocks[[member.state.place for member in ready]]
-    counts, strides = clocks["sample"].tolist(), clocks["stride"].tolist()
-    records = ready[0].state.memory.records
+    samples = Instants(clocks["sample"], clocks["stride"], np.array(steps))
+    counts, records = samples.counts.tolist(), ready[0].state.memory.records
     force = [
         records.sensor_force[member.state.place, :count]
         for member, count in zip(ready, counts, strict=True)
     ]
     pieces = in_one_piece(force)
-    moved = transmitted(ready, pieces, clocks["sample"], (clocks["stride"] * steps).tolist())
+    moved = transmitted(ready, pieces, samples)
     found.transmitted_momentum[places], found.transmitted_energy[places] = moved
     if not sensors:
         return
-    times = [
-        np.arange(count) * stride * step
-        for count, stride, step in zip(counts, strides, steps, strict=True)
-    ]
     beside = None
     if ready[0].state.model.law.has_jumps():
         jumps = records.jump_force, records.jump_time
@@ -442,7 +444,7 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
             ForceJumps(*(side[member.state.place, :count, :sensors] for side in jumps))
             for member, count in zip(ready, counts, strict=True)
         ]
-    pulses = first_pulses(times, pieces[:sensors], beside)
+    pulses = first_pulses(samples, pieces[:sensors], beside)
     come = pulses.peak > 0.0
     missing = np.select([~come, ~pulses.complete], [Missing.NOT_ARRIVED, Missing.CUT], 0)
     for name in ("peak", "arrival", "width"):
@@ -463,8 +465,8 @@ def set_numbers(found: Measures, ready: Sequence[Ready], traces: bool) -> None:
     found.wave_speed[places] = speeds
     found.wave_speed_sensors[places] = np.where(np.isfinite(speeds), pulses.of_front.sum(axis=1), 0)
     if traces:
-        for place, time, trace in zip(places, times, force, strict=True):
-            found.time[place], found.force[place] = time, trace[:, :sensors].copy()
+        for run, (place, trace) in enumerate(zip(places, force, strict=True)):
+            found.time[place], found.force[place] = samples.of(run), trace[:, :sensors].copy()
 
 
 def without_watched(ready: Ready) -> State:
@@ -518,9 +520,7 @@ def summary_numbers(result: Any) -> dict[str, float]:
     return {name: float(value) for name, value in result.items()}
 
 
-def transmitted(
-    ready: Sequence[Ready], traces: np.ndarray, counts: np.ndarray, interval: Sequence[float]
-) -> np.ndarray:
+def transmitted(ready: Sequence[Ready], traces: np.ndarray, samples: Instants) -> np.ndarray:
     """(2, run) Momentum and kinetic energy of the last bead when its first pulse has passed, over
     the striker's; nan without a striker.
 
@@ -529,11 +529,9 @@ def transmitted(
     ready : sequence of Ready
     traces : (sensor, run, sample) array
         Of what each has recorded, `in_one_piece` [N].
-    counts : (run,) integer array
-        Samples of each.
-    interval : sequence of float
-        From one sample of each to the next [s].
+    samples : Instants
     """
+    interval = (samples.stride * samples.step).tolist()
     found, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
     for runs in alike(
         (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
@@ -544,8 +542,9 @@ def transmitted(
         sensor = member.state.recording.sensor_beads.index(member.case.beads)
         # half of the force of its left contact, the only one
         force = traces[sensor, runs]
-        above = force - force[:, :1]
-        for run, one, stop in zip(runs, above, pulse_stops(above, counts[runs]), strict=True):
+        above = force - force[:, :1] if force[:, 0].any() else force
+        stops = pulse_stops(above, samples.counts[runs])
+        for run, one, stop in zip(runs, above, stops, strict=True):
             mass, velocity = ready[run].chain.mass, ready[run].chain.velocity
             momentum = 2.0 * interval[run] * passed_on(one, stop - 1) if stop else math.nan
             energy = momentum**2 / mass[-1] / (mass[0] * float(velocity[0]) ** 2)

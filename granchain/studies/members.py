@@ -21,7 +21,7 @@ import numpy as np
 from granchain.case import Case
 from granchain.chain import Chain
 from granchain.engine.garbage import no_collection
-from granchain.engine.stack import Stack, shape_of
+from granchain.engine.stack import Stack
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_integer
@@ -285,9 +285,18 @@ def set_up(
         half = len(places) // 2
         one, other = (set_up(cases, part, record) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
-    ready = []
+    ready: list[Ready] = []
     for place, (row, contacts, time_step) in zip(places, prepared, strict=True):
-        state = State(contacts, row, time_step, record(cases[place]), placed=False)
+        recording, before = record(cases[place]), ready[-1].state if ready else None
+        if (
+            before is not None
+            and before.prepared is contacts
+            and before.recording == recording
+            and row.is_moved(before.chain)
+        ):
+            state = before.at(row, time_step)
+        else:
+            state = State(contacts, row, time_step, recording, placed=False)
         ready.append(Ready(place, cases[place], row, state))
     return ready, []
 
@@ -298,8 +307,8 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
         # records are as long as the longest of a stack: at most twice as long as any of them
-        longest = max(shape[0] for shape in one.state.record_shapes.values())
-        groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
+        longest, *_ = max(one.state.record_shapes.values())
+        groups.setdefault((one.state.shape, longest.bit_length()), []).append(one)
     batches = []
     for group in groups.values():
         stack = Stack([one.state for one in group])
