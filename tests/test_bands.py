@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -94,6 +95,9 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     # three traces are put on other times here, one of them twice
     assert np.abs(found.force.values.sum(axis=0)[until] - expected).max() < 4.0 * error
     assert np.array_equal(found.nominal_force, nominal.sensor_force[: len(found.time)])
+    # as far as every member has samples
+    runs = SimpleNamespace(time=[np.arange(6.0), np.arange(5.0)], status=[Status.COMPLETE] * 2)
+    assert of_bands.common_times(runs).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
@@ -113,7 +117,8 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         GranchainWarning,
         match="1 of 8 members failed and are left out, the first with: member 2 blew up",
     ):
-        found = gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
+        found = gc.bands(ELASTIC, {"striker.speed": {"uniform": 0.02}}, n=8)
+    assert found.standard_deviation.values == pytest.approx([1.77 * 0.02 / math.sqrt(3.0)])
     assert found.attrs["status"] == "7 complete, 1 unstable" and found.peak.max() < 100.0
     monkeypatch.setattr(members, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -39,6 +39,8 @@ def test_what_is_found_is_where_it_is_known_to_be(figure):
         row(), ("peak", 2), {"striker.speed": (0.9, 2.0)}, generations=0, progress=False
     )
     assert slowest.values["striker.speed"] == pytest.approx(0.9, rel=1e-9)
+    # the smallest step of the box is that of its fastest striker
+    assert slowest.time_step == gc.run(row(**{"striker.speed": 2.0})).time_step
     # Hertz without gaps: forces with the speed to the power of 6/5
     assert slowest.value / slowest.start == pytest.approx((0.9 / 1.77) ** 1.2, rel=1e-4)
 

@@ -211,7 +211,7 @@ class Branch:
     def variables(self) -> dict[str, Variable]:
         """What stands in its file."""
         path, columns = self.points[0].path, columns_of_points(self.points)
-        period = path.shooting(path.fraction_of(self.points[0].parameter)).fine
+        period = path.shooting(0.0).fine
         chain = period.chain
         units = {"parameter": self.unit or "1"} | UNITS
         count = len(self.points[0].multipliers)
@@ -400,10 +400,6 @@ class Path:
         """That of an orbit on the way."""
         return self.value_of(float(node.z[-1]))
 
-    def fraction_of(self, value: float) -> float:
-        """The part of the way at a parameter."""
-        return (value - self.start) / (self.stop - self.start)
-
     def _shooting(self, fraction: float) -> Shooting:
         """The period at a part of the way."""
         bare = self._one_period(self.value_of(fraction))
@@ -413,7 +409,8 @@ class Path:
     def place(self, point: Point) -> np.ndarray:
         """A point in the measure of the path."""
         y = np.concatenate([point.displacement, point.velocity]) / self.grid.scale
-        return np.append(y / self.weight[: -self.beside], self.fraction_of(point.parameter))
+        fraction = (point.parameter - self.start) / (self.stop - self.start)
+        return np.append(y / self.weight[: -self.beside], fraction)
 
     def orbit(self, z: np.ndarray, begun: str) -> Orbit:
         """That of a point, with its trajectory."""
@@ -603,9 +600,10 @@ class Path:
         z[-1] = fraction
         return self.corrected(z, z, upward, node)[0]
 
-    def point(self, node: Node, kind: str = "orbit", contact: int | None = None) -> Point:
-        """As a branch has it."""
+    def point(self, node: Node, kind: str = "orbit", place: int | None = None) -> Point:
+        """As a branch has it; `place` is that of a contact among those of the chain."""
         shooting = self.at(node.z)
+        contact = None if place is None else int(shooting.fine.contact_labels[place])
         n = shooting.bodies
         own = node.shot.state * self.grid.scale
         return Point(
@@ -968,23 +966,20 @@ def _growing(path: Path, node: Node, after: Node, length: float) -> Point:
 
     at = path.where(node, after, length, least) if least(node) > 0.0 else node
     place = int(path.room(after if at is node else at).argmin())
-    labels = path.shooting(float(at.z[-1])).fine.contact_labels
-    return path.point(at, "growing dent", int(labels[place]))
+    return path.point(at, "growing dent", place)
 
 
 def _grazings(
     path: Path, node: Node, after: Node, length: float, opened: np.ndarray
 ) -> list[Point]:
     """Where in a short step contacts begin to open, or cease to."""
-    labels = path.shooting(float(node.z[-1])).fine.contact_labels
     found = []
     for place in np.flatnonzero(opened).tolist():
 
         def lowest(node: Node, at: int = place) -> float:
             return float(node.lowest[at])
 
-        one = path.where(node, after, length, lowest)
-        found.append(path.point(one, "grazing", int(labels[place])))
+        found.append(path.point(path.where(node, after, length, lowest), "grazing", place))
     return found
 
 

@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -167,32 +168,16 @@ def optimize(
         not resume or out is not None, "resume", "no file to go on with", "one of out=", "name it"
     )
     problems.close()
-    told = progress_of(progress, "optimize")
-    steps = Steps(generations + MOST_ITERATIONS, told)
+    report = progress_of(progress, "optimize")
     if out is None:
-        return designs.searched(generations, seed, steps)
+        return designs.searched(generations, seed, report)
     with claim(out, overwrite or resume):
         part = StudyPart(out, go_on=resume, anew=overwrite)
         designs.keep(part, out, overwrite or resume)
-        found = designs.searched(generations, seed, steps)
+        found = designs.searched(generations, seed, report)
         designs.write()
         part.remove()
     return found
-
-
-class Steps:
-    """Counts generations and steps down, for a line that says how far it is."""
-
-    def __init__(self, most: int, report: Callable[[int, int], Any] | None):
-        self.most, self.done, self._report = most, 0, report or (lambda *_: None)
-
-    def __call__(self, *_: Any, **__: Any) -> None:
-        self.done = min(self.done + 1, self.most)
-        self._report(self.done, self.most)
-
-    def end(self) -> None:
-        """Nothing comes any more."""
-        self._report(self.most, self.most)
 
 
 class Designs:
@@ -387,13 +372,20 @@ class Designs:
         """The case of a point."""
         return self.numbers.case_at(self.low + self.width * point)
 
-    def searched(self, generations: int, seed: int, steps: Steps) -> Optimum:
+    def searched(
+        self, generations: int, seed: int, report: Callable[[int, int], Any] | None
+    ) -> Optimum:
         """Search the box, go down from the best, and conclude."""
+        report, most, counted = report or (lambda *_: None), generations + MOST_ITERATIONS, count(1)
+
+        def step(*_: Any, **__: Any) -> None:
+            report(min(next(counted), most), most)
+
         first = self.at(self.start[np.newaxis])[0]
         if generations:
-            self._global(generations, seed, steps)
-        self._local(abs(first[0]) or 1.0, steps)
-        steps.end()
+            self._global(generations, seed, step)
+        self._local(abs(first[0]) or 1.0, step)
+        report(most, most)
         if not len(self.history):
             raise CaseError(
                 f"subject_to: got no design that keeps to it, of {len(self.known)}, allowed bounds "
@@ -414,21 +406,21 @@ class Designs:
             tuple(messages),
         )
 
-    def _global(self, generations: int, seed: int, steps: Steps) -> None:
+    def _global(self, generations: int, seed: int, step: Callable[..., None]) -> None:
         """Differential evolution, a generation at once."""
         from scipy.optimize import NonlinearConstraint, differential_evolution
 
         stalled = [0, math.inf]
 
         def ends(point: np.ndarray, convergence: float) -> bool:
-            steps()
+            step()
             least = float(self.history[-1, 1]) if len(self.history) else math.inf
             better = least < stalled[1] - BETTER * abs(least)
             stalled[:] = [0, least] if better else [stalled[0] + 1, stalled[1]]
             return stalled[0] >= STALLED
 
-        count = len(self.start)
-        size = max(LEAST_DESIGNS, DESIGNS * count)
+        numbers = len(self.start)
+        size = max(LEAST_DESIGNS, DESIGNS * numbers)
 
         def limited(x: np.ndarray) -> np.ndarray:
             # numbers that scipy can subtract, also of a design that has failed
@@ -439,8 +431,8 @@ class Designs:
         evolved: Any = differential_evolution
         evolved(
             lambda x: self.at(np.atleast_2d(x.T))[:, 0],
-            [(0.0, 1.0)] * count,
-            init=np.random.default_rng(seed).random((size, count)),
+            [(0.0, 1.0)] * numbers,
+            init=np.random.default_rng(seed).random((size, numbers)),
             maxiter=generations,
             seed=np.random.default_rng([seed, 1]),
             x0=self.start,
@@ -452,7 +444,7 @@ class Designs:
             constraints=(limit,) if len(self.limits) else (),
         )
 
-    def _local(self, size: float, steps: Steps) -> None:
+    def _local(self, size: float, step: Callable[..., None]) -> None:
         """Down the derivatives from the best design; `size` that of the value."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
@@ -479,4 +471,4 @@ class Designs:
         with warnings.catch_warnings(), contextlib.suppress(ValueError, np.linalg.LinAlgError):
             # that a limit is linear
             warnings.simplefilter("ignore", UserWarning)
-            down(value, self.best, jac=True, bounds=Bounds(lower, upper), callback=steps, **ways)
+            down(value, self.best, jac=True, bounds=Bounds(lower, upper), callback=step, **ways)

@@ -18,7 +18,6 @@ from granchain.case.start import begun as begun_before
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown
 from granchain.markup import card, table
-from granchain.plain_data import plain_data
 from granchain.progress import progress_of
 from granchain.simulation import prepare, run
 from granchain.store import Result
@@ -164,14 +163,6 @@ class Orbit:
             rows.append(("contacts at the end of their dent", ", ".join(map(str, self.touches))))
         return card(f"Orbit of {self.title}, {self.law}", table(("", "a period"), rows))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, words and lists, without the trajectory; a complex number is a pair."""
-        pairs = ("multipliers", "vectors")
-        own = {name: value for name, value in self.__dict__.items() if name != "result"}
-        split = {name: np.stack([own[name].real, own[name].imag], axis=-1) for name in pairs}
-        found: dict[str, Any] = plain_data(own | split)
-        return found
-
 
 def orbit(
     case: Case,
@@ -260,8 +251,16 @@ def orbit(
             f"hold: got {shown(hold)} of a driven chain, allowed nothing: its drive holds the "
             "period; leave it out"
         )
-    shooting = Shooting.of(case, period_of(case, period), runners)
-    state, begun = _begin(case, guess, shooting)
+    one_period = one_period_of(case, period_of(case, period))
+    grid = period_grid(case, one_period)
+    steps = {"time.step": one_period.time.end / grid.steps}
+    shooting = Shooting(one_period.replace(**steps), grid, runners)
+    state, begun = np.zeros_like(grid.scale), "the static state"
+    if guess is not None:
+        state, begun = state_of_guess(guess, shooting.bodies, begun)
+        state = state / grid.scale
+    if isinstance(guess, Result):
+        _check_phase(guess)
     runners.expect(expected_runs(shooting))
     settled = 0
     if shooting.remembers:
@@ -475,15 +474,9 @@ class Shooting:
         self.bare, self.grid, self.runners, self.history = bare, grid, runners, history
         self.period, (self.steps, self.overlap, self.scale) = bare.time.end, grid
         self.fine = Period(bare, self.scale, runners, history)
-        self.bodies, self.labels = self.fine.bodies, self.fine.chain.body_labels
+        self.bodies = self.fine.bodies
         # whether the columns of the Jacobian are left out while its directions serve
         self.long = self.bodies > MOST_DENSE
-
-    @classmethod
-    def of(cls, case: Case, period: float, runners: Runners) -> Shooting:
-        """That of a case."""
-        grid = period_grid(case, one_period := one_period_of(case, period))
-        return cls(one_period.replace(**{"time.step": period / grid.steps}), grid, runners)
 
     @cached_property
     def coarse(self) -> Period:
@@ -508,12 +501,6 @@ class Shooting:
         chain, contacts = self.fine.chain, self.fine.contacts
         there = range(chain.n_bodies + 1)[chain.contacts]
         return bool(at_rest(contacts, there, float(chain.mass.min()))[1].any())
-
-    @cached_property
-    def equal_moduli(self) -> bool:
-        """Whether drag alone takes energy: the multipliers come in pairs of one product, and those
-        of a stable orbit have one modulus, which Arnoldi's method does not part."""
-        return not (self.damped or self.fine.chain.own_sum("damping").any())
 
     @property
     def limits(self) -> np.ndarray:
@@ -609,7 +596,10 @@ class Stability:
 
 def stability(shooting: Shooting, shot: Shot) -> Stability:
     """The multipliers; of a long chain whose Jacobian is not known, the largest ones."""
-    few = "jacobian" not in vars(shot) and not shooting.equal_moduli
+    # where drag alone takes energy the multipliers come in pairs of one product, and those of a
+    # stable orbit have one modulus, which Arnoldi's method does not part
+    parted = shooting.damped or shooting.fine.chain.own_sum("damping").any()
+    few = "jacobian" not in vars(shot) and bool(parted)
     values, vectors = (
         largest_multipliers(shot.period, shot.state) if few else np.linalg.eig(shot.jacobian)
     )
@@ -665,7 +655,7 @@ def orbit_of(shooting: Shooting, shot: Shot, shots: int, begun: str, found: Stab
         title=shooting.bare.title,
         law=shooting.bare.contact.law,
         period=shooting.period,
-        bead=shooting.labels,
+        bead=shooting.fine.chain.body_labels,
         displacement=own[:n],
         velocity=own[n:],
         multipliers=found.values,
@@ -808,16 +798,6 @@ def one_period_of(case: Case, period: float) -> Case:
     if case.tolerance is not None:
         changes["tolerance"] = None
     return case.replace(**changes)
-
-
-def _begin(case: Case, guess: Orbit | Result | None, shooting: Shooting) -> tuple[np.ndarray, str]:
-    """The scaled state that Newton's method begins from, and what it is."""
-    if guess is None:
-        return np.zeros_like(shooting.scale), "the static state"
-    state, begun = state_of_guess(guess, shooting.bodies, "the static state")
-    if isinstance(guess, Result):
-        _check_phase(guess)
-    return state / shooting.scale, begun
 
 
 def state_of_guess(guess: Any, bodies: int, otherwise: str) -> tuple[np.ndarray, str]:

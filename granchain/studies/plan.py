@@ -453,14 +453,6 @@ class Plan:
                 found[name] = values.distribution.ppf(parts).tolist()
         return found
 
-    @property
-    def vary_as_given(self) -> dict[str, Any]:
-        """What each key takes, as a TOML file writes it."""
-        return {
-            key: values if isinstance(values, list) else values.as_dict()
-            for key, values in self.vary.items()
-        }
-
 
 def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
     """(n, dimensions) The first points of a scrambled Sobol sequence, each number between 0 and

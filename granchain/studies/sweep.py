@@ -579,7 +579,12 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "case_sha256": plan.case.sha256,
         "case_json": canonical(plan.case.as_given()),
         "case_resolved_json": canonical(plan.case.resolved()),
-        "vary_json": canonical(plan.vary_as_given),
+        "vary_json": canonical(
+            {
+                key: values if isinstance(values, list) else values.as_dict()
+                for key, values in plan.vary.items()
+            }
+        ),
         "laws_json": canonical({hash_of_record(text): text for text in dict.fromkeys(found.law)}),
         "versions": versions(),
         "source_hash": source_hash(),

@@ -146,7 +146,7 @@ def spectrum(
     beads whose neighbours a cell away were recorded too, and ends and reflections are no part of
     it. A curve with as many terms as the cell has beads is fitted to it, weighted by its scatter; a
     band ends where the curve passes 1 or -1, and a gap is one where it exceeds them by three
-    standard deviations. The errors are two-sided 95 % by Student's t, with 1/sqrt(3) line and
+    standard deviations. The errors are two-sided 95 % by Student's t, with 0.32 of a line and
     what the contacts' differing dampings change added in squares; an edge that is not known within
     four lines is withheld, and a message says why.
 
