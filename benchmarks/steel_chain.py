@@ -13,7 +13,7 @@ from racing import Answer, Contender, small
 
 from granchain.chain import Chain
 from granchain.contact import laws
-from granchain.engine.setup import Contacts, contacts_between
+from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
@@ -74,7 +74,8 @@ def run_of(
                 for quantity in laws()[law].inputs
             }
         )
-    contacts = contacts_between(laws()[law], chain, chain.pair(), chain.overlap_limits(), inputs)
+    row = RowInputs(laws()[law], chain, chain.pair(), chain.overlap_limits(), inputs)
+    (contacts,) = contacts_together([row])
     return Run(law, chain, contacts, time_step_of(contacts, chain, step, end))
 
 

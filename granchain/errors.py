@@ -3,12 +3,14 @@
 Every message says where, what was got, what is allowed and what to do.
 """
 
+import contextlib
 import sys
 
 # In place of typing's own, which takes longer to import than all of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
 
 class GranchainError(Exception):
@@ -66,6 +68,22 @@ class RunError(GranchainError):
 
 class FileError(GranchainError):
     """A file that cannot be read or written."""
+
+
+@contextlib.contextmanager
+def finite_force(law: "Any") -> "Iterator[None]":
+    """Where a contact law of ours finds no number for its values, the message names the law; in
+    a user's law, Python names the line."""
+    try:
+        yield
+    except (ArithmeticError, ValueError) as error:
+        if not law.__module__.startswith("granchain."):
+            raise
+        raise LawError(
+            f"contact.law {law.name}: got values for which it has no finite force ({error}), "
+            "allowed: of the order of real bodies; check "
+            "radius, mass, modulus, yield stress and the law's inputs, and their units"
+        ) from None
 
 
 def nearest(word: str, words: "Iterable[str]") -> str | None:

@@ -10,7 +10,6 @@ from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, Resonators, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
-from granchain.engine.scans import alike
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.errors import CaseError, LawError
 
@@ -26,10 +25,9 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         made: dict[tuple, tuple[Chain, Pair, np.ndarray, bool]] = {}
-        fixed: dict[tuple, bool] = {}
-        # of cases that share their contacts the first
-        rows: dict[tuple, tuple[str, RowInputs]] = {}
-        chains: list[tuple[Chain, tuple]] = []
+        rows: dict[tuple, RowInputs] = {}
+        known: dict[tuple, tuple] = {}
+        found: list[tuple[Chain, tuple]] = []
         for case in cases:
             key = all_but_the_speed(case)
             if key not in made:
@@ -41,12 +39,11 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 velocity = chain.velocity.copy()
                 velocity[0] = case.striker.speed
                 chain = chain.with_velocity(velocity)
+            # members of a study mostly differ in what no contact is made of, such as the striker's
+            # speed: they share their contacts
             like = key, id(case.contact)
-            if like not in fixed:
-                fixed[like] = not mixed and is_fixed(case)
-            same = *like, None if fixed[like] else len(chains)
-            chains.append((chain, same))
-            if same in rows:
+            if like in known:
+                found.append((chain, known[like]))
                 continue
             of_pairs = tuple(
                 (chain.between(*materials), inputs) for materials, inputs in case.pair_inputs()
@@ -55,27 +52,20 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 (there, law_named(law), inputs)
                 for there, law, inputs in (case.own_contacts() if mixed else ())
             )
-            row = RowInputs(chain, pair, limits, case.law_inputs(), of_pairs, own)
-            rows[same] = case.contact.law, row
-        contacts: dict[tuple, Contacts] = {}
-        keys = list(rows)
-        for places in alike(law for law, _ in rows.values()):
-            of_law = [keys[place] for place in places]
-            law = law_named(rows[of_law[0]][0])
-            try:
-                found = contacts_together(law, [rows[same][1] for same in of_law])
-            except LawError as error:
-                raise CaseError(str(error)) from None
-            contacts |= zip(of_law, found, strict=True)
-        return [(chain, contacts[same]) for chain, same in chains]
-
-
-def is_fixed(case: Case) -> bool:
-    """Whether the inputs of its law are the same for all contacts and at any speed of the
-    striker."""
-    inputs = case.contact.inputs().values()
-    numbers = all(value is None or isinstance(value, (str, float, int)) for value in inputs)
-    return numbers and "striker" not in inputs and not case.contact.pair
+            law, inputs = law_named(case.contact.law), case.law_inputs()
+            values = vars(inputs).values()
+            numbers = all(value is None or isinstance(value, (str, float, int)) for value in values)
+            alone = numbers and not of_pairs and not own
+            same = key, law, repr(inputs) if alone else len(found)
+            rows.setdefault(same, RowInputs(law, chain, pair, limits, inputs, of_pairs, own))
+            found.append((chain, same))
+            if alone and "striker" not in case.contact.inputs().values():
+                known[like] = same
+        try:
+            contacts = dict(zip(rows, contacts_together(list(rows.values())), strict=True))
+        except LawError as error:
+            raise CaseError(str(error)) from None
+        return [(chain, contacts[same]) for chain, same in found]
 
 
 def all_but_the_speed(case: Case) -> tuple:

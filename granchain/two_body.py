@@ -18,8 +18,8 @@ from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import OF_THE_SOFTER, Pair
-from granchain.engine.scans import settled
-from granchain.engine.setup import Contacts, contacts_between
+from granchain.engine.at_rest import settled
+from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError, RunError, suggestion
@@ -338,9 +338,8 @@ def contact_of_two(
 ) -> Contacts:
     """The contact of two bodies, and the two that are none at their free ends; a run stops at
     the radius of two equal bodies."""
-    return contacts_between(
-        law, bodies, pair, np.full(3, 2.0 * float(pair.effective_radius)), inputs
-    )
+    limits = np.full(3, 2.0 * float(pair.effective_radius))
+    return contacts_together([RowInputs(law, bodies, pair, limits, inputs)])[0]
 
 
 def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -> SimpleNamespace:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from granchain.case import Case, load_case
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.scans import finite_force
 from granchain.engine.state import State
-from granchain.errors import CaseError, GranchainError, LawError, RunError
+from granchain.errors import CaseError, GranchainError, LawError, RunError, finite_force
 from granchain.simulation import prepare, recording_of, run
 
 # Laws whose loops other tests compile.

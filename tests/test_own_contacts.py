@@ -10,7 +10,7 @@ import granchain as gc
 from granchain.case import Case
 from granchain.case.listing import value_at
 from granchain.engine import scans
-from granchain.engine.mixture import mixture, run_ends
+from granchain.engine.row_model import mixture, run_ends
 from granchain.errors import CaseError
 from granchain.simulation import prepare
 from granchain.studies.equivalent import checked_search

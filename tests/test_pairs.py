@@ -156,9 +156,10 @@ def test_members_that_differ_in_a_pair_are_set_up_together_as_alone_and_not_of_t
     onset = {"contact__impact_speed": "onset", "contact__impact_speed_floor": 0.1}
     others = made(**onset, contact__pair=None).law_inputs()
     soft = ((chain.between("soft", "soft"), others),)
-    row = RowInputs(chain, chain.pair(), chain.overlap_limits(), made().law_inputs(), soft)
+    law, limits, inputs = laws()["flores"], chain.overlap_limits(), made().law_inputs()
+    row = RowInputs(law, chain, chain.pair(), limits, inputs, soft)
     with pytest.raises(errors.LawError, match="make it another law"):
-        contacts_together(laws()["flores"], [row])
+        contacts_together([row])
 
 
 @pytest.mark.plain

@@ -13,7 +13,7 @@ from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import scans
-from granchain.engine.scans import kinds_of
+from granchain.engine.kinds import kinds_of_columns
 from granchain.engine.setup import RowInputs, contacts_together
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
@@ -81,10 +81,10 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(own_laws)
     law, chain = spring(1.0), steel_row(3)
     law.coefficients_of = staticmethod(coefficients_of)
     rows = [
-        RowInputs(chain, chain.pair(), chain.overlap_limits(), SimpleNamespace(stiffness=stiffness))
-        for stiffness in (STIFFNESS, 3.0 * STIFFNESS)
+        RowInputs(law, chain, chain.pair(), chain.overlap_limits(), SimpleNamespace(stiffness=each))
+        for each in (STIFFNESS, 3.0 * STIFFNESS)
     ]
-    one, other = contacts_together(law, rows)
+    one, other = contacts_together(rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
     assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and {type(one) for one in seen} == {float}
 
@@ -129,7 +129,7 @@ def test_runs_compressed_are_the_distinct_rows():
         random.uniform(size=(200, 2)),
         random.choice([-np.inf, 0.5, np.inf, 3.0], (100, 2)),
     ):
-        first, which = kinds_of(rows)
+        first, which = kinds_of_columns([rows.T])
         _, first_of, which_of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         assert sorted(first) == sorted(first_of)
         # the same row stands for each

@@ -12,8 +12,9 @@ import numpy as np
 from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.scans import finite_force, over_kinds
-from granchain.errors import LawError
+from granchain.engine.row_model import with_copies
+from granchain.engine.scans import over_kinds
+from granchain.errors import LawError, finite_force
 from granchain.jit.accessors import gatherer
 from granchain.jit.options import rows
 
@@ -54,7 +55,9 @@ def coefficients(
     LawError
         Where the pair misses something, or a coefficient is not a number.
     """
-    return with_windows(model, own_coefficients(model, pair, inputs, limits.size), limits)
+    return with_windows(
+        with_copies(model), own_coefficients(model, pair, inputs, limits.size), limits
+    )
 
 
 def own_coefficients(

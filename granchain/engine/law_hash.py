@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.contact.model import Model
-from granchain.engine.scans import kinds_of_columns
+from granchain.engine.kinds import kinds_of_columns
 from granchain.jit.fingerprint import Reach
 from granchain.jit.options import frozen
 from granchain.jit.syntax import code_by_syntax
@@ -64,9 +64,10 @@ def functions_sha256(model: Model) -> str:
         model.kinks,
         model.loses,
         model.windows,
-    ]
-    facts += [
-        [(q.name, q.unit, q.output) for q in group] for group in (model.coefficients, model.history)
+        *(
+            [(q.name, q.unit, q.output) for q in group]
+            for group in (model.coefficients, model.history)
+        ),
     ]
     return hashlib.sha256(json.dumps([*hashes, *facts]).encode()).hexdigest()
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from granchain.contact.law import OPEN, PHASES
 from granchain.contact.model import Model
+from granchain.engine.at_rest import start_histories
 from granchain.engine.contact_step import overlap_of
-from granchain.engine.scans import compiled_scan, kinds_of_columns, split_columns
-from granchain.engine.setup import start_histories
+from granchain.engine.kinds import kinds_of_columns
+from granchain.engine.scans import compiled_scan
 from granchain.engine.state import State
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
@@ -35,7 +36,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     if not model.loses:
         return lost
     c, h = _tables(states)
-    dents = split_columns(over_contacts(model.functions.plastic, model, (), c, h), lost)
+    dents = of_each(states, over_contacts(model.functions.plastic, model, (), c, h))
     for place, (state, dented) in enumerate(zip(states, dents, strict=True)):
         lost[place] = dented + lost[place]
         if (
@@ -68,7 +69,7 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     met = np.flatnonzero(deepest > OPEN)
     sizes = deepest[met], np.concatenate(radii)[met]
     found[met] = over_contacts(model.law.contact_radius, model, sizes, c[:, met], h[:, met])
-    return split_columns(found, radii)
+    return of_each(states, found)
 
 
 def final_phases(states: Sequence[State]) -> list[np.ndarray]:
@@ -84,9 +85,7 @@ def final_phases(states: Sequence[State]) -> list[np.ndarray]:
         for u, v in [(row[: state.chain.n_bodies + 2] for row in state.bodies[:2])]
     ]
     overlap, rate = (np.concatenate(parts) for parts in zip(*motions, strict=True))
-    return split_columns(
-        phases(states[0].model, *_tables(states), overlap, rate), [d for d, _ in motions]
-    )
+    return of_each(states, phases(states[0].model, *_tables(states), overlap, rate))
 
 
 def phases(
@@ -129,6 +128,11 @@ def _tables(states: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
         np.hstack([state.c[:, state.chain.contacts] for state in states]),
         np.hstack([state.h[:, state.chain.contacts] for state in states]),
     )
+
+
+def of_each(states: Sequence[State], values: np.ndarray) -> list[np.ndarray]:
+    """What the contacts of each run have of a row of values of all."""
+    return np.split(values, np.cumsum([state.chain.contact_exists.sum() for state in states])[:-1])
 
 
 def over_contacts(

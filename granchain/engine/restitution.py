@@ -18,16 +18,11 @@ from granchain.contact import laws
 from granchain.contact.law import SPEED_NODES, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
+from granchain.engine.at_rest import at_rest, halfway, settled
 from granchain.engine.coefficients import own_coefficients, with_windows
-from granchain.engine.scans import (
-    alike,
-    at_rest,
-    halfway,
-    over_kinds,
-    settled,
-    shared_models,
-    split_columns,
-)
+from granchain.engine.kinds import alike
+from granchain.engine.row_model import shared_models
+from granchain.engine.scans import over_kinds
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
 
@@ -73,24 +68,27 @@ def with_restitutions(
         Where nothing moves, so that there is no speed.
     """
     found = [inputs for inputs, *_ in rows]
-    sources: dict[int, LawAtSpeeds] = {}
-    for place, (inputs, pair, limits, velocity) in enumerate(rows):
-        if isinstance(getattr(inputs, "restitution", None), Mapping):
-            law, values = restitution_law(inputs.restitution)
-            speeds = _speeds(law, inputs, velocity)
-            sources[place] = LawAtSpeeds(law, values, pair, limits, speeds)
-    for place, given in zip(sources, restitutions_at(list(sources.values())), strict=True):
-        speeds = sources[place].speeds
+    sources = {
+        place: LawAtSpeeds(
+            *restitution_law(inputs.restitution), pair, limits, _speeds(inputs, velocity)
+        )
+        for place, (inputs, pair, limits, velocity) in enumerate(rows)
+        if isinstance(getattr(inputs, "restitution", None), Mapping)
+    }
+    if not sources:
+        return found
+    scanned = restitutions_at(list(sources.values()))
+    for (place, source), given in zip(sources.items(), scanned, strict=True):
         more = (
             {"restitution": given[0]}
-            if speeds.size == 1
-            else {"restitution": given, "fastest": speeds[-1]}
+            if source.speeds.size == 1
+            else {"restitution": given, "fastest": source.speeds[-1]}
         )
         found[place] = SimpleNamespace(**{**vars(found[place]), **more})
     return found
 
 
-def _speeds(law: type[ContactLaw], inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
+def _speeds(inputs: SimpleNamespace, velocity: np.ndarray) -> np.ndarray:
     """Impact speed [m/s] at which a row asks for restitutions; several where each contact takes
     its own at onset."""
     speed = float(np.abs(np.diff(velocity, prepend=0.0, append=0.0)).max())
@@ -101,8 +99,9 @@ def _speeds(law: type[ContactLaw], inputs: SimpleNamespace, velocity: np.ndarray
     own = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
     if not own > 0.0:
         raise LawError(
-            f"restitution = {{ law = {law.name} }}: got no impact speed, for nothing moves at the "
-            "start, allowed: a number above 0 [m/s]; give impact_speed or restitution as a number"
+            f"restitution = {{ law = {inputs.restitution['law']} }}: got no impact speed, for "
+            "nothing moves at the start, allowed: a number above 0 [m/s]; give impact_speed or "
+            "restitution as a number"
         )
     return np.array([own])
 
@@ -117,7 +116,7 @@ def restitution_law(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleN
 def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
     """(n_speeds, n_contacts) Restitution of each contact at each speed, of many rows."""
     models = shared_models([source.law.model(source.values) for source in sources])
-    found = [np.zeros(0)] * len(sources)
+    found: dict[int, np.ndarray] = {}
     keys = [(id(model), one.speeds.size) for model, one in zip(models, sources, strict=True)]
     for places in alike(keys):
         model, of = models[places[0]], [sources[place] for place in places]
@@ -135,11 +134,8 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         speeds = np.repeat(np.array([one.speeds for one in of]).T, sizes, axis=1)
         energies = 0.5 * np.concatenate(mass) * speeds**2
         scanned = over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
-        for place, part in zip(
-            places, split_columns(scanned, [one.limits for one in of]), strict=True
-        ):
-            found[place] = part
-    return found
+        found |= zip(places, np.split(scanned, np.cumsum(sizes)[:-1], axis=1), strict=True)
+    return [found[place] for place in range(len(sources))]
 
 
 def _restitution_scan(model: Model) -> Callable:

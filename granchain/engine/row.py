@@ -27,7 +27,7 @@ from granchain.engine.contact_step import (
 from granchain.engine.fields import motion_of, write_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.ledger import dissipate
-from granchain.engine.mixture import UNTIL
+from granchain.engine.row_model import UNTIL
 from granchain.jit.accessors import rows_from, store_rows
 from granchain.jit.options import VECTOR, hot, rows, shared
 

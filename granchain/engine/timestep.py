@@ -17,15 +17,10 @@ import numpy as np
 
 from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
+from granchain.engine.at_rest import at_rest, halfway, settled
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.scans import (
-    alike,
-    at_rest,
-    halfway,
-    kinds_of_columns,
-    over_kinds,
-    settled,
-)
+from granchain.engine.kinds import alike, kinds_of_columns
+from granchain.engine.scans import over_kinds
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
@@ -118,10 +113,10 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         For the first run with a step above the limit.
     """
     steps: dict[int, TimeStep] = {}
-    for members in alike(id(run.contacts.model) for run in planned):
+    for members in alike([id(run.contacts.model) for run in planned]):
         of = [planned[m] for m in members]
         slopes = slopes_together(of)
-        for same in alike(run.masses.n_bodies for run in of):
+        for same in alike([run.masses.n_bodies for run in of]):
             bounds = bounds_on([of[m].masses for m in same], np.array([slopes[m] for m in same]))
             for m, bound in zip(same, bounds, strict=True):
                 steps[members[m]] = choose_step(of[m], bound)

@@ -25,8 +25,8 @@ from granchain.analysis.definition import ForceJumps, passed_on
 from granchain.analysis.record import bead_spectrum
 from granchain.case import Case
 from granchain.chain_end import Ended, ended
+from granchain.engine.kinds import alike
 from granchain.engine.law_hash import functions_sha256
-from granchain.engine.scans import alike
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError
 from granchain.simulation import recording_of

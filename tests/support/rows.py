@@ -12,7 +12,7 @@ from granchain.certificates.examples import EXAMPLE_INPUTS_BY_NAME
 from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.setup import Contacts, contacts_between
+from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
@@ -28,7 +28,8 @@ SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 
 def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
     """Coefficients, guard and static start of a chain's contacts under one law."""
-    return contacts_between(law, chain, chain.pair(), chain.overlap_limits(), inputs)
+    row = RowInputs(law, chain, chain.pair(), chain.overlap_limits(), inputs)
+    return contacts_together([row])[0]
 
 
 def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:

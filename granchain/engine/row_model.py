@@ -1,14 +1,15 @@
-"""Several laws in one row: one model, whose functions ask each contact which law it has.
+"""The model that a row runs under: of copies that no edit reaches, and one of several laws.
 
-A coefficient, or a quantity of the history, stands once under its name: a contact has one law. The
-first coefficient is the law, as its place among them. What a law does not have is 0 in the
-coefficients, and in the history what does nothing: an onset weight of 1, of a closed contact.
+The functions of a mixture ask each contact which law it has. A coefficient, or a quantity of the
+history, stands once under its name: a contact has one law. The first coefficient is the law, as its
+place among them. What a law does not have is 0 in the coefficients, and in the history what does
+nothing: an onset weight of 1, of a closed contact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
-from granchain.contact.model import Functions, Model
-from granchain.jit.options import VECTOR
+from granchain.contact.model import Functions, Guarded, Model
+from granchain.jit.options import VECTOR, frozen
 
 WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
 RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
@@ -30,6 +31,22 @@ MIXED_SHAPES = {
     "plastic": "ch", "overlap_limit": "c", "jumps": "c", "jump": "xych", "contact_radius": "xych",
     "plastic_overlap": "c",
 }  # fmt: skip
+
+
+def with_copies(model: Model) -> Model:
+    """The same model of functions that are `frozen`: what is remembered of it holds for as long
+    as the process runs."""
+    guarded = model.guarded and Guarded(*frozen(*model.guarded))
+    return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
+
+
+def shared_models(models: Sequence[Model]) -> list[Model]:
+    """The models, each made `with_copies`; alike ones are one object."""
+    met: list[tuple[Model, Model]] = []
+    for asked in models:
+        if all(asked != known for known, _ in met):
+            met.append((asked, with_copies(asked)))
+    return [next(copy for known, copy in met if asked == known) for asked in models]
 
 
 @cache
