@@ -116,17 +116,20 @@ def _laws_of(item: Any) -> list[str]:
     # a case, what was found for one, or many of them
     try:
         for case in (getattr(item, "case", None) or item, *getattr(item, "cases", ())):
-            names += laws_in(dict(getattr(case, "contact", ())))
+            tables = {name: getattr(case, name, None) for name in ("contact", "chain", "ends")}
+            names += laws_in(tables)
     except (GranchainError, AttributeError):
         # the case of a file is not there, or this version cannot read it
         names = []
-    names += [part.law for part in getattr(item, "results", ())]
-    return list(dict.fromkeys(names)) or ([item.law] if hasattr(item, "law") else [])
+    # of a row of several laws they are in one word
+    met = [part.law for part in getattr(item, "results", ())]
+    met += [item.law] if hasattr(item, "law") and not (names or met) else []
+    return list(dict.fromkeys([*names, *(law for several in met for law in several.split(", "))]))
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
-    """The law of a table [contact], and those that restitutions in it and in its pairs of
-    materials are from."""
+    """The law of a table [contact], or of those in a table of tables, and those that restitutions
+    in it and in its pairs of materials are from."""
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
     for value in contact.values():
         for table in value if isinstance(value, list | tuple) else (value,):

@@ -138,6 +138,10 @@ def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
     assert {"flores-2011", "ma-liu-2015", "wang-liu-liu-2022"} < read(cite(case)).keys()
     pairs = [{"restitution": 0.9}, {"restitution": {"law": "thornton"}}]
     assert laws_in({"law": "tsuji", "pair": pairs, "restitution": 0.5}) == ["tsuji", "thornton"]
+    segments = {"segment": [{"contact": {"law": "tsuji"}}]}
+    of_segments = SimpleNamespace(contact={"law": "flores"}, chain=segments)
+    for several in (of_segments, SimpleNamespace(law="flores, tsuji")):
+        assert {"flores-2011", "tsuji-tanaka-ishida-1992"} < read(cite(several)).keys()
     old = SimpleNamespace(law="hertz", provenance={"granchain_version": "0.0.9"})
     assert read(cite(old))["granchain-0.0.9"]["version"] == "0.0.9"
     assert "johnson-1985" in read(cite(synthetic()))

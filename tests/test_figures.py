@@ -313,8 +313,16 @@ def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordi
     assert named == ["Young's modulus 190 GPa", "Young's modulus 210 GPa"]
     # the kilogram has a prefix already
     assert figures.frame.scaled(4.5e-4, "kg") == (1e3, "g")
+    assert figures.frame.named_laws(["hertz, flores"]) == "contact laws hertz, flores"
     # no prefix is a unit: a plain number of .05 is not 50 m
     assert [figures.frame.reading_unit(0.05, one) for one in ("", "1")] == [(1.0, "")] * 2
+
+
+def test_a_number_of_sensors_is_shown_at_the_last_bead_that_has_one():
+    study = a_study().isel({"striker.speed": [0, 1], "chain.radius": [0, 1]})
+    study["peak"][{"sensor_bead": 2}] = math.nan
+    found = figures.studies.shown_values(study, "peak", None, "striker.speed", "draw")
+    assert "at bead 8" in found.notes and np.isfinite(found.values).all()
 
 
 def test_every_public_figure_with_lines_is_looked_at():

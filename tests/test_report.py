@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from granchain.cli.plot import drawable
 from granchain.pages.blocks import Heading, Paragraph
 from granchain.pages.conclusions import as_comparison, conclusion_blocks, messages_of
 from granchain.pages.report import headed, report
-from granchain.pages.study import ensemble_blocks
+from granchain.pages.study import ensemble_blocks, spread_row, study_blocks
 from granchain.status import Message, Status
 from granchain.store import Result, open_result
 from granchain.store.conclusion import read_conclusion, save_conclusion
@@ -318,6 +319,12 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
         study = gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
     drawn = [str(draw()[0].get_label()) for draw in gc.figures.study_figures(study).values()]
     assert ["have not come, or not ended" in label for label in drawn] == [True]
+    # the striker is as large as the beads where nothing else is given
+    page = study_blocks(gc.sweep(SMALL, {"chain.radius": [2.38e-3, 2.4e-3]}), "radii.h5")
+    of_striker = ("", "radius of the striker", "varied")
+    assert any(of_striker in getattr(block, "rows", ()) for block in page)
+    assert spread_row(study["peak"].copy(data=[[1.0, 1.0], [3.0, math.nan]]))[1] == "1.15"
+    assert spread_row(study["peak"].copy(data=[[1.0, math.nan], [math.nan] * 2]))[1] == "-"
     gc.run_many([case.replace(**{"striker.speed": one}) for one in speeds]).save(tmp_path / "e.h5")
     told = "first pulses have not come, or not ended, by time.end, at beads"
     for name in ("study.h5", "e.h5"):

@@ -345,9 +345,10 @@ def cited_conclusion(file: str, document: Mapping[str, Any]) -> list[Any]:
     from granchain.citation import laws_in
     from granchain.contact import laws
 
+    case = document.get("case_resolved", {})
     competing = (*document.get("results", ()), *document.get("laws", ()))
     names = [
-        *laws_in(document.get("case_resolved", {}).get("contact", {})),
+        *laws_in({name: case.get(name) for name in ("contact", "chain", "ends")}),
         str(document.get("to", "")),
         *(law for one in competing for law in str(one.get("law", "")).split(", ")),
     ]

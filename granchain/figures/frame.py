@@ -6,7 +6,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial, wraps
@@ -460,9 +460,9 @@ def side_by_side(ax: Any, width: float, height: float, widths: Sequence[float]) 
     return Sheet(ax, width, height, columns=widths, head=0.02)
 
 
-def named_laws(laws: Any) -> str:
-    """The contact laws of a figure, each once."""
-    names = list(dict.fromkeys(laws))
+def named_laws(laws: Iterable[str]) -> str:
+    """The contact laws of a figure, each once; those of a row of several are in one word."""
+    names = list(dict.fromkeys(law for several in laws for law in several.split(", ")))
     if len(names) > MOST_LINES:
         return f"{len(names)} contact laws"
     return ("contact law " if len(names) == 1 else "contact laws ") + ", ".join(names)

@@ -88,7 +88,8 @@ def shown_values(
     study: Any, name: str, lines: str | None, *along: str, most: int = MOST_LINES
 ) -> Shown:
     """Values of a variable along dimensions, the lines first: evenly spaced ones of many, one if
-    none are asked for; of any other dimension the value in the middle, of beads the last."""
+    none are asked for; of any other dimension the value in the middle, of beads the last with a
+    number."""
     if not hasattr(study, "data_vars"):
         got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
         raise GranchainError(
@@ -104,7 +105,10 @@ def shown_values(
             dims = ", ".join(map(str, values.dims)) or "none, it is a single number"
             raise unknown("study", dim, values.dims, f"a dimension of {name}: {dims}")
     for other in [dim for dim in values.dims if dim not in (lines, *along)]:
-        place = len(study[other]) - 1 if other == "sensor_bead" else len(study[other]) // 2
+        place = len(study[other]) // 2
+        if other == "sensor_bead":
+            found = values.notnull().any([dim for dim in values.dims if dim != other])
+            place = int(np.flatnonzero(found).max(initial=0))
         notes.append(f"at {study_words(study, str(other), place)}")
         values = values.isel({other: place})
     if lines is None:
@@ -185,7 +189,7 @@ def write_study_heading(
     differs from the one it was titled for stands below."""
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != Status.COMPLETE.label).sum())
-    laws = named_laws(str(study.attrs.get("law", "")).split(", "))
+    laws = named_laws([str(study.attrs.get("law", ""))])
     more = f"{failed} of them not complete" if failed else ""
     what = key_words(name)
     of, *changes = str(study.attrs.get("title", "study")).split("; ")

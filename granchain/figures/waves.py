@@ -16,6 +16,7 @@ from granchain.figures.frame import (
     Figure,
     Sheet,
     colour_map,
+    named_laws,
     narrow,
     need_found,
     palette,
@@ -244,10 +245,10 @@ def running_median(values: np.ndarray) -> np.ndarray:
 def write_spectrum_heading(sheet: Sheet, *found: Spectrum) -> tuple[Figure, Any]:
     """Titles, laws, from where to where, and the resolution, each once."""
     ways = [f"{one.source} to {one.sensor}" for one in found]
-    laws = [f"contact law {one.law}" for one in found]
+    laws = named_laws(one.law for one in found)
     resolved = f"resolved to {max(one.resolution for one in found):.3g} Hz"
     title = "; ".join(dict.fromkeys(one.title or "untitled case" for one in found))
-    return sheet.write(title, "simulated", *dict.fromkeys([*laws, *ways]), resolved)
+    return sheet.write(title, "simulated", laws, *dict.fromkeys(ways), resolved)
 
 
 @styled

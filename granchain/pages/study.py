@@ -68,6 +68,13 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     notes += np.asarray(study["message"].values, dtype=str).ravel().tolist()
     notes = [one for one in dict.fromkeys(notes) if one][:MOST_MESSAGES]
     about = {"case_resolved_json": study.attrs.get("case_resolved_json")}
+    # what is not given of the striker is the beads'
+    given = resolved({"case_resolved_json": study.attrs.get("case_json")}).get("striker") or {}
+    follows = [
+        f"striker.{name}"
+        for name in ("radius", "mass", "material")
+        if name not in given and any(f"{key}.".startswith(f"chain.{name}.") for key in study.coords)
+    ]
     keys = []
     for key in study.coords:
         values = np.asarray(study[key].values).reshape(-1).tolist()
@@ -93,7 +100,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
             tuple(keys),
             "what was varied, and where it was measured",
         ),
-        *setup_blocks(resolved(about), [str(key) for key in study.coords]),
+        *setup_blocks(resolved(about), [*map(str, study.coords), *follows]),
         Grid(columns, rows, "what was measured, over all members and sensors"),
         Heading("Figures", 2),
         *(
@@ -186,7 +193,9 @@ def spread_row(variable: Any) -> tuple[str, ...]:
     if not finite.size:
         return "-", "-", "-", "-", unit
     factor, unit = reading_unit(float(np.abs(finite).max()), unit)
-    spread = number_text(float(finite.std()), ".3g", factor)
+    # of a sample, as in the figures
+    deviation = float(finite.std(ddof=1)) if finite.size > 1 else None
+    spread = number_text(deviation, ".3g", factor)
     mean, low, high = (
         number_text(float(one), "#.6g", factor)
         for one in (finite.mean(), finite.min(), finite.max())
