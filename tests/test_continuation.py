@@ -154,6 +154,10 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypat
     state = path.state(node.z)
     assert np.linalg.norm(path.measured(node).z[:-1]) == pytest.approx(1.0)
     assert path.state(node.z) == pytest.approx(state)
+    # what cannot be found within a step lies at its end
+    with monkeypatch.context() as patch:
+        patch.setattr(path, "stepped", lambda *_: path.solved(np.zeros((3, 3)), np.ones(3)))
+        assert path.where(node, other, 1.0, lambda one: 1.0 if one is node else -1.0) is other
     # at the start state and parameter change alike along the branch
     steep = replace(node, z=1e-3 * node.z, tangent=np.array([0.6, 0.0, 0.8]))
     monkeypatch.setattr(path, "corrected", lambda z, *_: (z, 1))
