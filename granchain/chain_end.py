@@ -17,8 +17,7 @@ from granchain.chain import Chain
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
 from granchain.engine import fields
-from granchain.engine.kinds import alike
-from granchain.engine.outcome import contact_radii, final_phases, losses_for_good, phases
+from granchain.engine.outcome import outcomes_of, phases
 from granchain.engine.row_model import models_of
 from granchain.engine.state import State
 from granchain.run_end import about_allowed_step, about_laws, about_step, result_and_problem
@@ -46,11 +45,14 @@ class Ended(NamedTuple):
 def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tuple[Result, str]]:
     """What runs give back, each with why it failed; nothing where it did not."""
     certificates = cache(about_laws)
-    for run, outcome in zip(runs, outcomes_of(runs), strict=True):
+    complete = [run for run in runs if not run.status.failed]
+    found = outcomes_of([run.chain for run in complete], [run.state for run in complete])
+    outcomes = dict(zip(map(id, complete), found, strict=True))
+    for run in runs:
         state, law = run.state, run.state.law_record()
         made = result_and_problem(
             run.status,
-            variables_of_chain(run, outcome),
+            variables_of_chain(run, outcomes.get(id(run), {})),
             case=run.case,
             law=state.model.name,
             step=state.time_step,
@@ -84,39 +86,6 @@ def place_of_failure(run: Ended) -> str:
     if run.status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW):
         return f"contact {where - 1 + first}"
     return f"bead {max(where - 1, 0) + first}"
-
-
-def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
-    """Final state of each contact of some runs, by name; empty for a run that failed."""
-    found: list[dict[str, np.ndarray]] = [{} for _ in runs]
-    for places in alike(id(run.state.model) for run in runs):
-        complete = [place for place in places if not runs[place].status.failed]
-        kept = [place for place in complete if runs[place].state.recording.ledger]
-        if complete:
-            doing = final_phases([runs[place].state for place in complete])
-            for place, values in zip(complete, doing, strict=True):
-                found[place]["phase"] = values
-        if complete and runs[complete[0]].state.model.law.has_contact_radius():
-            chains = [runs[place].chain for place in complete]
-            radii = [chain.effective_radii()[chain.contacts] for chain in chains]
-            deepest = contact_radii([runs[place].state for place in complete], radii)
-            for place, values in zip(complete, deepest, strict=True):
-                found[place]["contact_radius"] = values
-        if kept:
-            lost = losses_for_good([runs[place].state for place in kept])
-            for place, plastic in zip(kept, lost, strict=True):
-                # where in the chain the energy went, over the run [J]
-                contacts, present = runs[place].state.contacts, runs[place].chain.contacts
-                found[place] |= {
-                    "contact_plastic": plastic,
-                    "contact_viscous": contacts.viscous_total[present]
-                    + contacts.viscous_rest[present]
-                    + contacts.viscous_work[present],
-                    "contact_clamp": contacts.clamp_total[present]
-                    + contacts.clamp_rest[present]
-                    + contacts.clamp_work[present],
-                }
-    return found
 
 
 def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

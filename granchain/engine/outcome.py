@@ -12,11 +12,12 @@ from functools import cache
 
 import numpy as np
 
+from granchain.chain import Chain
 from granchain.contact.law import OPEN, PHASES
 from granchain.contact.model import Model
 from granchain.engine.at_rest import start_histories
 from granchain.engine.contact_step import overlap_of
-from granchain.engine.kinds import kinds_of_columns
+from granchain.engine.kinds import alike, kinds_of_columns
 from granchain.engine.scans import compiled_scan
 from granchain.engine.state import State
 from granchain.errors import LawError
@@ -26,6 +27,36 @@ from granchain.jit.options import frozen
 # Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled
 # one takes. Always plain, 128 chains of 70 beads together took 1.48 times as long.
 PLAIN_CONTACTS = 5000
+
+
+def outcomes_of(chains: Sequence[Chain], states: Sequence[State]) -> list[dict[str, np.ndarray]]:
+    """Final state of each contact of some runs that have not failed, by name."""
+    found: list[dict[str, np.ndarray]] = [{} for _ in states]
+    for places in alike([id(state.model) for state in states]):
+        of = [states[place] for place in places]
+        columns = {"phase": final_phases(of)}
+        if of[0].model.law.has_contact_radius():
+            own = [chains[place] for place in places]
+            radii = [chain.effective_radii()[chain.contacts] for chain in own]
+            columns["contact_radius"] = contact_radii(of, radii)
+        for name, rows in columns.items():
+            for place, row in zip(places, rows, strict=True):
+                found[place][name] = row
+        kept = [place for place in places if states[place].recording.ledger]
+        lost = losses_for_good([states[place] for place in kept]) if kept else []
+        for place, plastic in zip(kept, lost, strict=True):
+            # where in the chain the energy went, over the run [J]
+            contacts, present = states[place].contacts, states[place].chain.contacts
+            found[place] |= {
+                "contact_plastic": plastic,
+                "contact_viscous": contacts.viscous_total[present]
+                + contacts.viscous_rest[present]
+                + contacts.viscous_work[present],
+                "contact_clamp": contacts.clamp_total[present]
+                + contacts.clamp_rest[present]
+                + contacts.clamp_work[present],
+            }
+    return found
 
 
 def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
