@@ -291,6 +291,11 @@ WRONG = [
         {},
         "GiB",
     ),
+    (
+        {"striker.speed": {"linear": [1.0, 2.0, 100]}, "sensors.interval": [1e-10]},
+        {"traces": True},
+        r"members whose numbers take .* leave out traces",
+    ),
     ({"chain.gap": DISORDER}, {}, "and add = true for chain.gap"),
     ({"sensors.beads": [[1], [2]]}, {}, "sensors.beads: got a key to vary"),
 ]
@@ -301,13 +306,6 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(vary, options, sen
     monkeypatch.setattr("granchain.studies.sweep.measure", lambda *_: pytest.fail("it ran"))
     with pytest.raises(CaseError, match=sentence):
         gc.sweep(short(), vary, **options)
-
-
-def test_traces_that_memory_does_not_hold_are_refused_before_anything_runs(monkeypatch):
-    monkeypatch.setattr("granchain.studies.sweep.measure", lambda *_: pytest.fail("it ran"))
-    case, speeds = short(**{"sensors.interval": 1e-10}), np.linspace(1.0, 2.0, 100).tolist()
-    with pytest.raises(CaseError, match=r"members whose numbers take .* leave out traces"):
-        gc.sweep(case, {"striker.speed": speeds}, traces=True)
 
 
 def test_a_member_that_fails_is_marked_and_the_others_stay():

@@ -899,6 +899,7 @@ def _followed(
         keep()
     try:
         while length and len(points) < MOST_ORBITS:
+            after = None
             try:
                 z, count = path.stepped(node, length)
                 ends = z[-1] >= 1.0 or z[-1] <= 0.0
@@ -906,21 +907,20 @@ def _followed(
                     z = path.at_fraction(node, 1.0 if z[-1] >= 1.0 else 0.0)
                     length = float((z - node.z) @ node.tangent)
                 after = path.node(z, node.tangent)
+                opened = (after.lowest <= 0.0) != (node.lowest <= 0.0)
+                good = after.tangent @ node.tangent >= STRAIGHT
+                good = good and (length <= GRAZES or not opened.any())
             except (RunError, CaseError) as error:
-                why, after, ends, count = str(error), None, False, 0
-            opened = None if after is None else (after.lowest <= 0.0) != (node.lowest <= 0.0)
-            bent = after is None or after.tangent @ node.tangent < STRAIGHT
-            if bent or (opened is not None and opened.any() and length > GRAZES):
-                if 0.5 * length >= LEAST_LENGTH:
-                    length *= 0.5
-                    continue
-                if after is None:
-                    messages.append(
-                        f"got no orbit beyond {along} = {path.parameter(node):.6g}: {why}; "
-                        f"allowed a branch as far as {stop:.6g}"
-                    )
-                    break
-            assert after is not None and opened is not None
+                why, good = str(error), False
+            if not good and 0.5 * length >= LEAST_LENGTH:
+                length *= 0.5
+                continue
+            if after is None:
+                messages.append(
+                    f"got no orbit beyond {along} = {path.parameter(node):.6g}: {why}; "
+                    f"allowed a branch as far as {stop:.6g}"
+                )
+                break
             if (path.room(after) < 0.0).any():
                 point = _growing(path, node, after, length)
                 points.append(point)
