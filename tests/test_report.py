@@ -225,6 +225,8 @@ def test_what_was_found_of_small_waves_is_kept_and_shown(tmp_path, monkeypatch, 
         # nothing that is there goes
         assert obey([command, "driven-chain", *few, "--out", f"{command}.json"]) == 4
         assert "@book{johnson-1985," in obeyed("cite", f"{command}.json").out
+    of_shapes = gc.figures.mode_shapes(gc.modes(case))[1][1]
+    assert all(float(tick).is_integer() for tick in of_shapes.get_xticks())
     page = report(["dispersion.json", "modes.json"]).decode()
     edge = f"{float(gc.dispersion(case).band_edges[0, 1]):.6g}"
     assert f">{edge}<" in page and "Modes of" in page and "Not drawn" not in page

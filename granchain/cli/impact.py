@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -141,9 +141,7 @@ def impact(
     inputs = read_inputs(laws, document, numbers, problems)
     problems.close()
     if figures_to is not None:
-        new_pictures(
-            map(picture_name, drawings(numbers)), figures_to, "png", overwrite, "--figures"
-        )
+        new_pictures(pictures((), numbers), figures_to, "png", overwrite, "--figures")
     rows = collisions(laws, inputs, pair, numbers)
     drawn = pictures(rows, numbers)
     save_figure(next(iter(drawn.values())), out, overwrite)
@@ -394,40 +392,22 @@ def collisions(
     return rows
 
 
-def drawings(numbers: Mapping[str, Sequence[float]]) -> list[Callable]:
-    """What draws impacts, the one for --out first: restitutions over speeds or over asked ones,
-    then loops, histories and phase curves."""
-    each: list[Callable] = [
-        gc.figures.impact_loops,
-        gc.figures.impact_history,
-        gc.figures.phase_curve,
-    ]
-    if several_values(numbers) not in (["speed"], ["restitution"]):
-        return each
-    delivered = "restitution" in numbers and len(numbers["speed"]) == 1
-    over = gc.figures.restitution_delivered if delivered else gc.figures.restitution_against_speed
-    return [over, *each]
-
-
-def picture_name(draw: Callable) -> str:
-    """The name of a figure's file."""
-    return draw.__name__.replace("_", "-")
-
-
 def pictures(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> dict[str, Draw]:
-    """The figures of impacts by the names of their files."""
-    found: dict[str, Draw] = {}
+    """The figures of impacts by the names of their files, the one for --out first: restitutions
+    over speeds or over asked ones, then loops, histories and phase curves."""
+    keys, draw = several_values(numbers), gc.figures
     results = [row.result for row in rows if row.result is not None]
     curves: dict[str, list[tuple[float, float]]] = {}
-    for row in rows if several_values(numbers) else ():
+    for row in rows if keys else ():
         curves.setdefault(row.law, []).append((row.place[0], row.restitution))
-    for draw in drawings(numbers):
-        if draw is gc.figures.restitution_delivered:
-            asked: tuple[Any, ...] = curves, rows[0].speed
-        else:
-            asked = (curves if draw is gc.figures.restitution_against_speed else results,)
-        found[picture_name(draw)] = partial(draw, *asked)
-    return found
+    found: list[partial[Any]] = [
+        partial(one, results) for one in (draw.impact_loops, draw.impact_history, draw.phase_curve)
+    ]
+    if keys == ["speed"]:
+        found.insert(0, partial(draw.restitution_against_speed, curves))
+    elif keys == ["restitution"]:
+        found.insert(0, partial(draw.restitution_delivered, curves, numbers["speed"][0]))
+    return {one.func.__name__.replace("_", "-"): one for one in found}
 
 
 def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:

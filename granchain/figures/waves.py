@@ -314,21 +314,21 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     sheet = Sheet(ax, 7.0, 6.4, [1.0, 2.2])
     participations, shapes = sheet.panels
     gap = np.zeros(found.frequencies.size, bool) if found.in_gap is None else found.in_gap
-    kilo = 1e-3 * found.frequencies
-    participations.plot(
-        kilo[~gap], found.participation[~gap], "o", color=palette()[0], markersize=4
-    )
+    top = float(found.frequencies.max())
+    per, unit = scaled(top, "Hz")
+    for those, mark, size, colour, words in (
+        (~gap, "o", 4, palette()[0], "within the bands"),
+        (gap, "D", 5, palette()[1], "outside the bands"),
+    ):
+        at = per * found.frequencies[those], found.participation[those]
+        participations.plot(*at, mark, color=colour, markersize=size, label=words)
     if gap.any():
-        participations.plot(
-            kilo[gap], found.participation[gap], "D", color=palette()[1], markersize=5,
-            label="outside the bands",
-        )  # fmt: skip
         participations.legend(loc="best")
     participations.set(
-        xlim=(0.0, 1.04 * kilo.max()),
+        xlim=(0.0, 1.04 * per * top),
         ylim=(0.0, 1.08 * found.participation.max()),
         ylabel="beads that take part",
-        xlabel="frequency [kHz]",
+        xlabel=f"frequency [{unit}]",
     )
     count = np.arange(1, found.frequencies.size + 1)
     # resonators behind the beads
@@ -336,7 +336,7 @@ def mode_shapes(found: Modes, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     mesh = shapes.pcolormesh(
         edges, np.append(count - 0.5, count[-1] + 0.5), found.shapes, cmap="RdBu_r", vmin=-1, vmax=1
     )
-    shapes.set(xlabel="bead", ylabel="mode")
+    set_panel(shapes, integer="xy", xlabel="bead", ylabel="mode")
     if found.resonator_bead.size:
         shapes.axvline(found.bead[-1] + 0.5, color="black", linewidth=0.9)
         shapes.set(xlabel="bead, and behind the line the resonators")
