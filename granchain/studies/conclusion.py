@@ -111,14 +111,6 @@ def concluded(
     chance, left = _chance_of_rest(against, rest)
     describes = not degrees or chance >= ACCUSED
     misfit = against.misfit(found.point)
-    remarks = {
-        "the search had not come to an end: the values are the best that it met": not found.settled,
-        f"The case does not describe the measurement: {left} what the "
-        f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks; the case lacks "
-        "something, which the errors take for noise": not describes,
-        "as many numbers were measured as are found: nothing is left over that shows whether "
-        "the case describes them": not degrees,
-    }
     beside = against.beside(found.point)
     of_all = {one.kind: value for one, value in beside.items() if one.sensor is None}
     beyond = [
@@ -126,11 +118,16 @@ def concluded(
         for one, value in beside.items()
         if abs(value) > BEYOND * one.error
     ]
-    if beyond:
-        remarks[
-            f"{'; '.join(beyond)}: the first sign that the case lacks something, or that the trace "
-            "states too little"
-        ] = True
+    remarks = {
+        "the search had not come to an end: the values are the best that it met": not found.settled,
+        f"The case does not describe the measurement: {left} what the "
+        f"uncertainties of the trace explain, {100.0 * misfit:.2g} % of the peaks; the case lacks "
+        "something, which the errors take for noise": not describes,
+        "as many numbers were measured as are found: nothing is left over that shows whether "
+        "the case describes them": not degrees,
+        f"{'; '.join(beyond)}: the first sign that the case lacks something, or that the trace "
+        "states too little": bool(beyond),
+    }
     (final,) = against._computed([found.point])
     if final is None:
         raise GranchainError(
@@ -148,13 +145,13 @@ def concluded(
     clock = shift if against.times else shift + against.mean_shift(final)
     off = against.of_sensors(rest.residual[: against.count])
     # computed forces as the calibration of the trace reads them
-    peaks = zip(
-        against.peak, against.peak_error, gain * final.peaks + against.peak_read, strict=True
+    peaks, arrivals = (
+        [Agreement(*one) for one in np.transpose(columns).tolist()]
+        for columns in (
+            (against.peak, against.peak_error, gain * final.peaks + against.peak_read),
+            (against.arrival, against.arrival_error, final.arrivals + clock + against.arrival_read),
+        )
     )
-    arrivals = zip(
-        against.arrival, against.arrival_error, final.arrivals + clock + against.arrival_read,
-        strict=True,
-    )  # fmt: skip
     numbers, more = contributions(against, rest.residual)
     # a group of keys that cannot be distinguished counts as one number less
     known_keys = count - sum(any(key in keys for key in group) for group in groups)
@@ -164,12 +161,7 @@ def concluded(
         covariance=covariance,
         correlation=correlation,
         residuals=off,
-        sensors=tuple(
-            SensorFit(
-                bead, Agreement(*map(float, peak)), Agreement(*map(float, arrival)), float(one)
-            )
-            for bead, peak, arrival, one in zip(against.beads, peaks, arrivals, off, strict=True)
-        ),
+        sensors=tuple(map(SensorFit, against.beads, peaks, arrivals, off.tolist())),
         scatter=scatter,
         degrees_of_freedom=degrees,
         describes=describes,
@@ -198,16 +190,13 @@ def _variances(
     count = len(against.keys)
     linear = (rest.inverse * size[:, None])[:count]
     # what is known beforehand of one sensor goes with its peaks, 0, or its arrivals, 1
-    alone = [one.sensor is not None and against.measure != "traces" for one in against.known]
-    kinds = np.array(
-        [
-            *against.kinds,
-            *(
-                int(one.kind == CLOCK_SHIFT) if own else STATED
-                for one, own in zip(against.known, alone, strict=True)
-            ),
-        ]
-    )
+    of_known = [
+        STATED
+        if one.sensor is None or against.measure == "traces"
+        else int(one.kind == CLOCK_SHIFT)
+        for one in against.known
+    ]
+    kinds = np.array([*against.kinds, *of_known])
     terms, covariance = [], np.zeros((count, count))
     for kind in np.unique(kinds):
         scale, known = rest.scatter(kinds == kind)
