@@ -174,6 +174,13 @@ def test_a_run_is_a_guess_where_it_ends_at_the_phase_0():
     assert found.begun.startswith("a run of") and found.residual <= 1e-8
 
 
+def test_an_orbit_in_steps_near_the_limit_is_found_in_half_of_them():
+    # its error is from steps twice as long, which have to be stable too
+    limit = prepare(row())[2].limit
+    found = gc.orbit(row(**{"time.step": 0.9 * limit}))
+    assert 0.4 * limit < found.result.time_step <= 0.5 * limit and found.residual <= 1e-8
+
+
 def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, monkeypatch):
     with pytest.raises(RunError, match="shots of Newton's method") as error:
         gc.orbit(row(), guess=hertz, tolerance=1e-17)
