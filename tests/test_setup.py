@@ -18,6 +18,7 @@ from granchain.engine.setup import RowInputs, contacts_together
 from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.material import MATERIALS
+from granchain.simulation import prepare, prepare_together
 from granchain.two_body import collide, contact_of_two, impact, two_bodies
 
 pytestmark = pytest.mark.plain
@@ -87,6 +88,16 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(own_laws)
     one, other = contacts_together(rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
     assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and {type(one) for one in seen} == {float}
+
+
+def test_members_share_contacts_unless_these_depend_on_the_strikers_speed():
+    base = load_case("steel-chain")
+    for contact, shared in (({"law": "tsuji"}, True), ({"law": "flores"}, False)):
+        first = base.replace(contact={**contact, "restitution": 0.8})
+        cases = [first, first.replace(**{"striker.speed": 2.0 * first.striker.speed})]
+        (_, slow, _), (_, fast, _) = prepare_together(cases)
+        assert (slow is fast) == shared
+        assert fast.c.tobytes() == prepare(cases[1])[1].c.tobytes()
 
 
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "tsuji"])
