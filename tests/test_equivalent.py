@@ -92,12 +92,15 @@ def test_inputs_that_are_not_told_apart_are_named():
 
 
 def faked(monkeypatch, peak_off, key="restitution"):
-    """Runs replaced by peaks that are off by a function of an input, from those under ma-liu."""
+    """Runs replaced by peaks that are off by a function of an input, or of the case, from those
+    under ma-liu."""
 
     def measure(cases, threads, traces):
         found = Measures.empty(cases)
         for i, case in enumerate(cases):
-            off = 0.0 if case.contact.law == "ma-liu" else peak_off(getattr(case.contact, key))
+            off = 0.0
+            if case.contact.law != "ma-liu":
+                off = peak_off(getattr(case.contact, key) if key else case)
             found.peak[i], found.arrival[i] = 1.0 + off, 1.0
             found.width[i], found.message[i] = off + 1.0, ""
         found.status = [Status.COMPLETE] * len(cases)
@@ -129,6 +132,26 @@ def test_a_range_that_ends_flat_has_no_other_minimum_there(monkeypatch):
     (found,) = gc.equivalent(short(), laws=["kuwabara-kono"], free={"chi": (1.0, 1e7)}, moves=False)
     assert found.inputs["chi"] == pytest.approx(100.0, rel=1e-2)
     assert found.minima == found.messages == ()
+
+
+def test_the_answer_is_found_again_at_other_speeds_and_lengths(monkeypatch):
+    # 0.01 at a restitution of 0.8 less a tenth of the speed
+    def off(case):
+        return 0.01 + (case.contact.restitution - 0.8 + 0.1 * case.striker.speed) ** 2
+
+    faked(monkeypatch, off, key=None)
+    (found,) = gc.equivalent(short(), laws=["flores"])
+    assert [move.value for move in found.moves] == [0.885, 3.54, 6.0, 18.0]
+    for move in found.moves:
+        speed = move.value if move.key == "striker.speed" else 1.77
+        assert move.inputs["restitution"] == pytest.approx(0.8 - 0.1 * speed, abs=5e-3)
+        kept = 0.01 + (0.1 * (speed - 1.77)) ** 2
+        assert (move.residual, move.kept) == pytest.approx((0.01, kept), rel=0.01)
+    # a wave is as fast as the fifth root of the speed
+    slower = module.varied(short())["striker.speed", 0.885]
+    assert slower.time.end == pytest.approx(2e-4 * 2.0**0.2)
+    # of two points that are as low, a way down begins at one
+    assert module.lowest_of(np.zeros((3, 1)), np.array([1.0, 1.0, 2.0]), np.ones(1)) == [1]
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):

@@ -8,6 +8,7 @@ from support.shaken import shaken_row
 
 import granchain as gc
 from granchain.errors import CaseError
+from granchain.verification import UNCONFIRMED
 
 
 def row(beads, end, **changes):
@@ -128,6 +129,11 @@ def test_an_error_is_not_small_by_chance():
         off = abs(found[key] - known)
         assert off > 12.0 * abs(found[key] - between)
         assert off <= found.errors[key] <= 1e-3 * found[key]
+    # of order two a half of the step leaves a quarter of its error, a quarter a sixteenth
+    quarter = case.replace(**{"time.step": 0.25 * found.time_step})
+    ends = between, gc.gradient(quarter, ("peak", 3), key, error=False)[key]
+    taken = [abs(found[key] - end) / part for end, part in zip(ends, (3 / 4, 15 / 16), strict=True)]
+    assert found.of_step[key] == pytest.approx(UNCONFIRMED * max(taken), rel=1e-3)
 
 
 def test_a_drive_has_numbers_too():
