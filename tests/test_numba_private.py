@@ -22,7 +22,7 @@ from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
 from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, store_rows
 from granchain.jit.cache import compiled, loop_content
-from granchain.jit.options import VECTOR, rows
+from granchain.jit.options import VECTOR, one_by_one, rows
 
 # What may be missing in another Numba, by module: some names of it, or the module.
 WITHOUT: dict[str, list[str]] = {
@@ -135,6 +135,28 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(jit: Path) -> None:
     compiled(loop)(table, row)
     np.testing.assert_array_equal(row, expected)
     np.testing.assert_array_equal(table, 2.0 * np.arange(16.0).reshape(2, 8))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_loop_that_llvm_cannot_take_in_vectors_is_not_asked_to_be(
+    asked: bool, jit: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def carry(row, n):  # type: ignore[no-untyped-def]
+        carried = 0.0
+        for k in range(n):
+            carried = 0.5 * carried + row[k]
+            row[k] = carried
+
+    inner = rows(carry) if asked else rows(one_by_one(carry))
+
+    def loop(row):  # type: ignore[no-untyped-def]
+        inner(row, row.size)
+
+    row = np.ones(3)
+    compiled(loop)(row)
+    assert row.tolist() == [1.0, 1.5, 1.75]
+    assert ("loop not vectorized" in capfd.readouterr().err) == asked
 
 
 @pytest.mark.plain

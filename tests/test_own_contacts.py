@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.processes import python
 
 import granchain as gc
 from granchain.case import Case
@@ -225,3 +226,11 @@ def test_studies_reach_the_inputs_of_a_segment_and_of_a_wall() -> None:
         gc.gradient(case, momentum, ["chain.segment.1.contact.psi"])
     with pytest.raises(CaseError, match=r"0.contact.psi: got a key that leads nowhere"):
         gc.gradient(case, momentum, ["chain.segment.0.contact.psi"])
+
+
+@pytest.mark.long
+def test_a_row_of_several_laws_is_compiled_without_a_word(tmp_path: Path) -> None:
+    case = made(TSUJI)
+    code = f"import granchain as gc; gc.run(gc.Case(**{case.as_given()['tables']!r}))"
+    done = python(code, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and list(tmp_path.rglob("*.nbi"))

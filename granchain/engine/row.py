@@ -29,7 +29,7 @@ from granchain.engine.jumps import moving, note_jump
 from granchain.engine.ledger import dissipate
 from granchain.engine.row_model import UNTIL
 from granchain.jit.accessors import rows_from, store_rows
-from granchain.jit.options import VECTOR, hot, rows, shared
+from granchain.jit.options import VECTOR, hot, one_by_one, rows, shared
 
 # A step that no run reaches.
 NEVER = 2**62
@@ -255,6 +255,10 @@ def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
                     u[k] += dt * v[k]
                     left = f
             return clamped
+
+        # of several laws in a vector, LLVM cannot carry the force on a body's left
+        if ADVANCES and features.laws and coefficients_at is step.coefficients_at:
+            one_by_one(sweep)
 
         @hot
         def sweep_contacts(row, first, count, dt, half_dt, pending):

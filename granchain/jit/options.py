@@ -115,6 +115,8 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
 
         def post_lower(self) -> None:
             super().post_lower()
+            if getattr(self.func_ir.func_id.func, "one_by_one", False):
+                return
             order = {block: place for place, block in enumerate(self.function.blocks)}
             for block in self.function.blocks:
                 end = block.terminator
@@ -212,6 +214,13 @@ def rows(function: Any) -> Any:
     """Decorator: the arrays are rows that do not overlap, padded to whole vectors; all that is
     called is put in place."""
     function.of_rows = True
+    return function
+
+
+def one_by_one(function: Any) -> Any:
+    """Decorator: a loop over rows that LLVM cannot take in vectors, and would say so if it were
+    asked to."""
+    function.one_by_one = True
     return function
 
 
