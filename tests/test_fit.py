@@ -317,20 +317,20 @@ def test_the_size_of_noise_widens_errors_where_few_numbers_tell_it_and_narrows_n
     ask = SimpleNamespace(keys=KEYS, kinds=kinds, known=known, quiet_degrees=np.full(4, 10.0))
     peaks = np.append(kinds == 0, True)
 
-    def parts(measure):
-        ask.measure = measure
+    def parts():
         terms, _ = conclusion._variances(ask, rest, np.ones(2))
         return [one.variance for one in terms], [one.degrees_of_freedom for one in terms]
 
-    variances, degrees = parts("features")
+    ask.measure = "features"
+    variances, degrees = parts()
     # the gain is a number of the peaks
     assert degrees == pytest.approx([free[peaks].sum(), free[~peaks].sum()], rel=1e-12)
     scales = np.array([0.25 * 5.0 / free[peaks].sum(), 4.0 * 4.0 / free[~peaks].sum()])
     plain = np.array([np.sum(inverse[:, one] ** 2, axis=1) for one in (peaks, ~peaks)])
     assert np.array(variances) == pytest.approx(scales[:, None] * plain, rel=1e-12)
-    ask.kinds = np.zeros(8, dtype=int)
+    ask.measure, ask.kinds = "traces", 0 * kinds
     rest = rest._replace(residual=0.5 * np.ones(9))
-    variances, degrees = parts("traces")
+    variances, degrees = parts()
     # the quiet stretches tell the size; what is known beforehand is normal
     assert degrees == [40.0, math.inf] and sum(variances) == pytest.approx(plain.sum(axis=0))
 
